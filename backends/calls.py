@@ -25,3 +25,15 @@ def unless(value: Any, default: Any) -> Any:
 def unless_all(values: tuple[Any, ...], default: Any) -> tuple[Any, ...] | None:
     """``values``, or None where each of them is the default."""
     return None if all(value == default for value in values) else values
+
+
+def number_in(text: str) -> float | None:
+    """The number that an operand is written as; None of a size.
+
+    >>> number_in("(-2)"), number_in("rows")
+    (-2.0, None)
+    """
+    try:
+        return float(text.strip("()"))
+    except ValueError:
+        return None

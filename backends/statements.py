@@ -105,8 +105,8 @@ class Results:
         """After the loop."""
 
 
-def call(scope: Scope, node: Node) -> None:
-    """The block where it is called; of a function with a derivative rule the function alone."""
+def function_of_rule(scope: Scope, node: Node) -> None:
+    """Of a function with a derivative rule the function alone, where it is called."""
     body = node.regions[0]
     inside = scope.inside(body, [], node.inputs)
     scope.take(inside)

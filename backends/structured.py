@@ -118,6 +118,22 @@ def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside
     return name
 
 
+def call(scope: Scope, node: Node) -> None:
+    """One line that calls the function of a block, which the module has once: calls of the same function read the same."""
+    (region,) = node.regions
+    name = scope.define(region.name, lambda inner, name: _definition(inner, name, region))
+    operands = ", ".join(repr(scope.literal(item)) for item in node.inputs)
+    scope.line(f"{', '.join(scope.name(node))} = {name}({operands})")
+
+
+def _definition(scope: Scope, name: str, region: Region) -> None:
+    names = [scope.new(value.name) for value in region.block.inputs]
+    inside = scope.apart(region, names)
+    with scope.indented(f"def {name}({', '.join(names)}):"):
+        scope.take(inside)
+        scope.line(f"return {', '.join(inside.outputs)}")
+
+
 def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], str]) -> tuple[str, list[str]]:
     """A function of all operands of a node, and these: what computes it again for a gradient takes none from elsewhere."""
     region = node.regions[0]

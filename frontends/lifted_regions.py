@@ -36,7 +36,7 @@ class LiftedRegions:
         if node.op == "custom_derivative":
             return LiftedDerivative(self.lifter, node).run()
         first = 1 if node.op == "branch" else 0
-        own = first + own_operands(node.op, node.params)
+        own = len(node.inputs) if node.op == "call" else first + own_operands(node.op, node.params)
         operands = [lifter.read(item) for item in node.inputs]
         draws = self._draws(node)
         write = self._numbered if draws else self._body
@@ -71,6 +71,8 @@ class LiftedRegions:
     def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
         """Inputs of the canonical region: as the operands are, sequences without their first axis; pairs of them have a length of their
         own."""
+        if node.op == "call":  # a function that reads the same wherever it is called
+            return [Value(old.name, new.spec) for old, new in zip(region.block.inputs, operands)]
         own = region.block.inputs[: own_inputs(node.op, node.params)]
         if node.op == "associative_scan":
             axis = node.params["axis"]

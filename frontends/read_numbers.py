@@ -14,7 +14,7 @@ from typing import Any
 from ..errors import UnsupportedOperation
 from ..ir import Guard, Value
 from ..ops.dtypes import is_floating
-from ..sizes import Apply, Size, apply, hint_of
+from ..sizes import Apply, Size, apply, hint_of, product
 from ..trees import map_structure
 
 _DTYPES: dict[type, str] = {bool: "bool", int: "int64", float: "float64"}
@@ -49,6 +49,30 @@ def number_of(b: Any, size: Size) -> Value:
         product = coefficient if product is None else product if coefficient == 1 else b.multiply(product, coefficient)
         total = product if total is None else b.add(total, product)
     return b.array(total, _DTYPES[size.type])
+
+
+def read(b: Any, x: Value) -> Value:
+    """The only element of an array as a number that Python reads: a 0-d array of int64 or float64, of which no gradient is taken."""
+    b.reads_numbers = True
+    b.guard(apply("eq", product(x.shape), 1))
+    kind = "float64" if is_floating(x.dtype) else "int64"
+    return b.cast(b.reshape(b.stop_gradient(x) if is_floating(x.dtype) else x, shape=()), kind)
+
+
+def as_index(b: Any, x: Value, index: Any) -> Any:
+    """An index of ``x``. Among whole numbers and slices a number that was read picks as an array does, where it lies inside of its axis;
+    elsewhere it is what it was while recording."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):
+        return fixed(b, index)
+    picked = tuple(_place(b, part, x.shape[axis]) if is_read(part) else fixed(b, part) for axis, part in enumerate(parts))
+    return picked if isinstance(index, tuple) else picked[0]
+
+
+def _place(b: Any, number: Size, size: Any) -> Value:
+    place: Value = b.array(number, "int64")
+    b.expect(b.logical_and(b.greater_equal(place, -size), b.less(place, size)), True)
+    return place
 
 
 def as_read(b: Any, number: Value, dtype: str) -> Value:

@@ -1,22 +1,22 @@
-"""``compile`` and ``transpile``: the one place that names frontends and backends, each imported only when it is needed."""
+"""``compile`` and ``transpile``: a callable and the frontend and backend that are registered for it, brought together."""
 
 from __future__ import annotations
 
 import functools
 import importlib
-import importlib.util
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from types import FunctionType, ModuleType
 from typing import Any
 
-from .errors import FrameworkNotInstalled, InvalidOption, NotCompilable, SourceNotFound, UnknownFramework, nearest
+from .errors import InvalidOption, NotCompilable, SourceNotFound
+from .registration import FrontendEntry, backends, frontends, is_module, trait
 from .runtime import Graph, LazyGraph, files
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.deferred import DeferredPipeline
+from .runtime.frameworks import backend_of, frontend_of
 from .runtime.options import check_options, refusing_unknown, shown
 from .runtime.pipeline import Options, Pipeline
 from .runtime.signatures import require_arguments
@@ -24,14 +24,9 @@ from .runtime.static import StaticGraph, Statics, those_it_has
 from .runtime.unified import UnifiedGraph
 from .tracing.definitions import place_of
 from .tracing.given import give_arguments
-from .tracing.host_random import host_state_kept
 from .tracing.reach.containers import COMPILED
 from .tracing.reach.framework import framework_of
 from .tracing.stateful import Stateful, stateful_paths
-
-FRONTENDS = ("torch", "jax", "numpy", "tensorflow")
-BACKENDS = ("torch", "jax", "numpy", "tensorflow")
-_ALSO_CALLED = {"tf": "tensorflow", "keras": "tensorflow", "np": "numpy", "pytorch": "torch", "flax": "jax", "jnp": "jax"}
 
 
 @refusing_unknown()
@@ -106,9 +101,10 @@ def _with_parameters(
     if call == (None, None):
         raise InvalidOption("parameters= names arguments that hold arrays: give them, args=(parameters, x)")
     written_in = _source_of(obj, source, args, kwargs)
-    if not getattr(_frontend(written_in), "takes_parameters", False):
+    if not frontends.get(written_in).takes_parameters:
+        takes = " and ".join(entry.name for entry in frontends.known().values() if entry.takes_parameters)
         raise InvalidOption(
-            f"parameters= is for functions of JAX, and {_name(obj)} is written in {written_in}: keep its arrays in a module there"
+            f"parameters= is for functions of {takes}, and {_name(obj)} is written in {written_in}: keep its arrays in a module there"
         )
     given, args, kwargs = give_arguments(obj, which, args, kwargs)
     graph = _graph(_pipeline(given, written_in, to, args, kwargs, options), False, static, *limits)
@@ -127,14 +123,14 @@ def _of_owner(options: Options, obj: Any) -> Options:
     """An object of a compiled class is there for its methods: what they change of it is put back, in any framework, where all of them find
     it."""
     owner = getattr(obj, "__self__", None)
-    if not hasattr(type(owner), COMPILED) or hasattr(type(owner), "state_dict"):
+    if not hasattr(type(owner), COMPILED) or is_module(type(owner)):
         return options
     return replace(options, stateful=Stateful((*options.stateful.objects, owner), options.stateful.paths))
 
 
 def _of_method(options: Options, owner: Any) -> Options:
     """As :func:`_of_owner`; positions in the arguments count without the object, as the bound method does."""
-    objects = () if hasattr(type(owner), "state_dict") else (owner,)
+    objects = () if is_module(type(owner)) else (owner,)
     shifted = [(0, path[1] - 1, *path[2:]) if path[0] == 0 else path for path in options.stateful.paths]
     paths = tuple(path for path in shifted if path[:2] != (0, -1))
     return replace(options, stateful=Stateful((*options.stateful.objects, *objects), paths))
@@ -188,13 +184,19 @@ def transpile(*objs: Any, source: str | None = None, to: str | None = None, **op
     >>> sorted(graph.parameters), type(graph(torch.ones(4, 3))).__name__
     (['bias', 'weight'], 'ArrayImpl')
     """
-    target: Any = to or _another
+    target: Any = to or _Another()
     return compile(*objs, source=source, to=target, **options)
 
 
-def _another(source: str) -> str:
+class _Another:
     """The target of :func:`transpile` where none is asked for. Stands in the place of its name until the source is known."""
-    return "torch" if source == "jax" else "jax"
+
+    @staticmethod
+    def than(source: FrontendEntry) -> str:
+        """What the frontend names; ``InvalidOption`` where it names nothing."""
+        if source.target is None:
+            raise InvalidOption(f"say what to write for, to=: code of {source.name} is written for nothing else by itself")
+        return source.target
 
 
 @refusing_unknown(compile)
@@ -227,7 +229,7 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
             graph: Graph = compile(obj, source=written_in, to=framework, **options)
             return graph
 
-        unified = UnifiedGraph(_name(obj), written_in, BACKENDS, graph_for)
+        unified = UnifiedGraph(_name(obj), written_in, graph_for)
         if args is not None or kwargs is not None:
             unified.graph_of(*(args or ()), **(kwargs or {})).add_variant(tuple(args or ()), dict(kwargs or {}), "args= given")
         return unified
@@ -269,14 +271,8 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     True
     """
     if to is not None:
-        _known(to, BACKENDS, "to")
-
-    return files.load(path, to, _frontend, _backend)
-
-
-def pretrained(source: str) -> Any:
-    """A model of transformers, from a folder or by its name on the hub."""
-    return _frontend("torch").pretrained(source)
+        backends.get(to)
+    return files.load(path, to, frontend_of, backend_of)
 
 
 def _views() -> ModuleType:
@@ -285,19 +281,11 @@ def _views() -> ModuleType:
 
 def graph_from_bytes(data: bytes) -> Graph:
     """The graph in a pickle: the bytes of a file that :meth:`Graph.save` would write, read as :func:`load` reads one."""
-    return files.from_bytes(data, _frontend, _backend)
+    return files.from_bytes(data, frontend_of, backend_of)
 
 
 Graph.from_bytes = graph_from_bytes  # set here, as below
 Graph.views = _views  # set here, for runtime imports no room above it
-
-
-def _frontend(name: str) -> ModuleType:
-    return _room("frontends", _known(name, FRONTENDS, "source"))
-
-
-def _backend(name: str) -> ModuleType:
-    return _room("backends", _known(name, BACKENDS, "to"))
 
 
 def _pipeline(
@@ -309,57 +297,39 @@ def _pipeline(
             f"{shown(obj)} cannot be compiled: a function, a method or a module object is needed. Arguments to record with are given as "
             "args=(x,)"
         )
-    if to is not None and to is not _another:
-        _known(to, BACKENDS, "to")
-    if source is None and is_lazy and framework_of(obj, FRONTENDS) is None:
+    if to is not None and not isinstance(to, _Another):
+        backends.get(to)
+    if source is None and is_lazy and framework_of(obj) is None:
         return DeferredPipeline(obj, _name(obj), lambda args, kwargs: _pipeline(obj, None, to, args, kwargs, options))
     written_in = _source_of(obj, source, args, kwargs)
-    to = _another(written_in) if to is _another else to or written_in
-    return Pipeline(obj, _name(obj), _room("frontends", written_in), _room("backends", to), written_in == to, options, _backend)
+    to = to.than(frontends.get(written_in)) if isinstance(to, _Another) else to or written_in
+    return Pipeline(obj, _name(obj), frontend_of(written_in), backend_of(to), written_in == to, options, backend_of)
 
 
 def _source_of(obj: Any, source: str | None, args: Sequence[Any], kwargs: Mapping[str, Any]) -> str:
-    """The framework that a callable is written in: as the user says, as it can be told, or torch where that is loaded."""
+    """The framework that a callable is written in: as the user says, as it can be told, or one that is loaded and takes what is unclear."""
     if source:
-        return _known(source, FRONTENDS, "source")
-    found = framework_of(obj, FRONTENDS, (args, kwargs))
-    if found == "tensorflow":
-        _refuse_mixed(obj)
-    found = found or ("torch" if "torch" in sys.modules else None)
+        return frontends.get(source).name
+    found = framework_of(obj, (args, kwargs))
+    if found is not None:
+        _refuse_mixed(obj, frontends.get(found))
+        return found
+    unclear = (entry.name for entry in frontends.known().values() if entry.takes_unclear and entry.packages[0] in sys.modules)
+    found = next(unclear, None)
     if found is None:
-        raise SourceNotFound(f"the framework of {_name(obj)} cannot be told from it; pass source= (one of {', '.join(FRONTENDS)})")
+        raise SourceNotFound(f"the framework of {_name(obj)} cannot be told from it; pass source= (one of {', '.join(frontends.all())})")
     return found
 
 
-def _refuse_mixed(obj: Any) -> None:
-    """``SourceNotFound`` for code of numpy alone that is given tensors of TensorFlow, whose operators it uses between its functions."""
-    nothing: tuple[Any, Any] = ((), {})
-    if framework_of(obj, FRONTENDS) is None and framework_of(obj, FRONTENDS, nothing) == "numpy":
-        rules = (
-            "numpy's functions and tensorflow's operators follow different rules (uint8 / 255 is float64 in numpy and float32 in "
-            "tensorflow)"
-        )
+def _refuse_mixed(obj: Any, found: FrontendEntry) -> None:
+    """``SourceNotFound`` for code that names the framework of all code alone, and is given arrays of one whose rules are others."""
+    everywhere = framework_of(obj, ((), {})) if found.refuses_everywhere and framework_of(obj) is None else None
+    if everywhere is not None:
         raise SourceNotFound(
-            f"{_name(obj)} names numpy alone, and is called with arrays of tensorflow; {rules}: pass numpy arrays, or source='numpy' to "
-            "have "
-            f"numpy's rules, or source='tensorflow' where elements become constants{place_of(obj)}"
+            f"{_name(obj)} names {everywhere} alone, and is called with arrays of {found.name}; {found.refuses_everywhere}: pass "
+            f"{everywhere} arrays, or source={everywhere!r} to have {everywhere}'s rules, or source={found.name!r} where elements become "
+            f"constants{place_of(obj)}"
         )
-
-
-def _known(name: Any, known: tuple[str, ...], parameter: str) -> str:
-    if name not in known:
-        asked = str(getattr(name, "__name__", name)).lower()  # of a framework itself, to=jax
-        like = nearest(_ALSO_CALLED.get(asked, asked), known)
-        raise UnknownFramework(f"{parameter}={name!r} is not supported; known are {', '.join(map(repr, known))}{like}")
-    return str(name)
-
-
-def _room(room: str, framework: str) -> ModuleType:
-    if importlib.util.find_spec(framework) is None:
-        raise FrameworkNotInstalled(f"{framework} is not installed here; install it with: pip install graph-compiler[{framework}]")
-    name = f"{__package__}.{room}.{framework}"
-    with nullcontext() if name in sys.modules else host_state_kept():
-        return importlib.import_module(name)
 
 
 def _plain(obj: Any) -> Any:
@@ -370,7 +340,7 @@ def _plain(obj: Any) -> Any:
     cls = type(obj)
     own = {name: item for base in reversed(cls.__mro__[:-1]) for name, item in vars(base).copy().items()}
     makes_up = "__getattr__" in own or "__getattribute__" in own
-    is_users = isinstance(own.get("__call__"), FunctionType) and "state_dict" not in own
+    is_users = isinstance(own.get("__call__"), FunctionType) and not own.keys() & set(trait("module_marks"))
     return own["__call__"].__get__(obj) if makes_up and is_users else obj
 
 

@@ -28,6 +28,10 @@ class UnknownFramework(GraphCompilerError, ValueError):
     """``to=`` or ``source=`` names a framework that has no backend or frontend here."""
 
 
+class InvalidRegistration(GraphCompilerError, TypeError):
+    """A package registers a frontend or backend that is none: the message says what is missing, and what each part is for."""
+
+
 class FrameworkNotInstalled(GraphCompilerError, ImportError):
     """The framework that was asked for cannot be imported on this machine."""
 

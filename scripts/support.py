@@ -14,7 +14,8 @@ from types import ModuleType
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from graph_compiler import api, ops
+from graph_compiler import ops
+from graph_compiler.registration import backends
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "support.md"
 ROW, DECOMPOSITION = "row", "decomposition"
@@ -31,7 +32,7 @@ Targets: {targets}.
 
 def targets() -> dict[str, ModuleType]:
     """The backends that canonical graphs can be written for."""
-    found = {name: importlib.import_module(f"graph_compiler.backends.{name}") for name in api.BACKENDS}
+    found = {name: importlib.import_module(entry.module) for name, entry in backends.own.items()}
     return {name: backend for name, backend in found.items() if hasattr(backend, "rows")}
 
 

@@ -19,27 +19,29 @@ ROOMS = ("graph_compiler", "backends", "frontends")
 # A room imports itself and rooms of a lower rank, nothing else.
 RANKS = {
     "_rooms": -1,
-    "errors": 0,
-    "naming": 0,
-    "sizes": 0,
-    "trees": 0,
-    "ops": 1,
-    "ir": 2,
-    "assumptions": 3,
-    "tracing": 3,
-    "passes": 3,
-    "frontends": 4,
-    "backends": 4,
-    "codegen": 5,
-    "runtime": 6,
-    "export": 7,
-    "visualise": 7,
-    "transforms": 7,
-    "training": 7,
-    "api": 8,
-    "__init__": 9,
-    "cli": 9,
-    "__main__": 10,
+    "errors": -1,
+    "registration": 0,
+    "naming": 1,
+    "sizes": 1,
+    "trees": 1,
+    "ops": 2,
+    "ir": 3,
+    "assumptions": 4,
+    "tracing": 4,
+    "passes": 4,
+    "contracts": 5,
+    "frontends": 6,
+    "backends": 6,
+    "codegen": 7,
+    "runtime": 8,
+    "export": 9,
+    "visualise": 9,
+    "transforms": 9,
+    "training": 9,
+    "api": 10,
+    "__init__": 11,
+    "cli": 11,
+    "__main__": 12,
 }
 
 # The rooms of a framework's folder have ranks of their own; "" are the files that stand beside them. Imports for type checkers count
@@ -295,11 +297,61 @@ def wrong_lengths(sources: list[Source], exceptions: dict[str, str]) -> Iterator
     yield from (f"{path}: its exception gives no reason" for path, reason in exceptions.items() if not reason.strip())
 
 
+_TAPES = "of every framework that notes gradients, or has memory with strides: a property of a recorded call"
+# Words of one framework. The core has them from the rows of a frontend (``frontends/entries.py``), and names none itself.
+WORDS = re.compile(
+    r"(?<!\w)(torch|torchvision|jax|jaxlib|flax|tensorflow|keras|transformers|forward|state_dict|requires_grad|is_leaf|has_grad|is_parameter|"
+    r"clone|detach|no_grad|strided)(?!\w)"
+)
+# File -> the words that it may have, and why. Strict: a word that is not there fails.
+WORDS_EXCEPTIONS: dict[str, tuple[set[str], str]] = {
+    "graph_compiler/cli/app.py": ({"torch"}, "the help says what the package is for"),
+    "graph_compiler/cli/doctor.py": (
+        {"torch", "torchvision", "jax", "jaxlib", "flax", "tensorflow", "keras", "transformers"},
+        "a table of distributions: their least versions, and what is known not to go together",
+    ),
+    "graph_compiler/ir/node.py": ({"no_grad"}, _TAPES),
+    "graph_compiler/ir/record.py": ({"no_grad", "strided"}, _TAPES),
+    "graph_compiler/ir/sameness.py": ({"no_grad"}, _TAPES),
+    "graph_compiler/ir/serialisation.py": ({"no_grad", "strided"}, _TAPES),
+    "graph_compiler/ops/control.py": ({"forward"}, "the forward function of a derivative rule, in the words of automatic differentiation"),
+    "graph_compiler/passes/cse.py": ({"no_grad"}, _TAPES),
+    "graph_compiler/runtime/loading_weights.py": ({"torch"}, "the remedy for a file of another format than it reads"),
+    "graph_compiler/tracing/reach/walk.py": ({"is_leaf"}, "a leaf of the walk"),
+    "graph_compiler/visualise/kinds.py": ({"clone"}, "a table of names of calls of all frameworks, by which a page colours them"),
+}
+
+
+def words_of_frameworks(sources: list[Source], exceptions: dict[str, tuple[set[str], str]]) -> Iterator[str]:
+    """Words of one framework in the core: in texts that are no documentation, and as names of attributes."""
+    for source in sources:
+        if not source.path.startswith("graph_compiler/"):
+            continue
+        allowed, found = exceptions.get(source.path, (set(), ""))[0], set()
+        for line, text in texts_of(source):
+            found |= (words := set(WORDS.findall(text)))
+            yield from (f"{source.path}:{line}: {word} is a word of one framework" for word in sorted(words - allowed))
+        yield from (f"{source.path}: has no {word} any more; take it out of WORDS_EXCEPTIONS" for word in sorted(allowed - found))
+
+
+def texts_of(source: Source) -> Iterator[tuple[int, str]]:
+    """The texts of a file but documentation, and the names of attributes and of parts of classes, with their lines."""
+    documentation = {id(node.value) for node in ast.walk(source.tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield node.lineno, node.value
+        elif isinstance(node, ast.Attribute):
+            yield node.lineno, node.attr
+        elif isinstance(node, ast.AnnAssign):
+            yield node.lineno, ast.unparse(node.target)
+
+
 RULES: dict[str, Callable[[list[Source]], Iterator[str]]] = {
     "imports follow the ranks": wrong_imports,
     "imports inside of a framework's folder follow its ranks": wrong_inner_imports,
     "files inside of a framework's folder import each other in no circle": circles,
     "frameworks stay in their folders": wrong_frameworks,
+    "the core has no words of one framework": lambda sources: words_of_frameworks(sources, WORDS_EXCEPTIONS),
     "private names of a framework stand in one file": private_names,
     "every file says what it is": missing_docstrings,
     "every function is annotated": missing_annotations,
@@ -438,6 +490,14 @@ def test_planted_framework_is_found(case: str, tmp_path: Path) -> None:
     found = list(wrong_frameworks(plant(tmp_path, **{**LEGAL, name: text})))
     assert len(found) == 1, found
     assert found[0].startswith(name.replace("__", "/"))
+
+
+@pytest.mark.parametrize("text", ["found = 'torch.nn'\n", "found = item.forward\n", "found = getattr(item, 'requires_grad')\n"])
+def test_planted_word_is_found(text: str, tmp_path: Path) -> None:
+    sources = plant(tmp_path, graph_compiler__ir__bad=f'"""As of torch."""\nfor forward in (): pass\n{text}', frontends__jax__own=text)
+    found = list(words_of_frameworks(sources, {}))
+    assert len(found) == 1 and found[0].startswith("graph_compiler/ir/bad.py:3: ")
+    assert list(words_of_frameworks(sources, {"graph_compiler/ir/bad.py": ({"flax"}, "why")}))[-1].endswith("WORDS_EXCEPTIONS")
 
 
 @pytest.mark.parametrize(

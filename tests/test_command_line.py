@@ -28,6 +28,7 @@ from graph_compiler import __main__ as main  # noqa: E402
 from graph_compiler.cli import convert, doctor, outputs  # noqa: E402
 from graph_compiler.cli.app import app  # noqa: E402
 from graph_compiler.cli.exits import CODES, Exit  # noqa: E402
+from graph_compiler.errors import InvalidRegistration  # noqa: E402
 
 PROGRAM = """
 import time
@@ -303,10 +304,14 @@ def test_the_doctor_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None
         },
     )
     monkeypatch.setattr(doctor, "_PROBES", {"numpy": doctor._PROBES["numpy"]})
+    monkeypatch.setitem(doctor._REGISTRIES["backend"].problems, "mine", InvalidRegistration("mine is none"))
     result = invoke("doctor", "--json")
     found = json.loads(result.stdout)
     assert result.exit_code == Exit.MISSING and found["conversions"] == {"numpy to numpy": "works"}
-    assert [text.partition(":")[0] for text in found["problems"]] == ["networkx", "rich"] and "ValueError: broken" in found["problems"][1]
+    assert found["registered"]["backend"]["jax"] == "graph_compiler.backends.jax"
+    assert [text.partition(":")[0] for text in found["problems"]] == ["networkx", "rich", "mine"] and "ValueError: broken" in found[
+        "problems"
+    ][1]
 
 
 CONFLICTS = [

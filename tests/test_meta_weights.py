@@ -290,5 +290,5 @@ def test_no_other_thread_sees_the_zeros(to: str, use: Callable[[Any], Any]) -> N
 
 def test_other_sources_have_no_weights_to_load() -> None:
     graph = gc.compile(np.abs, source="numpy", args=(np.ones(2),))
-    with pytest.raises(NotTraced, match="no model of torch"):
+    with pytest.raises(NotTraced, match="no model behind"):
         graph.load_weights({})

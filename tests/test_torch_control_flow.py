@@ -19,6 +19,8 @@ import graph_compiler  # noqa: E402
 from graph_compiler.errors import GraphCompilerError  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
+from .support.torch_operators import loops_of_python  # noqa: E402
+from .support.turns import a_share  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # torch's own, where torch.cond is run
 
@@ -185,9 +187,20 @@ PROGRAMS: dict[str, Callable[[], Any]] = {
 
 @functools.cache
 def results(name: str) -> list[Any]:
-    """What a program gives for the calls: torch compiles anew in most of them."""
+    """What a program gives for the calls."""
     function = PROGRAMS[name]()
-    return [function(x) for x in CALLS]
+    with loops_of_python(globals()):
+        return [function(x) for x in CALLS]
+
+
+@pytest.mark.parametrize("name", a_share("operators of torch", PROGRAMS, 4))
+def test_loops_of_python_give_what_the_operators_give(name: str) -> None:
+    """What the graphs are compared with, compared with torch."""
+    function = PROGRAMS[name]()
+    for place in (0, 2, 3):
+        assert_same(function(CALLS[place]), results(name)[place])
+    for place in (0, 2) if name in GRADIENTS else ():
+        assert_same(slopes(function, CALLS[place]), slopes_of(name)[place])
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -221,7 +234,8 @@ def slopes(function: Any, x: Any) -> Any:
 def slopes_of(name: str) -> list[Any]:
     """The gradients of a program at the calls."""
     function = PROGRAMS[name]()
-    return [slopes(function, x) for x in CALLS]
+    with loops_of_python(globals()):
+        return [slopes(function, x) for x in CALLS]
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
@@ -269,7 +283,9 @@ def test_gradients_inside_are_those_of_the_branch_and_the_steps(to: str) -> None
 
     graph = graph_compiler.compile(slope, to=to, args=(CALLS[0],))
     for x in CALLS:
-        assert_same(graph(x), slope(x))
+        with loops_of_python(globals()):
+            expected = slope(x)
+        assert_same(graph(x), expected)
 
 
 # ------------------------------------------------------------------------------------- compiled

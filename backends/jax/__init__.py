@@ -1,5 +1,9 @@
 """JAX as a target: canonical operations written in ``jax.numpy``, ``jax.nn`` and ``jax.lax``."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from . import prelude as prelude
 from .dialect import JaxDialect
 from .lowering import rows as rows
@@ -7,6 +11,7 @@ from .native import jax_dtype
 from .native import target as target
 
 name = "jax"
+copy_aliased_outputs = None  # its arrays never change
 imports = {
     "Any": "from typing import Any",
     "Callable": "from collections.abc import Callable",
@@ -25,3 +30,10 @@ def dtype_text(dtype: str) -> str:
 
 
 dialect = JaxDialect(rows, imports, prelude, dtype_text)
+
+
+def as_module(graph: Any) -> Any:
+    """See :func:`graph_compiler.backends.jax.module.as_module`; the library of modules is loaded at the first use."""
+    from .module import as_module as made
+
+    return made(graph)

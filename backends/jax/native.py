@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ...contracts import Target
 from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...ops.dtypes import NARROWED
@@ -42,17 +43,14 @@ def jax_dtype(dtype: str) -> str:
     return NARROWED[dtype]
 
 
-class JaxTarget:
-    """See :class:`graph_compiler.runtime.target.Target`."""
+class JaxTarget(Target):
+    """See :class:`graph_compiler.contracts.Target`."""
 
     name = "jax"
     a_key = "jax.random.key(0)"
     array_types: tuple[type, ...] = (type(jnp.zeros(())),)
-    signals: tuple[type[Exception], ...] = ()
     undecided: tuple[type[Exception], ...] = (_UNDECIDED,)
-    shares = False
     sorts_keys = True
-    tracer = None
 
     def __init__(self) -> None:
         self._key: Any = None

@@ -5,6 +5,8 @@ There is no compiler and no differentiation: a graph runs as it is written, one 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...errors import FrameworkNotInstalled
@@ -31,3 +33,10 @@ imports = {
     "special": "from scipy import special",
 }
 dialect = NumpyDialect(rows, imports, prelude, dtype_text)
+
+
+def as_module(graph: Any) -> Any:
+    """See :func:`graph_compiler.backends.numpy.module.as_module`; the library of modules is loaded at the first use."""
+    from .module import as_module as made
+
+    return made(graph)

@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from ...errors import GuardFailed, NotCompilable
+from ...contracts import Target
+from ...errors import GuardFailed
 from ..arrays import as_numpy, bfloat16, is_plain, write_into
 from ..refusals import told
 
 
-class NumpyTarget:
-    """See :class:`graph_compiler.runtime.target.Target`."""
+class NumpyTarget(Target):
+    """See :class:`graph_compiler.contracts.Target`."""
 
     name = "numpy"
     a_key = "np.random.default_rng(0)"
     array_types: tuple[type, ...] = (np.ndarray,)
-    signals: tuple[type[Exception], ...] = ()
-    undecided: tuple[type[Exception], ...] = ()
     shares = True
-    sorts_keys = False
-    tracer = None
 
     def __init__(self) -> None:
         self._seeds = np.random.SeedSequence(0)
@@ -34,10 +30,6 @@ class NumpyTarget:
         """Arrays of other frameworks share their memory where it can be; results of a graph never do."""
         array = as_numpy(array)
         return None if array is None or not is_plain(array) else np.asarray(array)
-
-    def adopt(self, array: Any) -> Any:
-        """As :meth:`convert`: memory is shared."""
-        return self.convert(array)
 
     def dtype(self, name: str) -> Any:
         """``np.dtype("float32")``."""
@@ -53,14 +45,6 @@ class NumpyTarget:
     def on_host(self, array: Any) -> Any:
         """The array itself."""
         return array
-
-    def follows(self, given: Iterable[Any]) -> bool:
-        """Never: numpy has no gradients."""
-        return False
-
-    def is_traced(self, item: Any) -> bool:
-        """Never: numpy computes at once."""
-        return False
 
     def refusal(self, problem: Exception) -> str | None:
         """See :func:`graph_compiler.backends.refusals.told`."""
@@ -93,18 +77,6 @@ class NumpyTarget:
         write_into(array, np.asarray(value))
 
     # ------------------------------------------------------------------------------ compiling and random numbers
-    def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
-        """The function as it is: numpy has no compiler."""
-        if options:
-            raise NotCompilable(
-                f"numpy has no compiler, so there is nothing that could take the options {', '.join(options)}; leave them out"
-            )
-        return function
-
-    def untraced(self) -> AbstractContextManager[None]:
-        """Nothing is traced here."""
-        return nullcontext()
-
     def seed(self, number: int) -> None:
         """Restarts the sequence of generators that calls of graphs draw from."""
         self._seeds = np.random.SeedSequence(number)
@@ -124,15 +96,6 @@ class NumpyTarget:
                 _bits(generator).state = _bits(before).state
 
         return rewind
-
-    def register_classes(self, classes: Iterable[type]) -> None:
-        """Numpy has no transformations that containers would have to pass through."""
-
-    def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
-        """``result`` where the guards on elements hold, otherwise ``GuardFailed``."""
-        for check, guard in zip(checks, guards):
-            guard.require(self.elements(check))
-        return result
 
 
 def _bits(generator: Any) -> Any:

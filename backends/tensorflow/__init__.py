@@ -1,5 +1,9 @@
 """TensorFlow as a target: canonical operations written in the public functions of ``tf``."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from . import before as before  # isort: skip
 from . import prelude as prelude
 from .dialect import TensorFlowDialect
@@ -7,6 +11,7 @@ from .lowering import rows as rows
 from .native import target as target
 
 name = "tensorflow"
+copy_aliased_outputs = None  # its arrays never change
 imports = {
     "Any": "from typing import Any",
     "Callable": "from collections.abc import Callable",
@@ -18,3 +23,10 @@ imports = {
 }
 
 dialect = TensorFlowDialect(rows, imports, prelude)
+
+
+def as_module(graph: Any) -> Any:
+    """See :func:`graph_compiler.backends.tensorflow.module.as_module`; the library of modules is loaded at the first use."""
+    from .module import as_module as made
+
+    return made(graph)

@@ -14,6 +14,7 @@ import tensorflow as tf
 from tensorflow.python.eager import record
 from tensorflow.python.ops import control_flow_util
 
+from ...contracts import Target
 from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...trees import Tree, flatten, map_structure, unflatten
@@ -25,17 +26,12 @@ from ..refusals import told
 _ALIGNED = 64  # TensorFlow's kernels take the process down where an array begins at no multiple of this
 
 
-class TensorFlowTarget:
-    """See :class:`graph_compiler.runtime.target.Target`."""
+class TensorFlowTarget(Target):
+    """See :class:`graph_compiler.contracts.Target`."""
 
     name = "tensorflow"
     a_key = "tf.constant([0, 0], tf.int32)"
     array_types: tuple[type, ...] = (type(tf.zeros([])),)
-    signals: tuple[type[Exception], ...] = ()
-    undecided: tuple[type[Exception], ...] = ()
-    shares = False
-    sorts_keys = False
-    tracer = None
 
     def __init__(self) -> None:
         self._key: Any = None

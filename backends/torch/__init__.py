@@ -1,5 +1,9 @@
 """torch as a target: canonical operations written in ``torch`` and ``torch.nn.functional``."""
 
+from __future__ import annotations
+
+from typing import Any
+
 from ..dialect import CanonicalDialect
 from . import prelude as prelude
 from .lowering import rows as rows
@@ -23,3 +27,10 @@ def dtype_text(dtype: str) -> str:
 
 
 dialect = CanonicalDialect(rows, imports, prelude, dtype_text)
+
+
+def as_module(graph: Any) -> Any:
+    """See :func:`graph_compiler.backends.torch.module.as_module`; the library of modules is loaded at the first use."""
+    from .module import as_module as made
+
+    return made(graph)

@@ -24,7 +24,7 @@ def _(anchor: torch.Tensor, number: int) -> torch.Tensor:
 
 
 class Dynamo:
-    """See :class:`graph_compiler.runtime.target.Tracer`."""
+    """See :class:`graph_compiler.contracts.Tracer`."""
 
     is_following = staticmethod(torch.compiler.is_dynamo_compiling)
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch.utils.checkpoint import _StopRecomputationError
 
+from ...contracts import Target
 from ...errors import GuardFailed
 from ..arrays import is_plain, words_of
 from ..compilers import check_compiler_options, compiled_or_plain
@@ -18,16 +19,13 @@ from .assertions import asserted, is_tracing
 from .following import Dynamo
 
 
-class TorchTarget:
-    """See :class:`graph_compiler.runtime.target.Target`."""
+class TorchTarget(Target):
+    """See :class:`graph_compiler.contracts.Target`."""
 
     name = "torch"
     a_key = "torch.Generator().manual_seed(0)"
     array_types: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
     signals: tuple[type[Exception], ...] = (_StopRecomputationError,)  # of a checkpoint that has what it needs for the backward pass
-    undecided: tuple[type[Exception], ...] = ()
-    shares = False
-    sorts_keys = False
     tracer = Dynamo()
 
     def convert(self, array: Any) -> Any:

@@ -21,9 +21,9 @@ from ...errors import TracingError
 from ...ir.node import Value
 from ...ir.pairs import pairs_of
 from ...ops.registry import ArraySpec
-from ...sizes import Size, Symbol, apply, hint_of
+from ...sizes import Size, Symbol, apply, expression_of, hint_of, is_symbolic
 from .dtypes import dtype_name
-from .sizes import Recording, current, decided, deciding, expression_of, is_symbolic, symbolic
+from .sizes import Recording, current, decided, deciding, symbolic
 
 associative_scan_p = Primitive("associative_scan")
 associative_scan_p.multiple_results = True

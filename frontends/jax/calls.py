@@ -23,14 +23,14 @@ from jax.interpreters import ad, batching, mlir
 
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
-from ...sizes import hint_of
+from ...sizes import expression_of, hint_of, is_symbolic
 from ...trees import Branch, Static, Tree, flatten, map_structure, statics, unflatten
 from ..shims import Shim, shimmed, under_any_name
 from .associative_scans import scanned_in_parallel
 from .counted_loops import counted, scanned
 from .dtypes import dtype_name, is_key
 from .names import CUSTOM, METHOD, holder_of
-from .sizes import current, expression_of, hints, is_symbolic, symbolic
+from .sizes import current, hints, symbolic
 
 _thread = threading.local()  # .quiet: calls are not recorded at the moment
 _HOLDERS = ("jax", "flax", "optax")

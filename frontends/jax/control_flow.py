@@ -18,11 +18,10 @@ from ...ir.closing import Body, close
 from ...ir.node import Node, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec, get
-from ...sizes import Size, apply
+from ...sizes import Size, apply, expression_of
 from .checkpoints import CHECKPOINTS, is_checkpoint, opened
 from .dtypes import words_type
 from .names import PRIMITIVE
-from .sizes import expression_of
 
 if TYPE_CHECKING:
     from .equations import Reader

@@ -10,8 +10,8 @@ from typing import Any
 import jax
 import numpy
 
-from ...sizes import Size, apply
-from .sizes import decided, expression_of, is_symbolic, symbolic
+from ...sizes import Size, apply, expression_of, is_symbolic
+from .sizes import decided, symbolic
 
 
 def counted(original: Callable[..., Any]) -> Callable[..., Any]:

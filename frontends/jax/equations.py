@@ -17,7 +17,7 @@ from ...errors import UnsupportedOperation
 from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
-from ...sizes import hint_of
+from ...sizes import expression_of, hint_of, is_symbolic
 from ...tracing.reach.origin import owner_of_file
 from ...tracing.stored_names import stored_names
 from ...trees import Tree, map_structure, unflatten
@@ -30,7 +30,8 @@ from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, called, solving
 from .programs import OnWords, Program, Whole
 from .ruled import ORDERS, ruled
 from .rules import RULED, public_of
-from .sizes import as_array, expression_of, is_symbolic
+from .shared_calls import repeated, shared_call
+from .sizes import as_array
 
 _PASSES_ON = frozenset({"copy_p", "copy", "device_put", "sharding_constraint", "optimization_barrier", "pvary"})
 _SAYS = frozenset({"debug_print"})  # what tells of numbers and gives none
@@ -54,7 +55,13 @@ class Reader:
         self.nodes, self.constant, self.as_words = nodes, constant, as_words
         self._makers: dict[Value, Node] = {}
         self.around = Origin()  # of the call that is read at the moment
+        self.repeated: frozenset[int] = frozenset()  # programs that are called several times, by identity
         self.orders: int | None = ORDERS  # of derivatives that rules are followed for; None where nobody takes one
+
+    def read_whole(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
+        """The results of the program that was recorded: functions that it calls several times stay functions."""
+        self.repeated = repeated(program)
+        return self.read(program, arguments)
 
     def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
         """The results of a program of these values (or numbers)."""
@@ -74,7 +81,9 @@ class Reader:
         if name == "public_call":
             return self._call(equation, params["call"], operands)
         if (inner := called(equation)) is not None:
-            return self._ruled(equation, inner, operands) if name in RULED else self.inlined(equation, inner, operands)
+            if name in RULED:
+                return self._ruled(equation, inner, operands)
+            return (shared_call if id(inner) in self.repeated else Reader.inlined)(self, equation, inner, operands)
         if name in _PASSES_ON:
             return operands
         if name == "size":

@@ -11,13 +11,12 @@ from typing import Any
 
 import jax
 
-from ...sizes import Size
+from ...sizes import Size, computed, expression_of, is_symbolic
 from ..conversions import conversions_in, places_of
 from ..host_math import Symbols, math_shims
-from ..python_arithmetic import computed
 from ..shims import shimmed, under_any_name
 from .asking import is_jax
-from .sizes import decided, expression_of, is_symbolic, symbolic
+from .sizes import decided, symbolic
 
 
 def math_seen(spaces: Iterable[dict[str, Any]]) -> AbstractContextManager[None]:

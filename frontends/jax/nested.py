@@ -69,10 +69,11 @@ WRITTEN_OUT = dict.fromkeys(SOLVES, _solve)
 
 def holds_loop(program: Any) -> bool:
     """Whether there is a ``while`` in a program, or in one that is in it."""
-    return any(equation.primitive.name == "while" or any(map(holds_loop, _inside(equation.params))) for equation in program.eqns)
+    return any(equation.primitive.name == "while" or any(map(holds_loop, programs_in(equation.params))) for equation in program.eqns)
 
 
-def _inside(params: dict[str, Any]) -> list[Any]:
+def programs_in(params: dict[str, Any]) -> list[Any]:
+    """The programs among the parameters of an equation, without their constants."""
     items = [item for held in params.values() for item in (held if isinstance(held, (tuple, list)) else (held,))]
     return [
         item.jaxpr if isinstance(item, ClosedJaxpr) else item for item in items if isinstance(item, ClosedJaxpr) or hasattr(item, "eqns")

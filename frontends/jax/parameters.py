@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 
+from ... import contracts
 from ...tracing import Reached
 from .array_access import own
 from .models import Model, model_of
@@ -17,12 +18,26 @@ from .models.places import places_of, replaced
 _MODES = ("deterministic", "use_running_average")  # attributes that nnx's train() and eval() set
 
 
-class Weights:
+class _LiveArrays(contracts.Live):
+    """Called, the arrays that the models hold under these names at the moment."""
+
+    def __init__(self, names: Iterable[str], owners: Mapping[str, tuple[Any, str]], models: Mapping[str, Model]) -> None:
+        self._names = list(names)
+        self._models = {name: models[name] for name in dict.fromkeys(name.removesuffix(owners[name][1]) for name in self._names)}
+
+    def __call__(self) -> dict[str, Any]:
+        held = {f"{prefix}{name}": array for prefix, model in self._models.items() for name, array in model.arrays().items()}
+        return {name: held[name] for name in self._names}
+
+
+class Weights(contracts.Weights):
     """The arrays of models: of the one that is called, or whose method is, by their paths (``layers.0.kernel``); of others with the name of
     the model in front.
 
     ``named`` are objects among the arguments by their names, ``reach`` is what the function refers to.
     """
+
+    has_modes = True
 
     def __init__(self, function: Any, reach: Reached, named: Mapping[int, str]) -> None:
         self.function, self._places = function, places_of(reach)
@@ -54,16 +69,9 @@ class Weights:
                 lambda: {f"{prefix}{name}": array for prefix, now in held.items() for name, array in now().items()},
             )
 
-    def live(self, names: Iterable[str]) -> Callable[[], dict[str, Any]]:
-        """A function that gives the arrays that the models hold under these names at the moment."""
-        wanted = list(names)
-        models = list(dict.fromkeys(name.removesuffix(self._owners[name][1]) for name in wanted))
-
-        def now() -> dict[str, Any]:
-            held = {f"{prefix}{name}": array for prefix in models for name, array in self._models[prefix].arrays().items()}
-            return {name: held[name] for name in wanted}
-
-        return now
+    def live(self, names: Iterable[str]) -> _LiveArrays:
+        """What gives the arrays that the models hold under these names at the moment."""
+        return _LiveArrays(names, self._owners, self._models)
 
     def buffers(self) -> list[Any]:
         """JAX arrays are not written to."""

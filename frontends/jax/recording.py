@@ -19,7 +19,7 @@ from ...errors import TracingError
 from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
-from ...sizes import Size, Symbol, apply
+from ...sizes import Size, Symbol, apply, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request
 from ...tracing.code_names import names_read
 from ...tracing.escapes import refuse_escapes
@@ -41,7 +41,7 @@ from .host_math import conversions_seen, dimensions_seen, math_seen
 from .models import is_model
 from .outside import outside_of, reach_of
 from .parameters import Weights
-from .sizes import deciding, expression_of, is_symbolic, symbolic
+from .sizes import deciding, symbolic
 from .tracers import Shown
 
 _MOST_ATTEMPTS = 8
@@ -148,7 +148,7 @@ class _Attempt:
             if (problem := self.shown.handled()) is not None:
                 raise problem
             reader = Reader(graph.nodes, self._constant, not self.for_jax)
-            found = reader.read(program, [*map(self._narrowed, values), *graph.parameters.values()])
+            found = reader.read_whole(program, [*map(self._narrowed, values), *graph.parameters.values()])
         return self._finished(found, list(held))
 
     def _traced(self, arrays: list[Any], parameters: list[Any]) -> Any:

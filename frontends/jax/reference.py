@@ -11,14 +11,16 @@ import numpy as np
 
 from ...ir.graph import Graph
 from ...ir.node import Value
-from ...trees import Branch, Leaf, flatten
+from ...trees import flatten
+from .. import reference
+from ..reference import Range, drawn
 from . import recording
 from .foreign import as_jax
 from .parameters import Weights
 
+saved = watching = None  # its arrays never change
 COPY = "jax.numpy.copy"
 RANDOM_STATE = ("", "")  # JAX holds no generator
-Range = tuple[float, float]
 _KINDS_OF_KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
 
 
@@ -55,20 +57,9 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0)
     Array([3, 3], dtype=int32)
     """
-    draw, (least, greatest) = np.random.default_rng(seed), seen
     if dtype.startswith("key<"):
         return jax.random.split(jax.random.key(seed, impl=_KINDS_OF_KEYS[dtype]), tuple(shape))
-    if dtype == "bool":
-        drawn: Any = draw.random(tuple(shape)) > 0.5
-    elif dtype.startswith("complex"):
-        drawn = draw.standard_normal(tuple(shape)) + 1j * draw.standard_normal(tuple(shape))
-    elif "float" not in dtype:
-        drawn = draw.integers(int(least), int(greatest) + 1, tuple(shape))
-    else:
-        unit = draw.random(tuple(shape))
-        constant = least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30)
-        drawn = (unit + 0.5 if least > 0 else unit * 4 - 2) if constant else least + unit * (greatest - least)
-    return jax.numpy.asarray(drawn).astype(dtype)
+    return jax.numpy.asarray(drawn(shape, dtype, seen, seed)).astype(dtype)
 
 
 def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
@@ -121,6 +112,4 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
     """A recorded graph that returns what every node gives, and the values that these are."""
-    made = [value for node in graph.nodes for value in node.outputs]
-    tree = Branch(tuple, tuple(range(len(made))), (Leaf(),) * len(made))
-    return graph.derive(outputs=list(made), output_tree=tree, guards=[]), made
+    return reference.with_intermediates(graph)

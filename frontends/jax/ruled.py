@@ -18,7 +18,8 @@ from jax.extend.core import ClosedJaxpr
 from ...ir.closing import Body, close
 from ...ir.node import Node, Value, values_in
 from ...ir.record import CallRecord
-from ...sizes import Size
+from ...ops.registry import ArraySpec
+from ...sizes import Size, expression_of
 from .control_flow import names_of_arguments
 from .names import REFUSE_GRADIENT
 from .rules import Rule, has_derivative, name_of, rule_of
@@ -32,7 +33,7 @@ ORDERS = 2  # of derivatives that are followed: a rule may use the function that
 
 def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
     """The results of a call, with the derivative that its rule gives; where the rule cannot be traced, of no derivative."""
-    call = _Call(reader, equation, inner, operands)
+    call = Call(reader, equation, inner, operands)
     if reader.orders is None:
         return call.inlined()
     if reader.orders == 0:
@@ -48,7 +49,7 @@ def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
     return call.forward_mode(rule, rule.tangents) if rule.tangents is not None else call.reverse_mode(rule)
 
 
-class _Call:
+class Call:
     """Writes the node of one call. Its operands are the arrays among those of the equation; numbers stand inside of the regions."""
 
     def __init__(self, reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> None:
@@ -62,6 +63,17 @@ class _Call:
     def inlined(self) -> list[Any]:
         """The results alone."""
         return self.reader.inlined(self.equation, self.inner, self.operands)
+
+    def kept(self) -> list[Any]:
+        """The call itself: the node ``call``, whose region is the function."""
+        body = self._function(self.reader.orders)
+        for value, place in zip(body.inputs, self.arrays):  # sizes of the outside that the function reads are those of its own arguments
+            shape = tuple(map(expression_of, self.equation.invars[place].aval.shape))
+            value.spec = ArraySpec((*shape, *value.shape[len(shape) :]), value.dtype)
+        made = self._append("call", [body], {"checkpoint": False})
+        for value in self.reader.nodes[-1].regions[0].block.inputs:
+            value.spec = ArraySpec(value.spec.hints, value.dtype)
+        return made
 
     def refused(self, why: str) -> list[Any]:
         """The results, of which no derivative may be taken."""
@@ -100,10 +112,10 @@ class _Call:
         return self._node(bodies, rule, kind="vjp", residuals=len(residuals))
 
     # ------------------------------------------------------------------------------ bodies
-    def _function(self) -> Body:
-        """The function, whose own code nobody takes a derivative of."""
+    def _function(self, orders: int | None = None) -> Body:
+        """The function. Of one that has a rule, nobody takes a derivative of the code."""
         inputs, operands = self._operands()
-        return self._body("", inputs, lambda: self.reader.read(self.inner, operands), self.results, None)
+        return self._body("", inputs, lambda: self.reader.read(self.inner, operands), self.results, orders)
 
     def _forward(self, program: ClosedJaxpr) -> tuple[Body, list[Any]]:
         """The forward function, and what the rule needs of it, in its values. It gives the results, and each residual that it computes
@@ -169,14 +181,14 @@ class _Call:
         return self.reader.made("jax.numpy.asarray", (number,), {}, self.origin, aval)
 
     def _node(self, bodies: Sequence[Body], rule: Rule, kind: str, residuals: int = 0) -> list[Any]:
-        regions, captured = close(*bodies)
         places = tuple(self.arrays.index(place) for place in rule.sources)
-        params = {"kind": kind, "differentiated": places, "residuals": residuals}
+        return self._append("custom_derivative", bodies, {"kind": kind, "differentiated": places, "residuals": residuals})
+
+    def _append(self, op: str, bodies: Sequence[Body], params: dict[str, Any]) -> list[Any]:
+        regions, captured = close(*bodies)
         outputs = tuple(self._inputs(self.name, self.results))
         inputs = (*(self.operands[place] for place in self.arrays), *captured)
-        self.reader.append(
-            Node("custom_derivative", inputs, params, self.origin, outputs, CallRecord("custom_derivative", result=outputs), regions)
-        )
+        self.reader.append(Node(op, inputs, params, self.origin, outputs, CallRecord(op, result=outputs), regions))
         return list(outputs)
 
     def _message(self, why: str) -> str:

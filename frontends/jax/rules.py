@@ -14,9 +14,10 @@ import jax
 from jax.extend.core import ClosedJaxpr, Literal
 
 from ...ops.dtypes import is_floating, is_inexact
+from ...sizes import expression_of
 from .dtypes import dtype_name
 from .folders import JAX
-from .sizes import expression_of
+from .nested import called
 
 RULED = frozenset({"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"})
 # functions of JAX whose public operation has the derivative of their rule in every target: name in JAX's sources -> public name
@@ -142,7 +143,8 @@ def _type(aval: Any) -> Any:
 
 def name_of(equation: Any) -> tuple[str, str]:
     """The name of the function that an equation calls, and where it was written (``file:line``)."""
-    info = equation.params.get("call_jaxpr", equation.params.get("fun_jaxpr")).jaxpr.debug_info.func_src_info or ""
+    program = called(equation)
+    info = (program.jaxpr.debug_info.func_src_info if program else None) or ""
     name, _, place = info.partition(" at ")
     return name or "a function", place
 

@@ -20,7 +20,8 @@ from jax.extend.core import Primitive
 
 from ...errors import TracingError
 from ...ops.bounds import nonnegative
-from ...sizes import Size, apply, hint_of
+from ...sizes import Size, SymbolicNumber, apply, expression_of, hint_of
+from ...sizes.number import unary
 from .asking import asker, compares, is_jax, wants_answer
 
 _recording = threading.local()  # .now: the recording of this thread
@@ -76,16 +77,6 @@ def symbolic(size: Any) -> Any:
     return Dimension(size) if size.type is int else SymbolicFloat(size)
 
 
-def expression_of(item: Any) -> Any:
-    """The expression behind a symbolic number; other objects are returned unchanged."""
-    return item.expression if type(item) in (Dimension, SymbolicFloat) else item
-
-
-def is_symbolic(item: Any) -> bool:
-    """Whether this is a symbolic number."""
-    return type(item) in (Dimension, SymbolicFloat)
-
-
 # functions of JAX that ask whether a size is a number and go on with a symbol if not; a name that a version lacks costs a guard
 _TAKE_SYMBOLS = frozenset(
     {"is_constant_dim", "_canonicalize_dimension", "convert_to_index", "canonicalize_axis", "is_dim", "to_dynamic_slice"}
@@ -96,62 +87,16 @@ def _asked_by_jax() -> bool:
     return is_jax(sys._getframe(2))  # whether the code that asks is JAX's own
 
 
-def _operand(other: Any) -> Any:
-    """An operand as an expression; None for what is no number."""
-    if is_symbolic(other):
-        return other.expression
-    if isinstance(other, (bool, int, float)):
-        return other
-    return other.item() if isinstance(other, (np.integer, np.floating)) else None
+def _extreme(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """The larger (``"ge"``) or smaller of two: the one that it is now, under a guard where that is not sure. So sizes stay simple."""
 
-
-def _binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     def method(self: Any, other: Any) -> Any:
-        operand = _operand(other)
+        operand = self.operand(other)
         if operand is None:
             return NotImplemented
-        pair = (operand, self.expression) if reflected else (self.expression, operand)
-        return symbolic(_combine[function](*pair))
-
-    return method
-
-
-def _truediv(left: Any, right: Any) -> Any:
-    return left / right
-
-
-_combine: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "floordiv": lambda a, b: a // b,
-    "mod": lambda a, b: a % b,
-    "truediv": _truediv,
-    "pow": lambda a, b: a**b,
-    "max": lambda a, b: _extreme("max", a, b),
-    "min": lambda a, b: _extreme("min", a, b),
-}
-
-
-def _extreme(name: str, left: Any, right: Any) -> Any:
-    """The larger or smaller of two: the one that it is now, under a guard where that is not sure. So sizes stay simple."""
-    first = _at_least(left, right)
-    first = decided(apply("ge", left, right)) if first is None else first
-    return left if first == (name == "max") else right
-
-
-def _compared(function: str, known: Callable[[Any, Any], bool | None]) -> Callable[[Any, Any], Any]:
-    def method(self: Any, other: Any) -> Any:
-        operand = _operand(other)
-        if operand is None:
-            return NotImplemented
-        sure = known(self.expression, operand)
-        if sure is not None:
-            return sure
-        condition = apply(function, self.expression, operand)
-        if function in ("eq", "ne") and _leaves_open(condition, sys._getframe(1)):
-            return function == "ne"
-        return decided(condition)
+        left, right = (operand, self.expression) if reflected else (self.expression, operand)
+        sure = _KNOWN[function](left, right)
+        return symbolic(left if (decided(apply(function, left, right)) if sure is None else sure) else right)
 
     return method
 
@@ -222,7 +167,20 @@ def _is_broadcast(condition: Any, frame: FrameType) -> bool:
     return False
 
 
-class SymbolicFloat:
+_KNOWN: dict[str, Callable[[Any, Any], bool | None]] = {
+    "ge": _at_least,
+    "lt": lambda a, b: _negated(_at_least(a, b)),
+    "le": lambda a, b: _at_least(b, a),
+    "gt": lambda a, b: _negated(_at_least(b, a)),
+    "eq": _equal,
+    "ne": lambda a, b: _negated(_equal(a, b)),
+}
+
+
+_absolute = unary("abs")
+
+
+class SymbolicFloat(SymbolicNumber):
     """A float computed from sizes."""
 
     __slots__ = ("expression",)
@@ -230,70 +188,37 @@ class SymbolicFloat:
     def __init__(self, expression: Size) -> None:
         self.expression = expression
 
-    __add__, __radd__ = _binary("add"), _binary("add", reflected=True)
-    __sub__, __rsub__ = _binary("sub"), _binary("sub", reflected=True)
-    __mul__, __rmul__ = _binary("mul"), _binary("mul", reflected=True)
-    __truediv__, __rtruediv__ = _binary("truediv"), _binary("truediv", reflected=True)
-    __floordiv__, __rfloordiv__ = _binary("floordiv"), _binary("floordiv", reflected=True)
-    __mod__, __rmod__ = _binary("mod"), _binary("mod", reflected=True)
-    __pow__, __rpow__ = _binary("pow"), _binary("pow", reflected=True)
-    __ge__ = _compared("ge", _at_least)
-    __lt__ = _compared("lt", lambda a, b: _negated(_at_least(a, b)))
-    __le__ = _compared("le", lambda a, b: _at_least(b, a))
-    __gt__ = _compared("gt", lambda a, b: _negated(_at_least(b, a)))
-    __eq__ = _compared("eq", _equal)
-    __ne__ = _compared("ne", lambda a, b: _negated(_equal(a, b)))
+    def decide(self, size: Size) -> Any:
+        return decided(size)
+
+    def made(self, expression: Any) -> Any:
+        return symbolic(expression)
+
+    def operand(self, item: Any) -> Any:
+        return super().operand(item.item() if isinstance(item, (np.integer, np.floating)) else item)
+
+    def compared(self, function: str, other: Any) -> Any:
+        sure = _KNOWN[function](self.expression, other)
+        if sure is not None:
+            return sure
+        condition = apply(function, self.expression, other)
+        if function in ("eq", "ne") and _leaves_open(condition, sys._getframe(2)):
+            return function == "ne"
+        return decided(condition)
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return SymbolicFloat if _asked_by_jax() else float
 
     def __hash__(self) -> int:
         return _key(self.expression, sys._getframe(1))
-
-    def __neg__(self) -> Any:
-        return symbolic(-self.expression)
-
-    def __pos__(self) -> Any:
-        return self
-
-    def __abs__(self) -> Any:
-        return self if self >= 0 else -self
-
-    def __float__(self) -> float:
-        return float(decided(self.expression))
-
-    def __int__(self) -> int:
-        return int(decided(self.expression))
-
-    def __floor__(self) -> Any:
-        return symbolic(apply("floor", self.expression))
-
-    def __ceil__(self) -> Any:
-        return symbolic(apply("ceil", self.expression))
-
-    def __trunc__(self) -> Any:
-        return symbolic(apply("trunc", self.expression))
-
-    def __round__(self, digits: int | None = None) -> Any:
-        return symbolic(apply("round", self.expression) if digits is None else apply("round_to", self.expression, digits))
 
     def __bool__(self) -> bool:
         sure = _equal(self.expression, 0)
         return bool(decided(apply("ne", self.expression, 0))) if sure is None else not sure
 
-    # numpy makes object arrays of these numbers, and calls their methods: np.sqrt(size), np.prod(x.shape)
-    def sqrt(self) -> Any:
-        """``np.sqrt``; likewise below."""
-        return symbolic(apply("sqrt", self.expression))
-
-    def exp(self) -> Any:
-        """``np.exp``."""
-        return symbolic(apply("exp", self.expression))
-
-    def log(self) -> Any:
-        """``np.log``."""
-        return symbolic(apply("log", self.expression))
-
-    def log2(self) -> Any:
-        """``np.log2``."""
-        return symbolic(apply("log2", self.expression))
+    def __abs__(self) -> Any:
+        return self if _at_least(self.expression, 0) else _absolute(self)
 
     def __jax_array__(self) -> Any:
         return as_array(self.expression)
@@ -303,6 +228,10 @@ class SymbolicFloat:
 
     def __format__(self, form: str) -> str:
         return repr(self) if not form else format(decided(self.expression), form)
+
+
+for _name in ("sqrt", "exp", "log", "log2"):  # numpy makes object arrays of these numbers, and calls their methods
+    setattr(SymbolicFloat, _name, unary(_name))
 
 
 class Dimension(SymbolicFloat):
@@ -327,14 +256,8 @@ class Dimension(SymbolicFloat):
             raise TypeError("a symbolic size is no index")
         return int(decided(self.expression))
 
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
-
-    max, rmax = _binary("max"), _binary("max", reflected=True)
-    min, rmin = _binary("min"), _binary("min", reflected=True)
+    max, rmax = _extreme("ge"), _extreme("ge", reflected=True)
+    min, rmin = _extreme("lt"), _extreme("lt", reflected=True)
 
 
 # ------------------------------------------------------------------------------------- as arrays of the program

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from types import ModuleType
 from typing import Any
 
 import jax
 import numpy as np
 from jax.extend.core import Primitive
 
-from ...ir.graph import Graph
 from ...ir.node import Node
 from ...ops.text import factor
-from ...sizes import Symbol
 from ..index_text import index_text
-from . import prelude
+from ..recorded_calls import RecordedCalls
 from .equations import Choice, Numbers
 from .names import CUSTOM, METHOD, OWN, is_primitive, primitive, row_key
 from .primitive_text import readable, typed
@@ -28,7 +25,7 @@ _PUBLIC = frozenset(
 _SHORT = (("jax.numpy.", "jnp."), ("jax.lax.", "lax."))
 
 
-class JaxCalls:
+class JaxCalls(RecordedCalls):
     """The dialect of recorded JAX graphs."""
 
     imports: Mapping[str, str] = {
@@ -36,15 +33,8 @@ class JaxCalls:
         "jnp": "import jax.numpy as jnp",
         "lax": "from jax import lax",
         "np": "import numpy as np",
-        "Any": "from typing import Any",
-        "GradientRefused": "from graph_compiler.errors import GradientRefused",
     }
-    prelude: ModuleType | None = prelude
-    structured: Mapping[str, Any] = {}  # the target of the framework knows
-
-    def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """None: what frameworks are set to holds for their own calls."""
-        return ()
+    prelude = ("refuse_gradient",)
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""
@@ -71,18 +61,6 @@ class JaxCalls:
             return f"lax.{key.removesuffix('_p')}({', '.join([*map(repr, inputs), *params])})"
         written = _primitive(key) or repr(text(jax_record(node).primitive))
         return f"{written}.bind({', '.join([*map(repr, inputs), *params])})"
-
-    def size(self, array: str, symbol: Symbol) -> str:
-        """How a size is read."""
-        return f"{array}.shape[{symbol.axis}]"
-
-    def sizes(self, array: str) -> str:
-        """All sizes at once."""
-        return f"{array}.shape"
-
-    def context(self, node: Node) -> str:
-        """Nothing in JAX stands in a context."""
-        return ""
 
     def spell(self, item: Any) -> str | None:
         """Text for an object of JAX or numpy that has no literal, or None."""

@@ -13,6 +13,7 @@ from .patches import unrecorded as unrecorded
 from .recording import record as record
 
 name = "numpy"
+where_parameters_are = ""
 dialect = NumpyCalls()
 
 

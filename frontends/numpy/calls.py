@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ...ir.graph import Graph
 from ...ir.node import Node
 from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text
+from ..recorded_calls import RecordedCalls
 from .draws import METHOD as GENERATOR
 from .names import METHOD
 
@@ -25,7 +25,7 @@ _OPERATORS = {
 }  # fmt: skip
 
 
-class NumpyCalls:
+class NumpyCalls(RecordedCalls):
     """The dialect of recorded numpy graphs."""
 
     imports: Mapping[str, str] = {
@@ -33,12 +33,6 @@ class NumpyCalls:
         "special": "from scipy import special",
         "stride_tricks": "from numpy.lib import stride_tricks",
     }
-    prelude = None
-    structured: Mapping[str, Any] = {}  # the target of the framework knows
-
-    def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """None: what frameworks are set to holds for their own calls."""
-        return ()
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""
@@ -63,10 +57,6 @@ class NumpyCalls:
     def size(self, array: str, symbol: Symbol) -> str:
         """How a size or stride is read."""
         return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.strides[{symbol.axis}] // {array}.itemsize"
-
-    def sizes(self, array: str) -> str:
-        """All sizes at once."""
-        return f"{array}.shape"
 
     def context(self, node: Node) -> str:
         """Calls keep the treatment of floating-point errors that the user has chosen for them."""

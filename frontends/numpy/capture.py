@@ -19,16 +19,17 @@ from ...ir.node import Origin, Value
 from ...ir.record import CallRecord
 from ...ops.dtypes import DTYPES, is_floating
 from ...ops.registry import ArraySpec
-from ...sizes import Size, Symbol
+from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import Locator, Recorder
 from ...trees import iterate_structure, map_structure
+from ..reading import Reading
 from . import kinds
 from .answers import ANSWERS, METHODS
 from .draws import FUNCTION, SPEC, States, TracedGenerator
 from .indices import plain_index
 from .names import METHOD, PYTHON_MODULES, name_of, row_key
-from .reading import Reading, decided, expect_as_read
-from .sizes import expression_of, hint, is_symbolic, symbolic
+from .reading import decided, expect_as_read
+from .sizes import hint, symbolic
 from .traced import Traced, TracedArray, TracedScalar, is_traced, seen_of
 
 _ARRAYS = (np.ndarray, np.generic)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ...sizes import is_symbolic
 from ...trees import iterate_structure
 from .patches import recorded
-from .sizes import is_symbolic
 from .traced import is_traced
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ...sizes import is_symbolic
 from ...tracing.append_only import ListShims
 from ...tracing.namespaces import Names
 from ...tracing.places import Place, Replaced, State
@@ -15,7 +16,6 @@ from ...tracing.updates import Containers
 from ...trees import AppendOnly, Branch, Fixed, Tree, flatten, unflatten
 from ..open_numbers import DTYPES, holds_numbers
 from .arguments import Inputs, is_array, typed
-from .sizes import is_symbolic
 
 
 class Kept:

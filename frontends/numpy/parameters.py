@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import contracts
 from ...errors import GuardFailed, TracingError
 from ...tracing.append_only import ListShims
 from ...tracing.conjunction import EnvironmentGuard, conjunction
@@ -100,7 +101,7 @@ def _put_default(function: types.FunctionType, name: str, value: Any) -> None:
 _DEFAULTS = Kind(_defaults, _put_default)
 
 
-class LiveArrays:
+class LiveArrays(contracts.Live):
     """Called, the arrays that stand in these places at the moment: the very dict of before while none was replaced."""
 
     def __init__(self, places: dict[str, Place]) -> None:
@@ -133,7 +134,7 @@ def _is_in(containers: Containers, item: Any) -> bool:
 _EMPTY: tuple[Any, ...] = ()
 
 
-class Weights:
+class Weights(contracts.Weights):
     """The arrays that a function can reach, by the names of their places; an array in two places has the name of the first."""
 
     def __init__(
@@ -186,7 +187,7 @@ class Weights:
             self._shared.append(StatePlace(place.held, place.key))
             return inputs.known[id(item)]
         if type(item) in (np.ndarray, np.memmap) and item.dtype.kind in "biufc" and item.dtype.isnative:
-            if id(item) not in known and self.views.has(item):
+            if id(item) not in known and self.views.owner_of(item) is not None:
                 return self.views.taken(capture, place, item, known)
             if id(item) not in known:
                 name = place.name

@@ -20,12 +20,11 @@ from typing import Any
 import numpy as np
 import numpy.polynomial
 
-from ...sizes import Size
+from ...sizes import Size, computed, expression_of, is_symbolic
 from ...tracing.code_names import names_read
 from ...trees import iterate_structure
 from ..conversions import conversions_in, places_of
 from ..host_math import Symbols, math_shims
-from ..python_arithmetic import computed
 from ..shims import shimmed
 from ..type_shim import type_shimmed
 from .draws import NAMES, draw
@@ -33,7 +32,7 @@ from .index_tricks import COMPUTED, Brackets
 from .names import PYTHON_MODULES
 from .opened import OPENED
 from .reading import number_in
-from .sizes import expression_of, is_symbolic, symbolic
+from .sizes import symbolic
 from .traced import is_traced
 from .vectorized import Vectorized
 

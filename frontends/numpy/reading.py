@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...sizes import is_symbolic
 from .names import METHOD
-from .sizes import is_symbolic
 from .traced import is_traced
 
 if TYPE_CHECKING:
@@ -26,16 +26,9 @@ _INDEXED = ("__getitem__", "__setitem__")
 _PLACES = ("numpy.argmax", "numpy.argmin", "numpy.ndarray.argmax", "numpy.ndarray.argmin")
 
 
-class Reading:
-    """Whether numbers that are read stay open in an attempt at a recording; ``any``: whether some did."""
-
-    def __init__(self, is_open: bool = True) -> None:
-        self.is_open, self.any = is_open, False
-
-
 def number_in(capture: Capture, array: Any) -> Any:
     """The only element, a whole number or float, as a number of Python to be computed with; None where it has to be known."""
-    is_open = capture.reading.is_open and array.ndim == 0 and array.dtype.name in _OPEN and capture.recorder.varies(array._value)
+    is_open = capture.reading.symbolic and array.ndim == 0 and array.dtype.name in _OPEN and capture.recorder.varies(array._value)
     if not is_open or array._value in capture.weak:
         return None
     capture.reading.any = True

@@ -18,6 +18,7 @@ from ...ir.aliases import Aliases
 from ...ir.debug_info import DebugInfo
 from ...ir.graph import Effect, Graph
 from ...ir.state import GraphState
+from ...sizes import expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
 from ...tracing.append_only import ListShims
 from ...tracing.code_names import names_read
@@ -34,6 +35,7 @@ from ...trees import Path, Tree, call_of, flatten, referred, statics
 from ..fleeting import refusals
 from ..namespaces import GlobalReads, all_of
 from ..open_numbers import DTYPES
+from ..reading import Reading
 from ..setting_reads import SettingReads
 from ..signatures import input_names
 from .arguments import Inputs, given
@@ -43,13 +45,11 @@ from .kept import Kept
 from .kept_views import KeptViews
 from .parameters import Weights
 from .patches import replaced, replacement_of
-from .reading import Reading
-from .sizes import expression_of, is_symbolic
 from .traced import TracedScalar, is_traced
 
 
 def record(request: Request) -> Recording:
-    """Runs the function and records it; see :class:`graph_compiler.runtime.source_framework.SourceFramework`.
+    """Runs the function and records it; see :class:`graph_compiler.contracts.Frontend`.
 
     Arrays that the function keeps outside of its arguments are parameters, and may be written to or replaced by others of their shape and
     type; what else it changes becomes inputs and results.

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 
 from ...ir.graph import Graph
-from ...ir.node import Node, Origin, Value
-from ...ir.record import CallRecord
+from ...ir.node import Value
 from ...tracing.host_random import host_state_kept as random_kept
-from ...trees import Branch, Leaf, flatten
+from ...trees import flatten
+from .. import reference
+from ..reference import Range, drawn
 from .arguments import as_array, is_array
 from .parameters import Weights
 
+watching = None  # an array tells nothing of writes to it
 COPY = "numpy.copy"
 RANDOM_STATE = ("numpy.random.get_state", "numpy.random.set_state")
-Range = tuple[float, float]
 Array = np.ndarray[Any, Any]
 
 
@@ -50,18 +51,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     array([3, 3])
     """
-    generator, wanted = np.random.Generator(np.random.PCG64(seed)), np.dtype(dtype)
-    (least, greatest), shape = seen, tuple(shape)
-    if wanted.kind == "b":
-        return generator.random(shape) > 0.5
-    if wanted.kind == "c":
-        return (generator.standard_normal(shape) + 1j * generator.standard_normal(shape)).astype(wanted)
-    if wanted.kind in "iu":
-        return generator.integers(int(least), int(greatest), shape, endpoint=True).astype(wanted)
-    unit = generator.random(shape)
-    if least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30):
-        return (unit + 0.5 if least > 0 else unit * 4 - 2).astype(wanted)
-    return (least + unit * (greatest - least)).astype(wanted)
+    return drawn(shape, dtype, seen, seed).astype(dtype)
 
 
 def with_facts(array: Array, facts: Mapping[str, Any]) -> Array:
@@ -110,15 +100,4 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
     """A recorded graph that returns a copy of what every node gives at its time, and the values that these are."""
-    nodes: list[Node] = []
-    made: list[Value] = []
-    copies: list[Value] = []
-    for node in graph.nodes:
-        nodes.append(node)
-        for value in node.outputs:
-            seen = Value("seen", value.spec)
-            nodes.append(Node(COPY, (value,), {}, Origin(), (seen,), CallRecord("clone", result=seen)))
-            made.append(value)
-            copies.append(seen)
-    tree = Branch(tuple, tuple(range(len(copies))), (Leaf(),) * len(copies))
-    return graph.derive(nodes=nodes, outputs=copies, output_tree=tree, guards=[], effects=[]), made
+    return reference.with_intermediates(graph, COPY, effects=[])

@@ -8,8 +8,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from ...sizes import is_symbolic
 from .dtypes import dtype_of_array
-from .sizes import is_symbolic
 
 
 def is_array(item: Any) -> bool:

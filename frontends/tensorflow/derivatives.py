@@ -17,6 +17,7 @@ from ...ir.closing import Body
 from ...ir.node import Value
 from ...ops.control import has_derivative
 from .blocks import Block, BlockNode
+from .evaluation import seen_by_tapes
 from .held import Held
 from .names import REFUSE_GRADIENT
 from .reader import ORDERS, Handler, Reader
@@ -47,7 +48,7 @@ def _traced(operation: Any, name: str) -> tuple[Any, list[Any], list[Any]]:
     rule_of = ops.gradient_registry.lookup(name)
     with operation.graph.as_default():
         rule = FuncGraph("rule")
-        with rule.as_default():
+        with rule.as_default(), seen_by_tapes():  # of the rule
             cotangents = [tf.compat.v1.placeholder(tensor.dtype, tensor.shape) for tensor in operation.outputs]
             gradients = [None if one is None else tf.convert_to_tensor(one) for one in rule_of(operation, *cotangents)]
     return rule, cotangents, gradients

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
 
 import tensorflow as tf
+from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context, execute, record
 from tensorflow.python.framework import tensor_util
 
@@ -116,6 +117,19 @@ def computing() -> Iterator[None]:
         stack.enter_context(tf.init_scope())
         stack.enter_context(record.stop_recording())
         yield
+
+
+@contextmanager
+def seen_by_tapes() -> Iterator[None]:
+    """Inside of the block tapes see operations again, also where a block around it computes."""
+    stopped = pywrap_tfe.TFE_Py_TapeSetIsStopped()
+    if stopped:
+        pywrap_tfe.TFE_Py_TapeSetRestartOnThread()
+    try:
+        yield
+    finally:
+        if stopped:
+            pywrap_tfe.TFE_Py_TapeSetStopOnThread()
 
 
 def handle_number(handle: Any) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...sizes import Size, apply
+from ...sizes import Size, apply, negate
 from .names import definition
 
 Known = np.ndarray[Any, Any]  # of dtype object
@@ -123,48 +123,6 @@ def index_of(attributes: dict[str, Any], begin: Any, end: Any, strides: Any) -> 
     return tuple(one(place, *parts) for place, parts in enumerate(zip(begin, end, strides)))
 
 
-def _reduced(function: str) -> Callable[..., Any]:
-    def rule(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
-        axes = tuple(np.ravel(axis).astype(int).tolist())
-        rest = [place for place in range(x.ndim) if place not in {axis % x.ndim for axis in axes}]
-        moved = np.transpose(x, (*rest, *(place for place in range(x.ndim) if place not in rest)))
-        parts = moved.reshape((*(x.shape[place] for place in rest), -1))
-        made = np.frompyfunc(lambda one, two: apply(function, one, two), 2, 1).reduce(parts, -1)
-        return (
-            np.reshape(made, [1 if place not in rest else size for place, size in enumerate(x.shape)]) if attributes["keep_dims"] else made
-        )
-
-    return rule
-
-
-def _joined(attributes: dict[str, Any], x: Known, y: Known, decides: bool) -> Any:
-    """``x and y`` (``decides`` is False: it decides for both), ``x or y``. Where both are conditions on sizes, the first is a guard."""
-
-    def one(x: Any, y: Any) -> Any:
-        if isinstance(x, Size) and isinstance(y, Size):
-            x = attributes[DECIDE](x)
-        condition, other = (x, y) if isinstance(x, Size) else (y, x)
-        return decides if bool(other) is decides else condition
-
-    return np.frompyfunc(one, 2, 1)(x, y)
-
-
-def _selected(attributes: dict[str, Any], condition: Known, x: Known, y: Known) -> Any:
-    return np.where(condition.astype(bool), x, y)
-
-
-def _stitched(attributes: dict[str, Any], *operands: Known) -> Any:
-    count = len(operands) // 2
-    pairs = [pair for places, rows in zip(operands[:count], operands[count:]) for pair in zip(places.ravel(), rows.ravel())]
-    whole = dict(pairs)
-    return np.array([whole[place] for place in range(len(whole))], dtype=object)
-
-
-def _difference(attributes: dict[str, Any], x: Known, y: Known) -> list[Any]:
-    kept = [(place, item) for place, item in enumerate(x.tolist()) if item not in y.tolist()]
-    return [np.array([item for _, item in kept], dtype=object), np.array([place for place, _ in kept], dtype=object)]
-
-
 def _broadcast_shape(attributes: dict[str, Any], x: Known, y: Known) -> Any:
     """The shape of two arrays together; where it depends on sizes, what is now is a guard."""
 
@@ -208,21 +166,6 @@ def _split(attributes: dict[str, Any], x: Known) -> list[Known]:
     return [np.take(x, place, axis) for place in range(x.shape[axis])]
 
 
-def _truth(compute: Callable[..., Any]) -> Callable[..., Any]:
-    def rule(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
-        return compute(x.astype(bool), tuple(np.ravel(axis).astype(int).tolist()), keepdims=attributes["keep_dims"])
-
-    return rule
-
-
-def _summed(attributes: dict[str, Any], x: Known, axis: int, function: Any = np.add, first: int = 0) -> Any:
-    x = np.flip(x, axis) if attributes["reverse"] else x
-    made = function.accumulate(x, axis)
-    if attributes["exclusive"]:
-        made = np.concatenate([np.full_like(np.take(x, [0], axis), first), np.delete(made, -1, axis)], axis)
-    return np.flip(made, axis) if attributes["reverse"] else made
-
-
 def _parts(x: Known, sizes: Known, axis: int) -> list[Any]:
     lengths = [x.shape[axis] - sum(size for size in sizes if size >= 0) if size < 0 else size for size in map(int, sizes)]
     return np.split(x, np.cumsum(lengths)[:-1].tolist(), axis)
@@ -230,6 +173,76 @@ def _parts(x: Known, sizes: Known, axis: int) -> list[Any]:
 
 def _is_plain(*arrays: Known) -> bool:
     return not any(isinstance(item, Size) for array in arrays for item in array.ravel())
+
+
+def _joined(function: str, x: Any, y: Any) -> Any:
+    """``x and y`` or ``x or y``, where either may be a condition on sizes."""
+    for one, other in ((x, y), (y, x)):
+        if not isinstance(one, Size):
+            return other if bool(one) == (function == "and") else bool(one)
+    return apply(function, x, y)
+
+
+def _axes(axis: Known) -> tuple[int, ...]:
+    return tuple(np.ravel(axis).astype(int).tolist())
+
+
+def _reduced(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A reduction of numbers, by numpy's function of that name; of arrays of objects too."""
+    return lambda attributes, x, axis: function(x, axis=_axes(axis), keepdims=attributes["keep_dims"])
+
+
+def _extreme(name: str) -> Callable[..., Any]:
+    """The largest or the least of all elements, which may be sizes; along an axis only of numbers."""
+
+    def rule(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
+        if len({place % max(x.ndim, 1) for place in _axes(axis)}) < x.ndim:
+            return getattr(np, name)(x.astype(int), axis=_axes(axis), keepdims=attributes["keep_dims"])
+        found = functools.reduce(lambda one, other: apply(name, one, other), x.ravel())
+        return np.full((1,) * x.ndim if attributes["keep_dims"] else (), found, object)
+
+    return rule
+
+
+def _running(function: Callable[..., Any], start: int) -> Callable[..., Any]:
+    def rule(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
+        place = int(axis) % max(x.ndim, 1)
+        given = np.flip(x, place) if attributes["reverse"] else x
+        found = function(given, axis=place)
+        if attributes["exclusive"]:
+            first = np.full_like(np.take(found, [0], place), start) if x.shape[place] else found
+            found = np.concatenate([first, np.delete(found, -1, place)], place) if x.shape[place] else found
+        return np.flip(found, place) if attributes["reverse"] else found
+
+    return rule
+
+
+def _stitched(attributes: dict[str, Any], *operands: Known) -> Any:
+    half = len(operands) // 2
+    places, parts = operands[:half], operands[half:]
+    count = max((int(place.max()) + 1 for place in places if place.size), default=0)
+    found = np.zeros((count, *parts[0].shape[places[0].ndim :]), object)
+    for place, part in zip(places, parts):
+        found[place.astype(int)] = part if part.ndim else part[()]
+    return found
+
+
+def _padded(x: Known, paddings: Known, item: Known) -> Known:
+    before = paddings.astype(int)[:, 0]
+    found = np.full(x.shape + paddings.astype(int).sum(1), item[()], object)
+    found[tuple(slice(start, start + size) for start, size in zip(before, x.shape))] = x
+    return found
+
+
+def _scattered(attributes: dict[str, Any], x: Known, places: Known, updates: Known) -> Known:
+    found = x.copy()
+    found[tuple(np.moveaxis(places.astype(int), -1, 0))] = updates
+    return found
+
+
+def _difference(attributes: dict[str, Any], x: Known, y: Known) -> list[Known]:
+    places = [place for place, item in enumerate(x) if item not in y.tolist()]
+    return [x[places], known(places)]
 
 
 _COMPARED = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual": "ge", "Equal": "eq", "NotEqual": "ne"}
@@ -241,40 +254,41 @@ _RULES: dict[str, Callable[..., Any]] = {
     "FloorDiv": _elementwise(lambda x, y: x // y),
     "FloorMod": _elementwise(lambda x, y: x % y),
     **{name: _of_two(function) for name, function in _COMPARED.items()},
-    "LogicalNot": _elementwise(lambda x: apply("not", x) if isinstance(x, Size) else not x),
-    "LogicalAnd": functools.partial(_joined, decides=False),
-    "LogicalOr": functools.partial(_joined, decides=True),
-    "Abs": _elementwise(lambda x: apply("abs", x) if isinstance(x, Size) else abs(x)),
     "Sign": _elementwise(lambda x: (x > 0) - (x < 0)),
     "TruncateDiv": functools.partial(_truncated, function="floordiv"),
     "TruncateMod": functools.partial(_truncated, function="mod"),
     "Mod": functools.partial(_truncated, function="mod"),
-    **dict.fromkeys(("SelectV2", "Select"), _selected),
-    "Sum": lambda attributes, x, axis: np.sum(x, tuple(np.ravel(axis).astype(int).tolist()), keepdims=attributes["keep_dims"]),
-    "Max": _reduced("max"),
-    "Min": _reduced("min"),
-    "All": _truth(np.all),
-    "Any": _truth(np.any),
-    "DynamicStitch": _stitched,
-    "ListDiff": _difference,
-    "BroadcastArgs": _broadcast_shape,
-    "BroadcastTo": lambda attributes, x, shape: np.broadcast_to(x, tuple(map(int, shape))),
-    "Tile": lambda attributes, x, times: np.tile(x, tuple(map(int, times))),
-    "InvertPermutation": lambda attributes, x: np.argsort(x.astype(int)),
-    "ZerosLike": lambda attributes, x: np.full_like(x, 0),
-    "OnesLike": lambda attributes, x: np.full_like(x, 1),
-    "Cumsum": lambda attributes, x, axis: _summed(attributes, x, int(axis)),
-    "Cumprod": lambda attributes, x, axis: _summed(attributes, x, int(axis), np.multiply, 1),
-    "Transpose": lambda attributes, x, axes: np.transpose(x, tuple(map(int, axes))),
     "Split": lambda attributes, axis, x: np.split(x, attributes["num_split"], int(axis)),
     "SplitV": lambda attributes, x, sizes, axis: _parts(x, sizes, int(axis)),
-    "PadV2": lambda attributes, x, amounts, item: np.pad(x, amounts.astype(int).tolist(), constant_values=item[()]),
-    "Pad": lambda attributes, x, amounts: np.pad(x, amounts.astype(int).tolist(), constant_values=0),
     "Where": lambda attributes, x: np.argwhere(x.astype(bool)),
     "Maximum": _of_two("max"),
     "Minimum": _of_two("min"),
     "Cast": _cast,
     "Prod": _product,
+    "Sum": _reduced(np.sum),
+    "All": _reduced(np.all),
+    "Any": _reduced(np.any),
+    "Max": _extreme("max"),
+    "Min": _extreme("min"),
+    "Cumsum": _running(np.cumsum, 0),
+    "Cumprod": _running(np.cumprod, 1),
+    "LogicalAnd": _elementwise(lambda x, y: _joined("and", x, y)),
+    "LogicalOr": _elementwise(lambda x, y: _joined("or", x, y)),
+    "LogicalNot": _elementwise(negate),
+    "Abs": _elementwise(abs),
+    **dict.fromkeys(("Select", "SelectV2"), lambda attributes, chosen, x, y: np.where(chosen.astype(bool), x, y)),
+    "BroadcastArgs": _broadcast_shape,
+    "BroadcastTo": lambda attributes, x, shape: np.broadcast_to(x, tuple(map(int, shape))),
+    "Tile": lambda attributes, x, multiples: np.tile(x, tuple(map(int, multiples))),
+    "Pad": lambda attributes, x, paddings: _padded(x, paddings, known(0)),
+    "PadV2": lambda attributes, x, paddings, item: _padded(x, paddings, item),
+    "TensorScatterUpdate": _scattered,
+    "Transpose": lambda attributes, x, perm: np.transpose(x, tuple(map(int, perm))),
+    "InvertPermutation": lambda attributes, x: np.argsort(x.astype(int)),
+    "ListDiff": _difference,
+    "DynamicStitch": _stitched,
+    "ZerosLike": lambda attributes, x: np.zeros(x.shape, object),
+    "OnesLike": lambda attributes, x: np.ones(x.shape, object),
     "Pack": lambda attributes, *parts: np.stack(parts, attributes["axis"]),
     "Unpack": _split,
     "ConcatV2": lambda attributes, *parts: np.concatenate(parts[:-1], int(parts[-1])),
@@ -291,7 +305,7 @@ _RULES: dict[str, Callable[..., Any]] = {
 _NEED_NUMBERS = {
     "Range": (0, 1, 2), "Fill": (0,), "Reshape": (1,), "StridedSlice": (1, 2, 3), "Slice": (1, 2), "GatherV2": (1, 2),
     "BroadcastTo": (1,), "Tile": (1,), "InvertPermutation": (0,), "Transpose": (1,), "SplitV": (1, 2), "Split": (0,), "Pad": (1,),
-    "PadV2": (1,), "Cumsum": (1,), "Cumprod": (1,), "Sum": (1,), "Max": (1,), "Min": (1,),
+    "PadV2": (1,), "Cumsum": (1,), "Cumprod": (1,), "Sum": (1,), "Max": (1,), "Min": (1,), "TensorScatterUpdate": (1,),
 }  # fmt: skip
 
 
@@ -301,6 +315,8 @@ _DECIDED = {"SelectV2": (0,), "Select": (0,), "All": (0,), "Any": (0,), "Where":
 
 def fits(key: str, operands: list[Known]) -> bool:
     """Whether those operands are plain numbers that have to be: bounds, axes, how long a range is."""
+    if key == "DynamicStitch":
+        return _is_plain(*operands[: len(operands) // 2])
     return _is_plain(*(operands[place] for place in _NEED_NUMBERS.get(key, ())))
 
 

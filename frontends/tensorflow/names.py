@@ -11,7 +11,8 @@ RAW = "tf.raw_ops."
 CONVERT = "tf.convert_to_tensor"  # numbers and sizes as an array
 
 REFUSE_GRADIENT = "tf.refuse_gradient"  # the array, of which no gradient may be taken
-OWN = frozenset({CONVERT, REFUSE_GRADIENT})  # operations of this project's own, written as helpers
+READ = "tf.Tensor.item"  # the only element as a number of Python
+OWN = frozenset({CONVERT, REFUSE_GRADIENT, READ})  # operations of this project's own, written as helpers
 
 
 def row_key(op: str) -> str:

@@ -240,9 +240,8 @@ def what_is(tensor: Any) -> str:
 
 def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
     return (
-        f"{operation.type}: {what_is(tensor)} have no counterpart in other frameworks; compute with dense arrays of numbers, and do the rest"
-        " "
-        f"before\n    {origin}"
+        f"{operation.type}: {what_is(tensor)} have no counterpart in other frameworks; compute with dense arrays of numbers, and do the "
+        f"rest before\n    {origin}"
     )
 
 

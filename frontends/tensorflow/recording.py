@@ -17,13 +17,14 @@ from ...ir.graph import Effect
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...passes.carried_checks import carry_out
-from ...sizes import Size, Symbol
+from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.code_names import names_read
 from ...tracing.iterators import refuse_outside
 from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..namespaces import GlobalReads, all_of
+from ..reading import Reading
 from ..setting_reads import SettingReads
 from ..signatures import input_names
 from . import assertions, bookkeeping, branches, checks, derivatives, lists, loops, partial_writes
@@ -32,9 +33,9 @@ from .creation import Created
 from .evaluation import computing
 from .folders import is_users
 from .keras_sizes import numbers_for_keras
+from .numbers import numbers_seen
 from .outside import outside_of, reach_of
 from .reader import Reader, is_numeric, what_is
-from .sizes import expression_of, is_symbolic
 from .tracing import Trace
 from .variables import Weights
 
@@ -54,15 +55,25 @@ def record(request: Request) -> Recording:
 
     Each operation is run once, on the arrays of the call, and nothing outside is changed.
     """
-    problems: list[Exception] = []
+    reading = Reading(request.numbers)
     with recording_lock:
-        for fixed in _FIXED:
-            try:
-                return _Attempt(request, fixed).run()
-            except GraphCompilerError:
+        try:
+            return _recorded(request, reading)
+        except Exception:
+            if not reading.any:  # what stands for numbers may have been what failed
                 raise
-            except Exception as problem:
-                problems.append(problem)
+        return _recorded(request, Reading(symbolic=False))
+
+
+def _recorded(request: Request, reading: Reading) -> Recording:
+    problems: list[Exception] = []
+    for fixed in _FIXED:
+        try:
+            return _Attempt(request, fixed, reading).run()
+        except GraphCompilerError:
+            raise
+        except Exception as problem:
+            problems.append(problem)
     raise _told(request.name, problems[-1])
 
 
@@ -96,6 +107,7 @@ class _Attempt:
 
     request: Request
     is_fixed: Callable[[Any, int], bool]
+    reading: Reading
     is_first: bool = True
     created: Created = field(default_factory=Created)
 
@@ -113,13 +125,15 @@ class _Attempt:
         self.recorder = Recorder(request.name, "tensorflow")
         locator = Locator()
         self.reader = Reader(self.recorder, self.weights, _HANDLERS)
-        trace = Trace(self.recorder, self.reader, locator)
+        trace = Trace(self.recorder, self.reader, locator, self.reading)
         try:
-            with self.globals, self.settings, self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen):
-                return self._finished(*self._traced(trace, leaves))
+            with self.globals, self.settings:
+                with numbers_seen(trace, reached.functions), self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen):
+                    result, tree = self._traced(trace, leaves)
+                return self._finished(result, tree)
         except Exception:
             if self.created.count and self.is_first:
-                return _Attempt(request, self.is_fixed, is_first=False).run()
+                return _Attempt(request, self.is_fixed, self.reading, is_first=False).run()
             raise
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
@@ -161,7 +175,7 @@ class _Attempt:
         graph.input_tree, graph.output_tree = self.tree, tree
         graph.assume(SameArray((NO_ARRAY,) * len(graph.inputs)))  # tensors never change: they may be one or two
         self.recorder.forget_arrays()
-        return Recording(carry_out(graph, checks.recorded), self.weights, self._unchanged())
+        return Recording(carry_out(graph, checks.recorded), self.weights, self._unchanged(), opened=self.reading.any)
 
     def _referred(self) -> tuple[Any, ...]:
         return (self.request.function, *referred(self.tree))

@@ -11,14 +11,16 @@ import tensorflow as tf
 
 from ...ir.graph import Graph
 from ...ir.node import Value
-from ...trees import Branch, Leaf, flatten
+from ...trees import flatten
+from .. import reference
+from ..reference import Range, drawn
 from . import arguments
 from .dtypes import dtype_of_array
 from .variables import Weights
 
+saved = watching = None  # its arrays never change
 COPY = "tf.identity"
 RANDOM_STATE = ("", "")  # what draws is seeded anew
-Range = tuple[float, float]
 
 
 def is_array(item: Any) -> bool:
@@ -49,19 +51,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
     >>> fresh((2,), "int32", (3.0, 3.0), seed=0).numpy().tolist()
     [3, 3]
     """
-    draw, (least, greatest), shape = np.random.default_rng(seed), seen, tuple(shape)
-    wanted = tf.as_dtype(dtype)
-    if wanted.is_bool:
-        drawn: Any = draw.random(shape) > 0.5
-    elif wanted.is_complex:
-        drawn = draw.standard_normal(shape) + 1j * draw.standard_normal(shape)
-    elif wanted.is_integer:
-        drawn = draw.integers(int(least), int(greatest) + 1, shape)
-    else:
-        unit = draw.random(shape)
-        constant = least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30)
-        drawn = (unit + 0.5 if least > 0 else unit * 4 - 2) if constant else least + unit * (greatest - least)
-    return tf.constant(np.asarray(drawn).astype(wanted.as_numpy_dtype))
+    return tf.constant(drawn(shape, dtype, seen, seed).astype(tf.as_dtype(dtype).as_numpy_dtype))
 
 
 def with_facts(array: Any, facts: Mapping[str, Any]) -> Any:
@@ -99,6 +89,4 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
     """A recorded graph that returns what every node gives, and the values that these are."""
-    made = [value for node in graph.nodes for value in node.outputs]
-    tree = Branch(tuple, tuple(range(len(made))), (Leaf(),) * len(made))
-    return graph.derive(outputs=list(made), output_tree=tree, guards=[], effects=[]), made
+    return reference.with_intermediates(graph, effects=[])

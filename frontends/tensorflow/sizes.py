@@ -7,17 +7,16 @@ scalar.
 
 from __future__ import annotations
 
-import operator
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from types import FrameType
 from typing import Any, Protocol
 
 import tensorflow as tf
 from tensorflow.python.types import core
 
-from ...sizes import Size, apply, product
+from ...sizes import Size, SymbolicNumber, product
 
-_NUMBERS = (bool, int, float)
 # Code of TensorFlow that takes a shape for one of numbers first, and makes a tensor of it where that fails.
 _TRIES_MODULE, _TRIES_FUNCTION = "tensorflow.python.framework.tensor_shape", "_constant_if_small"
 
@@ -32,19 +31,25 @@ class Sizes(Protocol):
         """A size as a scalar of the traced graph."""
 
 
-class SizeNumber(core.Tensor):
-    """Passes for the number that it stands for. Where Python needs the number itself (``range``, ``if``) it is decided, as a guard."""
+class SizeNumber(SymbolicNumber, core.Tensor):
+    """A number of a recording, which TensorFlow takes for a scalar."""
 
     def __init__(self, sizes: Sizes, expression: Size) -> None:
         self.sizes, self.expression = sizes, expression
 
-    def number(self) -> Any:
-        """The number, which later calls must have too."""
-        return self.sizes.decide(self.expression)
+    def decide(self, size: Size) -> Any:
+        return self.sizes.decide(size)
 
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:  # what isinstance asks for, beside the type
-        return self.expression.type
+    def made(self, expression: Any) -> Any:
+        return symbolic(self.sizes, expression)
+
+    def compared(self, function: str, other: Any) -> Any:
+        _refuse_trial(sys._getframe(2))
+        return super().compared(function, other)
+
+    def __index__(self) -> int:
+        _refuse_trial(sys._getframe(1))
+        return super().__index__()
 
     @property
     def dtype(self) -> Any:
@@ -58,40 +63,6 @@ class SizeNumber(core.Tensor):
 
     def __tf_tensor__(self, dtype: Any = None, name: Any = None) -> Any:
         return self.sizes.tensor(self.expression, dtype or self.dtype)
-
-    def __index__(self) -> int:
-        _refuse_trial()
-        return operator.index(self.number())
-
-    def __int__(self) -> int:
-        return int(self.number())
-
-    def __float__(self) -> float:
-        return float(self.number())
-
-    def __bool__(self) -> bool:
-        return bool(self.number())
-
-    def __hash__(self) -> int:
-        return hash(self.number())
-
-    def __repr__(self) -> str:
-        return repr(self.number())
-
-    def __format__(self, spec: str) -> str:
-        return format(self.number(), spec)
-
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __neg__(self) -> Any:
-        return symbolic(self.sizes, -self.expression)
-
-    def __pos__(self) -> Any:
-        return self
-
-    def __abs__(self) -> Any:
-        return symbolic(self.sizes, apply("abs", self.expression))
 
 
 class Shape(tf.TensorShape):
@@ -133,16 +104,6 @@ def symbolic(sizes: Sizes, expression: Any) -> Any:
     return SizeNumber(sizes, expression) if isinstance(expression, Size) else expression
 
 
-def is_symbolic(item: Any) -> bool:
-    """Whether this is a symbolic number of a recording."""
-    return type(item) is SizeNumber
-
-
-def expression_of(item: Any) -> Any:
-    """The size expression behind a symbolic number; anything else as it is."""
-    return item.expression if is_symbolic(item) else item
-
-
 def asked_by(*packages: str) -> bool:
     """Whether the code that asks for something, behind functions of numpy, is that of one of these packages."""
     frame = sys._getframe(2)
@@ -151,43 +112,10 @@ def asked_by(*packages: str) -> bool:
     return f"{frame.f_globals.get('__name__', '')}.".startswith(packages)
 
 
-def _operator(compute: Callable[[Any, Any], Any], reflected: bool = False) -> Callable[..., Any]:
-    def method(self: SizeNumber, other: Any) -> Any:
-        other = expression_of(other)
-        if type(other) not in (*_NUMBERS, Size):
-            return NotImplemented
-        return symbolic(self.sizes, compute(other, self.expression) if reflected else compute(self.expression, other))
-
-    return method
-
-
-def _refuse_trial() -> None:
+def _refuse_trial(frame: FrameType) -> None:
     """``TypeError`` where TensorFlow tries whether a shape holds numbers alone: it then makes a tensor of it."""
-    frame = sys._getframe(2)
     if frame.f_globals.get("__name__") == _TRIES_MODULE or frame.f_code.co_name == _TRIES_FUNCTION:
         raise TypeError("this size is not known yet")
 
 
-def _comparison(function: str) -> Callable[..., Any]:
-    def method(self: SizeNumber, other: Any) -> Any:
-        _refuse_trial()
-        other = expression_of(other)
-        if type(other) not in (*_NUMBERS, Size):
-            return NotImplemented
-        answer = apply(function, self.expression, other)
-        return self.sizes.decide(answer) if isinstance(answer, Size) else answer
-
-    return method
-
-
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "mod": operator.mod,
-    "truediv": operator.truediv, "pow": operator.pow,
-}  # fmt: skip
-for _name, _compute in _ARITHMETIC.items():
-    setattr(SizeNumber, f"__{_name}__", _operator(_compute))
-    setattr(SizeNumber, f"__r{_name}__", _operator(_compute, reflected=True))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(SizeNumber, f"__{_name}__", _comparison(_name))
-
-__all__ = ["Shape", "SizeNumber", "Sizes", "asked_by", "expression_of", "is_symbolic", "symbolic"]
+__all__ = ["Shape", "SizeNumber", "Sizes", "asked_by", "symbolic"]

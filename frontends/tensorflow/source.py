@@ -6,17 +6,16 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from types import ModuleType
 from typing import Any
 
 import tensorflow as tf
 
-from ...ir.graph import Graph
 from ...ir.node import Node, Value
 from ...ops.text import factor
 from ...sizes import Size, Symbol, hint_of
-from . import prelude
-from .names import CONVERT, REFUSE_GRADIENT, definition, row_key
+from ..recorded_calls import RecordedCalls
+from .dtypes import dtype_name
+from .names import CONVERT, READ, REFUSE_GRADIENT, definition, row_key
 from .operands import dtypes_of_operands
 
 _OPERATORS = {
@@ -31,29 +30,20 @@ _FUNCTIONS = {
     "SelectV2": "where", "Maximum": "maximum", "Minimum": "minimum",
     "LogicalAnd": "logical_and", "LogicalNot": "logical_not", "LogicalOr": "logical_or",
 }  # fmt: skip
-_ATTRIBUTES = {("Squeeze", "axis"): "squeeze_dims"}  # the parameters of ``tf.raw_ops`` that are attributes of another name
+_HELPERS = {"XlaDynamicUpdateSlice": "dynamic_update_slice"}  # of the prelude, for what tf.raw_ops does not have
+_RENAMED = {("Squeeze", "axis"): "squeeze_dims"}  # parameters in tf.raw_ops -> the attributes that they are
 _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
 
 
-class TensorFlowCalls:
+class TensorFlowCalls(RecordedCalls):
     """The dialect of recorded TensorFlow graphs."""
 
-    imports: Mapping[str, str] = {
-        "tf": "import tensorflow as tf",
-        "Any": "from typing import Any",
-        "GradientRefused": "from graph_compiler.errors import GradientRefused",
-        "Callable": "from collections.abc import Callable",
-    }
-    prelude: ModuleType | None = prelude
-    structured: Mapping[str, Any] = {}  # the target of the framework knows
+    imports: Mapping[str, str] = {"tf": "import tensorflow as tf"}
+    prelude = ("size", "sizes", "scalar", "item", "refuse_gradient", "while_loop", "scan", "dynamic_update_slice")
 
     def dtype_text(self, dtype: str) -> str:
         """``tf.float32``."""
         return f"tf.{dtype}"
-
-    def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """None: what frameworks are set to holds for their own calls."""
-        return ()
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""
@@ -63,14 +53,18 @@ class TensorFlowCalls:
             return f"{'scalar' if isinstance(node.inputs[0], Size) else 'tf.convert_to_tensor'}({written}, {dtype})"
         if node.op == REFUSE_GRADIENT:
             return f"refuse_gradient({text(node.inputs[0])!r}, message={text(node.params['message'])!r})"
+        if node.op == READ:
+            return f"item({text(node.inputs[0])!r})"
         operands = [_operand(*each, text) for each in zip(node.inputs, _missing_types(node), dtypes_of_operands(node))]
         if key in _OPERATORS and any(map(_is_array, node.inputs)):
             return f"{factor(operands[0])} {_OPERATORS[key]} {factor(operands[1])}"
         if key in _FUNCTIONS:
             return f"tf.{_FUNCTIONS[key]}({', '.join(operands)})"
+        if key in _HELPERS:
+            return f"{_HELPERS[key]}({', '.join(operands)})"
         names = parameters_of(key)
-        own = [(name, _ATTRIBUTES.get((key, name), name)) for name in names]
-        attributes = [f"{name}={self._attribute(key, one, node.params[one], text)}" for name, one in own if one in node.params]
+        declared = {_RENAMED.get((key, name), name): name for name in names}
+        attributes = [f"{name}={self._attribute(key, own, node.params[own], text)}" for own, name in declared.items() if own in node.params]
         named = [f"{name}={operand}" for name, operand in zip(names, operands)]
         return f"tf.raw_ops.{key}({', '.join([*named, *attributes])}){'[0]' if _gives_list_of_one(node) else ''}"
 
@@ -89,14 +83,6 @@ class TensorFlowCalls:
     def sizes(self, array: str) -> str:
         """``sizes(x)``."""
         return f"sizes({array})"
-
-    def context(self, node: Node) -> str:
-        """No operation stands in a context."""
-        return ""
-
-    def spell(self, item: Any) -> str | None:
-        """Operations hold plain data alone."""
-        return None
 
 
 @functools.cache
@@ -119,21 +105,29 @@ def _gives_list_of_one(node: Node) -> bool:
 def _missing_types(node: Node) -> list[str | None]:
     """For each operand the type that it has to be written with: numbers whose type no array beside them tells, and which is not
     TensorFlow's own."""
-    key = row_key(node.op)
-    declared = definition(key).input_arg
+    declared = definition(row_key(node.op)).input_arg
     told = {argument.type_attr for argument, item in zip(declared, node.inputs) if _is_array(item)}
+    own = _types_by_default(row_key(node.op))
     return [
         None
-        if argument.type_attr and argument.type_attr in told or _is_array(item) or _type_by_default(key, argument, item) == dtype
+        if argument.type_attr and argument.type_attr in told or _is_array(item) or own.get(argument.type_attr, _default(item)) == dtype
         else dtype
         for argument, item, dtype in zip(declared, node.inputs, dtypes_of_operands(node))
     ]
 
 
-def _type_by_default(key: str, argument: Any, item: Any) -> str:
-    """The type that TensorFlow takes a number for, where no array beside it tells: that of the declaration, or of the number."""
-    declared = next((attribute for attribute in definition(key).attr if attribute.name == argument.type_attr), None)
-    return tf.as_dtype(declared.default_value.type).name if declared and declared.default_value.type else _default(item)
+@functools.cache
+def _types_by_default(key: str) -> dict[str, str]:
+    """The types that an operation itself gives operands whose type nothing tells.
+
+    >>> _types_by_default("Range")
+    {'Tidx': 'int32'}
+    """
+    return {
+        attribute.name: dtype_name(tf.as_dtype(attribute.default_value.type))
+        for attribute in definition(key).attr
+        if attribute.default_value.type
+    }
 
 
 def _is_array(item: Any) -> bool:

@@ -19,15 +19,18 @@ from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
 from ...errors import TracingError
 from ...ir.node import Value
+from ...ir.record import CallRecord
 from ...sizes import Size, Symbol, hint_of
 from ...tracing import Locator, Recorder
+from ..reading import Reading, can_be_symbols, decide, read
 from .evaluation import computing
 from .folders import PACKAGES
 from .held import Held
 from .known import known
+from .names import READ
 from .reader import Reader
 from .replacing import replaced
-from .sizes import Shape, SizeNumber, asked_by, is_symbolic, symbolic
+from .sizes import Shape, SizeNumber, asked_by, symbolic
 
 _MOST = 64  # elements that Python may read at once
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
@@ -41,8 +44,8 @@ class Unanswered(TypeError, AttributeError):
 class Trace:
     """A graph in the making, and its reader."""
 
-    def __init__(self, recorder: Recorder, reader: Reader, locator: Locator) -> None:
-        self.recorder, self.reader, self.locator = recorder, reader, locator
+    def __init__(self, recorder: Recorder, reader: Reader, locator: Locator, reading: Reading) -> None:
+        self.recorder, self.reader, self.locator, self.reading = recorder, reader, locator, reading
         self.graph = FuncGraph(recorder.graph.name)
 
     def argument(self, value: Value, array: Any, fixed: Sequence[bool]) -> Any:
@@ -67,7 +70,21 @@ class Trace:
 
     def decide(self, size: Size) -> Any:
         """The number of a size, as a guard."""
-        return self.recorder.decide_size(size, self.locator.locate("a size", 3))
+        return decide(self.recorder, size, self.locator.locate("a number", 3))
+
+    def number(self, tensor: Any) -> Any:
+        """The only element of a tensor, a whole number or float, as a number to be computed with; the tensor where it has to be known."""
+        if not (isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and self.reading.symbolic):
+            return tensor
+        held = self.held(tensor)
+        if np.size(held.seen) != 1 or not can_be_symbols(seen := held.seen.numpy().item()):
+            return tensor
+        if isinstance(held.item, np.ndarray):
+            return symbolic(self, held.item.item())
+        if not self.recorder.varies(held.item) or self.recorder.is_random(held.item):
+            return tensor
+        self.reading.any = True
+        return symbolic(self, read(self.recorder, READ, held.item, seen, self.locator.locate(READ, 3), CallRecord("item")))
 
     def size(self, tensor: Any, axis: int) -> int:
         """The number of one size of a tensor, as a guard."""
@@ -105,8 +122,16 @@ class Trace:
     def shape(self, tensor: Any) -> Any:
         """The shape as the user's code sees it."""
         traced = _SHAPE(tensor)
-        if traced.rank is None or traced.is_fully_defined() or tensor.graph is not self.graph or asked_by(*PACKAGES):
-            return traced
+        is_told = traced.rank is None or traced.is_fully_defined() or tensor.graph is not self.graph or asked_by(*PACKAGES)
+        return traced if is_told else self._open_shape(tensor, traced)
+
+    def length(self, tensor: Any) -> Any:
+        """What ``len`` gives of a tensor: a size; None of anything else, and where TensorFlow has an error."""
+        if not (isinstance(tensor, ops.SymbolicTensor) and tensor.graph is self.graph and _SHAPE(tensor).rank):
+            return None
+        return self._open_shape(tensor, _SHAPE(tensor))[0]
+
+    def _open_shape(self, tensor: Any, traced: Any) -> Any:
         held = self.held(tensor)
         if not isinstance(held.item, Value):
             return tf.TensorShape(held.seen.shape)
@@ -160,7 +185,7 @@ class Trace:
             **{f"__{name}__": _beside_sizes(f"__{name}__") for name in _COMPARISONS},
             "__hash__": tf.Tensor.__hash__,
             "__iter__": lambda tensor: self._rows(tensor),  # noqa: PLW0108  (a bound method would be given no tensor)
-            "__len__": lambda tensor: int(tensor.shape[0]),
+            "__len__": lambda tensor: int(self.length(tensor) if tensor.graph is self.graph else tensor.shape[0]),
             "shape": property(self.shape, tf.Tensor.shape.fset),
         }
 
@@ -183,9 +208,11 @@ def _beside_sizes(name: str) -> Callable[..., Any]:
     original = getattr(tf.Tensor, name)
 
     def method(tensor: Any, other: Any) -> Any:
+        if isinstance(other, list) and name in ("__mul__", "__rmul__") and asked_by("keras."):
+            return NotImplemented  # a list that is repeated: Keras takes the tensor for a number, as sizes are eagerly
         return original(tensor, tf.convert_to_tensor(other, tensor.dtype) if type(other) is SizeNumber else other)
 
     return method
 
 
-__all__ = ["Trace", "is_symbolic"]
+__all__ = ["Trace"]

@@ -12,6 +12,7 @@ import tensorflow as tf
 from tensorflow.python.eager import record
 from tensorflow.python.trackable.autotrackable import AutoTrackable
 
+from ... import contracts
 from ...tracing.conjunction import EnvironmentGuard
 
 
@@ -56,7 +57,7 @@ def variable_of(variable: Any) -> Any:
     return variable._value if isinstance(variable, keras.Variable) else variable
 
 
-class Weights:
+class Weights(contracts.Weights):
     """The variables that a recording has read or assigned, by name."""
 
     def __init__(self, objects: Iterable[Any]) -> None:
@@ -133,7 +134,7 @@ class Weights:
                 self.rebind(name, array)
 
 
-class LiveArrays:
+class LiveArrays(contracts.Live):
     """Called, what variables hold: the very tensors of before, and the very dict, while none was assigned.
 
     A tensor that is kept keeps the memory that it was read from: an assignment then takes other memory, so the place of the memory tells.

@@ -24,6 +24,7 @@ from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, plain_classes, referred, statics
 from ..namespaces import GlobalReads
 from ..open_numbers import DTYPES, with_numbers
+from ..reading import Reading
 from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
 from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import refusing
@@ -36,7 +37,6 @@ from .memory.kept_views import KeptViews
 from .numbers.conversions import conversions_seen
 from .numbers.host_math import math_seen
 from .numbers.keys import KeySizes
-from .numbers.numbers import Reading
 from .numbers.type_calls import asks_for_types_unseen, type_calls_seen
 from .numbers.typed import typed
 from .process.clocks import clocks_seen

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from ...ir.graph import Graph
 from ...ir.node import Node
 from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text
+from ..recorded_calls import RecordedCalls
 from .basics.defaults import without_defaults
 from .basics.names import row_key
 
@@ -33,7 +33,7 @@ _ARITY = {
 _METHOD = "torch.Tensor."
 
 
-class TorchCalls:
+class TorchCalls(RecordedCalls):
     """The dialect of recorded torch graphs."""
 
     imports: Mapping[str, str] = {
@@ -41,12 +41,6 @@ class TorchCalls:
         "generic_associative_scan": "from torch._higher_order_ops.associative_scan import generic_associative_scan",
         "torch": "import torch",
     }
-    prelude = None
-    structured: Mapping[str, Any] = {}  # the target of the framework knows
-
-    def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """None: what frameworks are set to holds for their own calls."""
-        return ()
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""
@@ -72,10 +66,6 @@ class TorchCalls:
     def size(self, array: str, symbol: Symbol) -> str:
         """How a size or stride is read."""
         return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.stride({symbol.axis})"
-
-    def sizes(self, array: str) -> str:
-        """All sizes at once."""
-        return f"{array}.shape"
 
     def context(self, node: Node) -> str:
         """Calls made with gradients switched off stay so."""

@@ -9,11 +9,11 @@ from dataclasses import replace
 from ...errors import TracingError
 from ...tracing import Recording, Request
 from ...tracing.places import together
+from ..reading import Reading
 from .attempt import Attempt, Hypotheses, attempt, leaves_and_tree
 from .basics.arguments import given_objects
 from .basics.refusals import UnseenDraw, check_outside
 from .installing import as_installed, is_hook
-from .numbers.numbers import Reading
 from .process.compiler import with_compiler_if_wanted
 from .state.awaited import stood_in, with_elements
 from .state.known_places import changed_often, converted, outermost

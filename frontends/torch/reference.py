@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
 from ...ir.graph import Graph
-from ...ir.node import Node, Origin, Value
-from ...ir.record import CallRecord
+from ...ir.node import Value
 from ...tracing.recording_lock import recording_lock
-from ...trees import Branch, Leaf, flatten, iterate_structure
+from ...trees import flatten, iterate_structure
+from .. import reference
+from ..reference import Range, drawn
 from .basics.arguments import is_array, opens, to_tensor
 from .basics.names import name_of
 from .basics.reads import NUMBERS
@@ -25,7 +27,6 @@ from .state.versions import versions_kept
 
 COPY = "torch.Tensor.clone"
 RANDOM_STATE = ("torch.get_rng_state", "torch.set_rng_state")
-Range = tuple[float, float]
 
 
 def is_followed(owner: Any) -> bool:
@@ -67,18 +68,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Ten
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     tensor([3, 3])
     """
-    generator, wanted = torch.Generator().manual_seed(seed), getattr(torch, dtype)
-    least, greatest = seen
-    if wanted == torch.bool:
-        return torch.rand(tuple(shape), generator=generator) > 0.5
-    if wanted.is_complex:
-        return torch.randn(tuple(shape), generator=generator, dtype=torch.complex128).to(wanted)
-    if not wanted.is_floating_point:
-        return torch.randint(int(least), int(greatest) + 1, tuple(shape), generator=generator).to(wanted)
-    unit = torch.rand(tuple(shape), generator=generator, dtype=torch.float64)
-    if least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30):
-        return (unit + 0.5 if least > 0 else unit * 4 - 2).to(wanted)
-    return (least + unit * (greatest - least)).to(wanted)
+    return torch.from_numpy(np.asarray(drawn(shape, dtype, seen, seed))).to(getattr(torch, dtype))
 
 
 def with_facts(array: torch.Tensor, facts: Mapping[str, Any]) -> torch.Tensor:
@@ -149,15 +139,4 @@ def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
 
 def with_intermediates(graph: Graph) -> tuple[Graph, list[Value]]:
     """A recorded graph that returns a copy of what every node gives at its time, and the values that these are."""
-    nodes: list[Node] = []
-    made: list[Value] = []
-    copies: list[Value] = []
-    for node in graph.nodes:
-        nodes.append(node)
-        for value in () if node.key in NUMBERS else node.outputs:
-            seen = Value("seen", value.spec)
-            nodes.append(Node(COPY, (value,), {}, Origin(), (seen,), CallRecord("clone", result=seen)))
-            made.append(value)
-            copies.append(seen)
-    tree = Branch(tuple, tuple(range(len(copies))), (Leaf(),) * len(copies))
-    return graph.derive(nodes=nodes, outputs=copies, output_tree=tree, guards=[]), made
+    return reference.with_intermediates(graph, COPY, lambda node: node.key not in NUMBERS)

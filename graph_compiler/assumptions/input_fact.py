@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Union
 
 from ..errors import InvalidFile
 from ..ir.assumption import Call, Names, Reader, Replaced, Writer, row
 from ..ir.graph import Graph
+from ..registration import trait
 
 Fact = Union[bool, tuple[int, ...]]
-_WITHOUT_FRAMEWORK = ("is_contiguous", "is_leaf")  # what an array is of which the fact cannot be asked
 
-# fact of an array -> what is said where it is another one than while recording
+# Facts of memory, which arrays of several frameworks have -> what is said where one is another than while recording. All others are
+# facts of a framework (``Traits.facts``).
 _WORDS = {
-    "layout": "lies in memory in another order than while recording, by which torch decided",
+    "layout": "lies in memory in another order than while recording, by which the function decided",
     "is_contiguous": "is contiguous, or is not, other than while recording",
-    "requires_grad": "requires a gradient, or does not, other than while recording",
-    "is_leaf": "was computed from arrays that require gradients, or was not, other than while recording",
-    "is_parameter": "is a parameter of a module, or is none, other than while recording",
-    "has_grad": "has a gradient, or has none, other than while recording",
-    "storage_offset": "begins at another place of its memory than while recording",
-    "weak_type": "is of a weak type, or is not, other than while recording",
 }
 
 
@@ -49,7 +44,7 @@ class InputFact:
         """The first input of which it is another one."""
         for value, leaf, wanted in zip(call.inputs, call.leaves, self.expected):
             if fact_of(leaf, self.fact) != wanted:
-                return f"{value.name} {_WORDS[self.fact]}"
+                return f"{value.name} {_WORDS.get(self.fact) or trait('facts')[self.fact].words}"
         return None
 
     def mapped(self, replaced: Replaced) -> InputFact:
@@ -64,7 +59,12 @@ class InputFact:
     def from_json(cls, data: Any, read: Reader) -> InputFact:
         """One of the facts that there are, of inputs that there are."""
         fact, expected = row(data, 2)
-        if type(fact) is not str or fact not in _WORDS or type(expected) is not list or len(expected) > len(read.inputs):
+        if (
+            type(fact) is not str
+            or fact not in {*_WORDS, *trait("facts")}
+            or type(expected) is not list
+            or len(expected) > len(read.inputs)
+        ):
             raise InvalidFile(f"{fact!r:.80} is no fact of inputs")
         return cls(fact, tuple(map(_read_fact, expected)))
 
@@ -89,18 +89,19 @@ def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
 
 
 def fact_of(array: Any, fact: str) -> Fact:
-    """``requires_grad``, ``is_leaf``, ``has_grad``, ``is_contiguous``, ``is_parameter`` or ``layout`` of a tensor or numpy array; what has
-    no such fact needs no gradient and is contiguous."""
+    """``is_contiguous`` or ``layout`` of an array, or a fact of a framework; what has no such fact is contiguous."""
     if fact == "layout":
         return _layout(array)
-    if fact == "is_parameter":
-        return any(base.__name__ == "Parameter" for base in type(array).__mro__)
-    if fact == "has_grad":  # torch warns of a question for that of an array that was computed
-        return fact_of(array, "is_leaf") is True and getattr(array, "grad", None) is not None
-    if fact == "is_contiguous" and hasattr(array, "flags"):
+    if fact == "is_contiguous":
+        return _is_contiguous(array)
+    read: Callable[[Any], bool] = trait("facts")[fact].read
+    return read(array)
+
+
+def _is_contiguous(array: Any) -> bool:
+    if hasattr(array, "flags"):
         return bool(array.flags.c_contiguous)
-    found = getattr(array, fact, fact in _WITHOUT_FRAMEWORK)
-    return bool(found() if callable(found) else found)
+    return bool(array.is_contiguous()) if hasattr(array, "is_contiguous") else True
 
 
 def _layout(array: Any) -> Fact:
@@ -111,7 +112,7 @@ def _layout(array: Any) -> Fact:
     >>> _layout(x), _layout(x.transpose(0, 2, 1)), _layout(x[..., ::2])
     (True, (0, 2, 1), (0, 1, 2, 12, 4, 2))
     """
-    if fact_of(array, "is_contiguous"):
+    if _is_contiguous(array):
         return True
     steps = array.stride() if hasattr(array, "stride") else tuple(step // array.itemsize for step in array.strides)
     order = tuple(sorted((axis for axis, size in enumerate(array.shape) if size != 1), key=lambda axis: -steps[axis]))

@@ -33,7 +33,8 @@ Source = Annotated[str, typer.Argument(help=_SOURCES, show_default=False)]
 _INPUT_FILES = "Inputs: .npz by name, .npy by position, .json by name or position."
 _RESULT_FILE = "A .npz, .npy or .json file for the result; without it, JSON on stdout."
 To = Annotated[
-    str | None, typer.Option("--to", help="torch, jax, tensorflow or numpy; without it what it is written in.", show_default=False)
+    str | None,
+    typer.Option("--to", help="What to write for (see doctor); without it what it is written in.", show_default=False),
 ]
 From = Annotated[str | None, typer.Option("--from", help="What the original is written in, where that cannot be told.", show_default=False)]
 Inputs = Annotated[

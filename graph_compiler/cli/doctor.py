@@ -13,6 +13,7 @@ from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
 
+from ..registration import Registry, backends, frontends
 from ..runtime.progress import working
 from .exits import Exit
 
@@ -33,6 +34,7 @@ PACKAGES: dict[str, tuple[str, str | None]] = {
 _NEEDED = ("numpy", "networkx")
 _INSTEAD = {"tensorflow": ("tensorflow-cpu", "tensorflow-macos")}  # other distributions of the same package
 _SECONDS = 180
+_REGISTRIES: dict[str, Registry[Any]] = {"frontend": frontends, "backend": backends}
 
 # What is converted from each framework: the probe, and an argument for it.
 _PROBES = {
@@ -40,7 +42,6 @@ _PROBES = {
     "jax": ("import jax.numpy as jnp", "lambda x: jnp.tanh(x) + 1", "jnp.ones(3)"),
     "numpy": ("import numpy as np", "lambda x: np.tanh(x) + 1", "np.ones(3)"),
 }
-_TARGETS = ("torch", "jax", "tensorflow", "numpy")
 
 Versions = Mapping[str, str | None]
 Conflict = tuple[Callable[[Versions, Mapping[str, str]], bool], str]
@@ -104,6 +105,8 @@ def examined(quick: bool = False) -> dict[str, Any]:
     packages = {name: _package(name, versions[name], quick) for name in PACKAGES}
     problems = [f"{name}: {package['problem']}" for name, package in packages.items() if package["problem"]]
     problems += conflicts(versions, os.environ)
+    registered = {kind: {name: entry.module for name, entry in found.all().items()} for kind, found in _REGISTRIES.items()}
+    problems += [f"{name}: {problem}" for found in _REGISTRIES.values() for name, problem in found.problems.items()]
     conversions = (
         {} if quick else _conversions([name for name, package in packages.items() if package["version"] and not package["problem"]])
     )
@@ -113,6 +116,7 @@ def examined(quick: bool = False) -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": packages,
+        "registered": registered,
         "conversions": conversions,
         "problems": problems,
         "exit": int(Exit.MISSING) if problems else 0,
@@ -162,7 +166,7 @@ def _conversions(working_packages: list[str]) -> dict[str, str]:
     """``"torch to jax"`` -> ``"works"``, or why not."""
     found = {}
     for source in filter(working_packages.__contains__, _PROBES):
-        targets = [name for name in _TARGETS if name in working_packages]
+        targets = [name for name in backends.own if name in working_packages]
         with working(f"Converting from {source}"):
             found.update(_converted(source, targets))
     return found
@@ -206,6 +210,9 @@ def table(found: Mapping[str, Any]) -> Any:
     for name, package in found["packages"].items():
         state = package["problem"] or ("works" if package["version"] else "not installed")
         drawn.add_row(name, package["version"] or "-", package["least"], state)
+    for kind, entries in found["registered"].items():
+        for name, module in entries.items():
+            drawn.add_row(f"{kind} {name}", "", "", module)
     for pair, result in found["conversions"].items():
         drawn.add_row(pair, "", "", result)
     return drawn

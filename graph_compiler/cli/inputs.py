@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import nearest
 from ..ir.graph import Graph as IRGraph
+from ..registration import entry_method
 from ..trees import paths
 from .exits import WrongInput
 
@@ -178,6 +179,6 @@ def fitted(given: Given, graph: IRGraph) -> Given:
 def names_of_arguments(function: Any) -> list[str]:
     """What a callable takes, for messages; empty where it does not say."""
     try:
-        return list(inspect.signature(getattr(function, "forward", function)).parameters)
+        return list(inspect.signature(entry_method(function, function)).parameters)
     except (TypeError, ValueError):
         return []

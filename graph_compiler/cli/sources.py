@@ -10,9 +10,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from .. import api
 from ..errors import nearest
+from ..registration import frontends
 from ..runtime import Graph
+from ..runtime.frameworks import pretrained
 from ..runtime.progress import working
 from ..tracing.reach.framework import framework_of
 from .exits import WrongInput
@@ -43,10 +44,10 @@ def original(source: str) -> Any:
 
 def _pretrained(source: str) -> Any:
     try:
-        return api.pretrained(source)
+        return pretrained(source)
     except (OSError, ValueError, RuntimeError) as problem:
         first = next(iter(str(problem).strip().splitlines()), type(problem).__name__)
-        raise WrongInput(f"{source} is no file, no MODULE:OBJECT, and no model that transformers can load: {first}") from None
+        raise WrongInput(f"{source} is no file, no MODULE:OBJECT, and no model that can be loaded: {first}") from None
 
 
 def _object(source: str) -> Any:
@@ -109,11 +110,11 @@ def written_in(function: Any) -> str | None:
 
     The arguments cannot tell, for on the command line all arrays are numpy's.
     """
-    if framework_of(function, api.FRONTENDS, ((), {})) is not None:
+    if framework_of(function, ((), {})) is not None:
         return None
     name = getattr(function, "__module__", None) or ""
     module = sys.modules.get(name)
     imported = [item.__name__ for item in vars(module).values() if isinstance(item, ModuleType)] if module else []
     named = {one.partition(".")[0] for one in (name, *imported)}
-    found = [framework for framework in api.FRONTENDS if framework in named and framework != "numpy"]
+    found = [entry.name for entry in frontends.all().values() if not named.isdisjoint(entry.packages[:1]) and not entry.is_everywhere]
     return found[0] if len(found) == 1 else None

@@ -297,7 +297,18 @@ class Scope:
         scope = Scope(self.shared, block.nodes, values_in(block.outputs), self)
         scope.text.update(zip(block.inputs, inputs, strict=True))
         scope.write()
-        return Inside(scope, scope.results(block.outputs))
+        outputs = scope.results(block.outputs)
+        for name in scope.symbols.values():
+            scope._drop_unread(name, outputs)
+        return Inside(scope, outputs)
+
+    def _drop_unread(self, name: str, outputs: Sequence[str]) -> None:
+        """Drops the line that reads a size where nothing uses it after all."""
+        place = next(place for place, text in enumerate(self.lines) if text.lstrip().startswith(f"{name} = "))
+        if not any(name in _NAME.findall(text) for text in (*self.lines[:place], *self.lines[place + 1 :], *outputs)):
+            del self.lines[place]
+            for origins in (self.origins, self.inner_origins):
+                origins[:] = [(line - (line > place), origin) for line, origin in origins]
 
     def define(self, wanted: str, write: Callable[[Scope, str], None], suffixes: Sequence[str] = ()) -> str:
         """The name of a function or class of the module, which ``write(scope, name)`` writes into a scope of its own; it may define others

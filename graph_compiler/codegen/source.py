@@ -10,13 +10,14 @@ import functools
 import inspect
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from types import CodeType, FunctionType, ModuleType
-from typing import Any, Protocol
+from types import CodeType, FunctionType
+from typing import Any
 
+from ..contracts import Dialect
 from ..ir.graph import Graph, Guard
-from ..ir.node import Node, Origin, Value, values_in
+from ..ir.node import Origin, Value, values_in
 from ..naming import Namespace
 from ..sizes import Size, Symbol
 from ..trees import Leaf, iterate_structure
@@ -27,38 +28,6 @@ from .standing_alone import GUARD_FAILED, portable
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
-
-
-Structured = Mapping[str, Callable[[Any, Node], None]]
-"""How the target writes each operation that runs blocks: operation -> what writes its lines into a :class:`Scope`."""
-
-
-class Dialect(Protocol):
-    """How the nodes of a graph are written: by a backend's lowering rows, or as the calls that were recorded."""
-
-    imports: Mapping[str, str]  # name in the source -> import line
-    prelude: ModuleType | None  # helpers; those that are used are copied into the source
-    structured: (
-        Structured  # how operations that run blocks are written; empty for recorded calls, where the target of the framework knows it
-    )
-
-    def decorators(self, graph: Graph) -> tuple[str, ...]:
-        """Lines that stand above the function."""
-
-    def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
-        """The expression for a node; ``text`` turns nested arguments into literals and names."""
-
-    def size(self, array: str, symbol: Symbol) -> str:
-        """The expression that reads a size of ``array``."""
-
-    def sizes(self, array: str) -> str:
-        """The expression that reads all sizes of ``array``."""
-
-    def context(self, node: Node) -> str:
-        """The ``with`` context that a node's line must stand in, or an empty text."""
-
-    def spell(self, item: Any) -> str | None:
-        """Text for an object that has no literal, or None where it has to be bound to a name."""
 
 
 @dataclass(frozen=True)
@@ -81,19 +50,25 @@ class Program:
     inner_origins: tuple[tuple[int, Origin], ...] = ()
 
 
-def write(graph: Graph, dialect: Dialect, header: str, structured: Structured | None = None) -> Program:
-    """The program text of ``graph``. Operations that run blocks are written as ``structured`` says; by default the dialect does."""
-    return _Writer(graph, dialect, dialect.structured if structured is None else structured).program(header)
+def write(graph: Graph, dialect: Dialect, header: str, target: Dialect | None = None) -> Program:
+    """The program text of ``graph``. Recorded calls are written with the helpers of the ``target``, and its way to write operations that
+    run blocks."""
+    return _Writer(graph, dialect, target or dialect).program(header)
 
 
 class _Writer:
-    def __init__(self, graph: Graph, dialect: Dialect, structured: Structured) -> None:
-        self.graph, self.dialect = graph, dialect
-        helpers = [name for name in vars(dialect.prelude) if not name.startswith("__")] if dialect.prelude else []
-        always = [*dialect.imports, "parameters", "constants", "math", "GuardFailed"]
+    def __init__(self, graph: Graph, dialect: Dialect, target: Dialect) -> None:
+        self.graph, self.dialect, self.imports = graph, dialect, dialect.imports
+        prelude = dialect.prelude
+        if isinstance(prelude, tuple):
+            self.prelude, self.helpers = target.prelude, frozenset(prelude)
+            self.imports = {**target.imports, **dialect.imports}
+        else:
+            self.prelude, self.helpers = prelude, frozenset(name for name in vars(prelude) if name[:2] != "__") if prelude else frozenset()
+        always = [*self.imports, "parameters", "constants", "math", "GuardFailed"]
         self.own = Namespace(reserved=always).unique(graph.name)  # a helper of this name is in the way only where it is used
-        self.names = Namespace(reserved=[*always, *helpers, self.own])
-        self.shared = Shared(dialect, structured, self.names, reserved=(*always, *helpers, self.own))
+        self.names = Namespace(reserved=[*always, *self.helpers, self.own])
+        self.shared = Shared(dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own))
         self.scope = Scope(self.shared, graph.nodes, graph.roots())
         self.scope.wishes = {
             effect.value: effect.target for effect in graph.effects if effect.kind == "buffer"
@@ -122,7 +97,7 @@ class _Writer:
         lines = [_laid_out(line) for line in _needed(scope.lines[:reads], scope.lines[reads:])]
         body = "\n".join(lines)
         definitions = self.shared.definitions.texts()
-        helpers = _helpers(self.dialect.prelude, "\n".join([*definitions, body]))
+        helpers = _helpers(self.prelude, "\n".join([*definitions, body]), self.helpers)
         name = self.names.lasting(self.own) if self.own in {helper.__name__ for helper in helpers} else self.own
         head = [*self.dialect.decorators(graph), *broken(f"def {name}({', '.join([*leading, *inputs])}):")]
         source = self._module(header, [*definitions, "\n".join([*head, body, ""])], helpers, result)
@@ -182,7 +157,7 @@ class _Writer:
     # ------------------------------------------------------------------------------ the whole text
     def _module(self, header: str, functions: list[str], helpers: list[FunctionType], result: ResultText) -> str:
         used = {*_identifiers("\n".join(functions)), *(name for helper in helpers for name in _used_by(helper))}
-        imports = [line for name, line in self.dialect.imports.items() if name in used]
+        imports = [line for name, line in self.imports.items() if name in used]
         if "math" in used:
             imports.insert(0, "import math")
         imports = _merged([*imports, *result.imports])
@@ -249,23 +224,29 @@ def _identifiers(text: str) -> list[str]:
     return _IDENTIFIER.findall(_STRING.sub('""', text))
 
 
-def _helpers(prelude: ModuleType | None, function: str) -> list[FunctionType]:
-    """The prelude's functions that the text uses, those that they use first."""
+def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -> list[FunctionType]:
+    """The functions of a prelude that the text uses (of recorded calls, of those that are ``known``), those that they use first.
+
+    Its functions are those of its own package and of this one, and any other that its ``__all__`` names.
+    """
     if prelude is None:
         return []
     found: dict[str, FunctionType] = {}
-    rooms = prelude.__name__.rsplit(".", 2)[0]  # helpers that several preludes share stand beside the backends
+    packages = {prelude.__name__.partition(".")[0], __name__.partition(".")[0]}
+    given = frozenset(getattr(prelude, "__all__", ()))
 
     def visit(names: Iterable[str]) -> None:
         for name in names:
             helper = getattr(prelude, name, None)
-            if name not in found and isinstance(helper, FunctionType) and helper.__module__.startswith(rooms):
+            if name not in found and isinstance(helper, FunctionType):
+                if name not in given and helper.__module__.partition(".")[0] not in packages:
+                    continue
                 found[name] = helper
                 visit(_used_by(helper))
                 del found[name]
                 found[name] = helper
 
-    visit(dict.fromkeys(_identifiers(function)))
+    visit(name for name in dict.fromkeys(_identifiers(function)) if known is None or name in known)
     return list(found.values())
 
 

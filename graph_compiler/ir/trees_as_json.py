@@ -10,11 +10,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import InvalidFile
+from ..registration import trait
 from ..trees import Branch, Fixed, Leaf, Setting, Static, Tree, TypedLeaf
 
 _PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "OrderedDict": collections.OrderedDict}
 _NUMBERS: dict[str, type] = {"int": int, "float": float}
-_TRUSTED = ("transformers.", "torch.return_types")  # whose output classes hold what they are given, and do nothing
 log = logging.getLogger("graph_compiler")
 
 
@@ -83,8 +83,8 @@ def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:
 
 
 def _known(module: str, name: str) -> type | None:
-    """A container class of a trusted library that is imported already, or one of transformers' own output classes."""
-    if not module.startswith(_TRUSTED):
+    """A container class of a library that a frontend trusts (``Traits.results``), which is imported already."""
+    if not module.startswith(trait("results")):
         return None
     found = getattr(sys.modules.get(module), name, None)
     if not isinstance(found, type) or found.__module__ != module:

@@ -95,7 +95,7 @@ def declare(section: str, *, name: str | None = None, regions: tuple[str, ...] =
     """Declare an operation of a section by its shape and dtype rule. A second one of the same name is a ``DuplicateRow``."""
     if section not in SECTIONS:
         raise UnknownOperation(
-            f"the vocabulary has no section {section!r}{nearest(section, SECTIONS)}; sections are listed in ops/sections.py"
+            f"the vocabulary has no section {section!r}{nearest(section, SECTIONS)}; declare_section({section!r}) declares one of your own"
         )
 
     def register(rule: Rule) -> Rule:

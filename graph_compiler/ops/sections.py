@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from ..errors import DuplicateRow
 
 # section -> whether an operation of it may sum products along an axis, for which accelerators take fewer bits unless they are told
 # otherwise
-SECTIONS: Final[dict[str, bool]] = {
+SECTIONS: dict[str, bool] = {
     "activations": False,
     "attention": True,
     "bits": False,
@@ -37,3 +37,10 @@ SECTIONS: Final[dict[str, bool]] = {
     "statistics": True,
     "utility": False,
 }
+
+
+def declare_section(name: str, *, sums_products: bool = False) -> str:
+    """A section of a vocabulary of one's own, for operations that are declared in it; its name. One that is there must agree."""
+    if SECTIONS.setdefault(name, sums_products) is not sums_products:
+        raise DuplicateRow(f"the section {name!r} is declared with sums_products={SECTIONS[name]}")
+    return name

@@ -23,3 +23,5 @@ from .pad_dynamic_sizes import pad_dynamic_sizes as pad_dynamic_sizes
 from .segment_scans import segment_scans as segment_scans
 from .simplify_guards import simplify_guards as simplify_guards
 from .snapshots import drop_snapshots as drop_snapshots
+from .unroll import unroll as unroll
+from .unroll import unrolled as unrolled

@@ -6,8 +6,7 @@ from ..ir.aliases import Aliases
 from ..ir.graph import Graph
 from ..ir.node import Value
 from ..ir.rewrite import Rewriter
-
-_COPIES = frozenset({"clone", "detach"})
+from ..registration import trait
 
 
 def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
@@ -18,14 +17,14 @@ def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
     for node in graph.nodes:
         for value in node.uses:
             uses[value] = uses.get(value, 0) + 1
-    block = graph.block
+    block, copies, stops = graph.block, trait("copies"), trait("gradient_stops")
     rewriter = Rewriter(block)
     for node in graph.nodes:
         made = rewriter.rewritten(node)
-        snapshot = made.key == "clone" and made.outputs and made.outputs[0] in guarded and not uses.get(made.outputs[0])
+        snapshot = made.key in copies and made.outputs and made.outputs[0] in guarded and not uses.get(made.outputs[0])
         if snapshot and not aliases.is_written(made.inputs[0]):
             source = rewriter.maker(made.inputs[0])
-            original = source.inputs[0] if source is not None and source.key == "detach" else made.inputs[0]
+            original = source.inputs[0] if source is not None and source.key in stops else made.inputs[0]
             rewriter.replace(made.outputs, (original,))
         else:
             rewriter.append(made)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ..contracts import Weights
 from ..errors import WeightsMissing
 from ..tracing.recording_lock import recording_lock
 
@@ -15,10 +16,9 @@ if TYPE_CHECKING:
 _SHOWN = 5  # names in a message
 
 
-def awaited_of(weights: Any, names: Iterable[str]) -> list[str]:
-    """Those of the names that have no elements yet; none in frameworks that have no such arrays."""
-    awaited = getattr(weights, "awaited", None)
-    return awaited(names) if awaited is not None else []
+def awaited_of(weights: Weights | None, names: Iterable[str]) -> list[str]:
+    """Those of the names that have no elements yet; none where there are no weights."""
+    return [] if weights is None else weights.awaited(names)
 
 
 def waiting(variant: Variant) -> list[str]:
@@ -53,7 +53,7 @@ def _refuse(name: str, names: list[str]) -> None:
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
     raise WeightsMissing(
         f"{name} was recorded with its model on the device meta, and its weights are missing: {shown}. Give them with "
-        "graph.load_weights(source), a safetensors file, a folder of such files or a dict of arrays by their state_dict names"
+        "graph.load_weights(source), a safetensors file, a folder of such files or a dict of arrays by their names in the model"
     )
 
 

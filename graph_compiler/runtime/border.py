@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
+from ..registration import is_module
 from ..tracing.updates import at
 from ..trees import Path, Tree, build, flatten, items_of, paths, unflatten
 from .widening import widened
 
 if TYPE_CHECKING:
-    from .source_framework import SourceFramework
-    from .target import Target
+    from ..contracts import Frontend, Target
 
 _here = threading.local()
 _NO_TYPES: Mapping[Path, str] = {}
@@ -36,7 +36,7 @@ class Border:
 
     def __init__(
         self,
-        frontend: SourceFramework,
+        frontend: Frontend,
         target: Target,
         same_framework: bool,
         made: Callable[[Tree], Tree] = lambda tree: tree,
@@ -142,7 +142,7 @@ class _Crossing:
 
 
 def _is_opened(item: Any) -> bool:
-    return not hasattr(item, "state_dict")
+    return not is_module(item)
 
 
 def _held(value: Any) -> Iterator[Any]:

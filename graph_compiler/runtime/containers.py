@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import NotCompilable
+from ..registration import trait
 from ..tracing import active
 from ..tracing.reach.containers import COMPILED
 from ..tracing.reach.framework import is_of_framework
@@ -67,7 +68,7 @@ def compile_class(cls: type, compile_one: Compile) -> type:
     members = {name: item for base in own for name, item in vars(base).items() if isinstance(item, types.FunctionType)}
     wanted = {name for name in members if not name.startswith("_") or name == "__call__"}
     if is_of_framework(cls):
-        wanted = {"forward"} & wanted or {"__call__"} & wanted
+        wanted = set(trait("entry_methods")) & wanted or {"__call__"} & wanted
     methods = {name: LazyMethod(name, members[name], compile_one) for name in members if name in wanted}
     return type(
         cls.__name__,
@@ -115,7 +116,7 @@ def _member(name: str, item: Any, root: str, compile_one: Compile, done: dict[An
 
 def _has_calls(cls: type) -> bool:
     """Whether its objects are called as functions are, and methods of theirs run then: not so those of ``torch.autograd.Function``."""
-    calls = [vars(base)[name] for name in ("__call__", "forward") for base in cls.__mro__[:-1] if name in vars(base)]
+    calls = [vars(base)[name] for name in ("__call__", *trait("entry_methods")) for base in cls.__mro__[:-1] if name in vars(base)]
     return any("__call__" in vars(base) for base in cls.__mro__[:-1]) and all(isinstance(item, types.FunctionType) for item in calls)
 
 

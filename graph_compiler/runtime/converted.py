@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..contracts import Stamp
 from ..errors import NotCompilable
-from .source_framework import Stamp
 
 
 def twin_of(array: Any, convert: Callable[[Any], Any]) -> Any:

@@ -9,11 +9,11 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
 from typing import IO, Any
 
 import numpy as np
 
+from ..contracts import Backend, Frontend, Target
 from ..errors import FrameworkNotInstalled, GraphCompilerError, GuardFailed, InvalidFile
 from ..ir.graph import Graph as IRGraph
 from ..ir.serialisation import KEY, NAME, matching
@@ -26,7 +26,6 @@ from .missing_frontend import MissingFrontend
 from .piecewise import FILES
 from .pipeline import Options
 from .stored import Hashed, stored_arrays
-from .target import Target
 from .variant import Recorded
 
 _Opened = Callable[[str], IO[bytes]]  # a file of the graph, by its name
@@ -35,14 +34,14 @@ _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Arithmet
 
 
 def load(
-    path: str | os.PathLike[str], to: str | None, frontend_of: Callable[[str], ModuleType], backend_of: Callable[[str], ModuleType]
+    path: str | os.PathLike[str], to: str | None, frontend_of: Callable[[str], Frontend], backend_of: Callable[[str], Backend]
 ) -> Graph:
     """See :func:`graph_compiler.load`."""
     with _opened(Path(path)) as opened:
         return _graph_in(opened, path, to, frontend_of, backend_of)
 
 
-def from_bytes(data: bytes, frontend_of: Callable[[str], ModuleType], backend_of: Callable[[str], ModuleType]) -> Graph:
+def from_bytes(data: bytes, frontend_of: Callable[[str], Frontend], backend_of: Callable[[str], Backend]) -> Graph:
     """The graph that :func:`saving.to_bytes` wrote."""
     with _zip_opened(io.BytesIO(data), "the pickle") as opened:
         return _graph_in(opened, "the pickle", None, frontend_of, backend_of)
@@ -52,8 +51,8 @@ def _graph_in(
     opened: _Opened,
     path: str | os.PathLike[str],
     to: str | None,
-    frontend_of: Callable[[str], ModuleType],
-    backend_of: Callable[[str], ModuleType],
+    frontend_of: Callable[[str], Frontend],
+    backend_of: Callable[[str], Backend],
 ) -> Graph:
     try:
         digests = read_json(_whole(opened, FILES[2]))
@@ -81,7 +80,7 @@ def _graph_in(
     return graph
 
 
-def _frontend(name: str, data: Any, frontend_of: Callable[[str], ModuleType]) -> Any:
+def _frontend(name: str, data: Any, frontend_of: Callable[[str], Frontend]) -> Any:
     """The frontend of the framework that was recorded; where that is not installed, a stand-in will do for canonical graphs."""
     try:
         return frontend_of(name)
@@ -138,7 +137,7 @@ def _index(opened: _Opened, digests: Any) -> Any:
     return data
 
 
-def _native(data: Any, backend: ModuleType, target: ModuleType) -> Target:
+def _native(data: Any, backend: Backend, target: Backend) -> Target:
     """Whose arrays a graph holds: those of the target in canonical graphs, those of the source where its own calls were saved."""
     found: Target = (target if data["variants"][0]["dialect"] == "canonical" else backend).target
     return found
@@ -155,7 +154,7 @@ def _arrays(data: Any, opened: _Opened, digests: Any, native: Target) -> dict[st
     return arrays
 
 
-def _graphs(data: Any, arrays: dict[str, Any], frontend: Any, backend: ModuleType) -> tuple[list[IRGraph], dict[str, Any]]:
+def _graphs(data: Any, arrays: dict[str, Any], frontend: Any, backend: Backend) -> tuple[list[IRGraph], dict[str, Any]]:
     """The graphs and their parameters."""
     graphs = graphs_of(data, arrays, frontend, backend)
     return graphs, {name.removeprefix("parameters/"): array for name, array in arrays.items() if name.startswith("parameters/")}

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import GuardFailed
 
 if TYPE_CHECKING:
+    from ..contracts import Tracer
     from .graph import Graph
-    from .target import Tracer
     from .variant import Variant
 
 
@@ -45,19 +45,19 @@ class Following:
 
     def weights(self) -> Mapping[str, Any]:
         """The weights of the moment, read in a way that a compiler can guard where there is one."""
-        live: Any = self._variant.parameters
-        return live.read() if hasattr(live, "read") else self._current
+        live = self._variant.parameters
+        return self._current if live.read is None else live.read()
 
     def still_holds(self, reads_weights: bool, mode: bool | None) -> None:
         """``GuardFailed`` where something is no longer as it was when the program was compiled."""
-        variant = self._variant
+        variant, live = self._variant, self._variant.parameters
         with self._in_mode(mode):
             changed = "" if variant.environment.lasting.holds() else variant.environment.reason()
-            if reads_weights and not (changed or hasattr(variant.parameters, "read")):
+            if reads_weights and not changed and live.read is None:
                 changed = self._replaced()
         if changed:
             self.failures += 1
-            raise GuardFailed(f"{variant.graph.name}: {changed}, as torch.compile could not see; the next call is compiled anew")
+            raise GuardFailed(f"{variant.graph.name}: {changed}, as the compiler could not see; the next call is compiled anew")
 
     def _replaced(self) -> str:
         now = self._variant.parameters()
@@ -66,7 +66,7 @@ class Following:
     def _in_mode(self, mode: bool | None) -> Any:
         recording = self._variant.recording
         weights: Any = None if recording is None else recording.weights
-        return weights.in_mode(mode) if mode is not None and hasattr(weights, "in_mode") else nullcontext()
+        return nullcontext() if mode is None or weights is None else weights.in_mode(mode)
 
 
 def follow(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:

@@ -215,7 +215,7 @@ class Graph(Retraced, Inspected, Viewed):
                 f"{self.name} keeps state in {', '.join(kept)}, which no module of {self.pipeline.target.name} holds: "
                 "call the graph itself, or functional with state=, or register it as a buffer"
             )
-        told = getattr(getattr(self.pipeline, "frontend", None), "where_parameters_are", None)
+        told = self.pipeline.frontend.where_parameters_are
         if told and not self.parameters:
             warnings.warn(f"the module of {self.name} has no parameters. {told}", stacklevel=2)
         return self.pipeline.module_of(self)
@@ -233,7 +233,7 @@ class Graph(Retraced, Inspected, Viewed):
     def train(self, mode: bool = True) -> Graph:
         """Sets the training mode of the original's modules; the next call records a variant for it where there is none."""
         for variant in self._variants:
-            if variant.recording is None or not hasattr(variant.recording.weights, "set_training"):
+            if variant.recording is None or not variant.recording.weights.has_modes:
                 why = "was loaded from a file" if not self.pipeline.has_original else f"is written in {self.pipeline.frontend.name}"
                 raise NotTraced(f"{self.name} {why}: there are no modules of an original whose mode could change")
             variant.recording.weights.set_training(mode)

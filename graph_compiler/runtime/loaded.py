@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from ..contracts import Live, Weights
 from ..errors import GuardFailed
 from ..ir.graph import Graph as IRGraph
 from .pipeline import Pipeline
@@ -32,7 +33,7 @@ class LoadedPipeline(Pipeline):
         )
 
 
-class _Arrays:
+class _Arrays(Live):
     """Called, the arrays of these names; nobody but the graph itself replaces one."""
 
     dicts: tuple[dict[str, Any], ...] = ()
@@ -55,7 +56,7 @@ class _Arrays:
         return self.current
 
 
-class Held:
+class Held(Weights):
     """Arrays in the place of a model's weights, of which these are trained."""
 
     def __init__(self, arrays: dict[str, Any], trained: frozenset[str]) -> None:
@@ -70,6 +71,11 @@ class Held:
 
     def rebind(self, name: str, array: Any) -> None:
         self.arrays[name] = array
+
+    def leave(self, name: str, elements: Any, rebound: bool) -> Any:
+        """Puts another array in the place of a buffer."""
+        self.arrays[name] = elements
+        return elements
 
     def is_trained(self, name: str) -> bool:
         return name in self._trained

@@ -33,11 +33,11 @@ def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any
 
 def _owners(graph: Graph) -> list[Any]:
     """Where the user's model holds its weights, as each variant knows it."""
-    found = [variant.recording.weights for variant in graph.variants if variant.recording is not None]
+    found = [variant.recording.weights.fillable for variant in graph.variants if variant.recording is not None]
     if not graph.variants:
         raise NotTraced(f"{graph.name}: nothing is recorded yet; pass args= or kwargs=, or call the graph once, before load_weights")
-    if not graph.pipeline.has_original or not all(hasattr(weights, "fill") for weights in found):
-        raise NotTraced(f"{graph.name}: there is no model of torch behind this graph that could be given weights")
+    if not graph.pipeline.has_original or None in found:
+        raise NotTraced(f"{graph.name}: there is no model behind this graph that could be given weights")
     return found
 
 

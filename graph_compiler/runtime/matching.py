@@ -15,12 +15,25 @@ from typing import Any, NamedTuple
 from ..assumptions import in_order
 from ..codegen.loading import load
 from ..codegen.source import Program
+from ..contracts import Target
 from ..ir.graph import Graph
 from ..ir.node import Value
 from ..ops.dtypes import dtype_name
 from ..sizes import Symbol
-from ..trees import AppendOnly, Branch, Leaf, Setting, Static, Tree, TypedLeaf, is_container, plain_class, same_static
-from .target import Target
+from ..trees import (
+    AppendOnly,
+    Branch,
+    Leaf,
+    Setting,
+    Static,
+    Tree,
+    TypedLeaf,
+    is_container,
+    parts_of,
+    plain_class,
+    registered_class,
+    same_static,
+)
 
 Match = Callable[..., "tuple[Any, ...] | None"]
 UnknownMatch = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[tuple[Any, ...], list[tuple[Any, str]]] | None"]
@@ -164,9 +177,7 @@ class _Matcher:
         self.lines.append(f"{name} = given_{len(self.names)} = {access}")
         self.names.append(name)
         bound = self._bind("class", cls)
-        if cls in (int, float) and hasattr(
-            self.target, "traced_number"
-        ):  # a number that a transformation of the user's has made an array of
+        if cls in (int, float) and self.target.traced_number is not None:  # a transformation of the user's may make an array of it
             self.bound["traced_number"] = self.target.traced_number
             self.lines.append(f"if type({name}) is not {bound}: {name} = traced_number({name}, {bound})")
             self._require(f"{name} is not None")
@@ -195,6 +206,9 @@ class _Matcher:
         self._require(is_one)
         if isinstance(tree, AppendOnly):
             return
+        if registered_class(cls) is not None:
+            self._registered(tree, name)
+            return
         keys = tuple(key for key in tree.keys if not isinstance(key, Setting))
         if issubclass(cls, Mapping) and len(keys) > 1:  # the original may go through it in order
             self._require(f"tuple({name}) == {self._bind('keys', keys)}")
@@ -204,6 +218,14 @@ class _Matcher:
             self._own_attributes(tree, name)
         for i, (key, child) in enumerate(zip(tree.keys, tree.children)):
             self._tree(child, self._child_access(cls, name, i, key))
+
+    def _registered(self, tree: Branch, name: str) -> None:
+        """A container of a class that was registered is read as that says."""
+        self.bound["parts_of"] = parts_of
+        self.lines.append(f"keys, {name} = parts_of({name})")
+        self._require(f"keys == {self._bind('keys', tree.keys)}")
+        for i, child in enumerate(tree.children):
+            self._tree(child, f"{name}[{i}]")
 
     def _own_attributes(self, tree: Branch, name: str) -> None:
         """An object has no attributes but those known, which could hide some of its class; a list or dict none beside its items."""
@@ -258,7 +280,7 @@ class _UnknownMatcher(_Matcher):
     """Guards on sizes that are unknown yet are kept for later."""
 
     def matching(self) -> Matching:
-        self.bound["size_of"] = self.target.size_of  # type: ignore[attr-defined]
+        self.bound["size_of"] = self.target.size_of
         self.lines.append("conditions = []")
         return super().matching()
 

@@ -14,8 +14,7 @@ from ..trees import STANDS_FOR, Branch, Leaf, Tree, is_container, iterate_struct
 from .border import Border, is_inside
 
 if TYPE_CHECKING:
-    from .source_framework import SourceFramework
-    from .target import Target
+    from ..contracts import Frontend, Target
 
 _OPERATORS = frozenset({"__len__", "__getitem__", "__call__", "__contains__"})
 
@@ -27,7 +26,7 @@ class Methods:
     A cache of keys and values says how long it is by ``self.keys.numel()``, which is a method of a tensor and not of a JAX array.
     """
 
-    def __init__(self, frontend: SourceFramework, target: Target) -> None:
+    def __init__(self, frontend: Frontend, target: Target) -> None:
         self.border = Border(frontend, target, False, self.tree, self.take)
         self._classes: dict[type, type] = {}
 

@@ -22,10 +22,12 @@ class MissingFrontend:
             """Never."""
             return False
 
+    saved = watching = None  # there is no original to compare with
+    where_parameters_are = ""
+
     def __init__(self, name: str, problem: FrameworkNotInstalled) -> None:
         self.name, self._problem = name, problem
-        self.array_access = self.files = self
-        self.reference = None  # there is no original to compare with
+        self.array_access = self.files = self.reference = self
 
     def __getattr__(self, name: str) -> Any:
         raise FrameworkNotInstalled(f"this needs the framework that the graph was recorded in: {self._problem}")

@@ -62,6 +62,6 @@ def in_mode(graph: Graph, training: bool | None) -> Iterator[None]:
     """Inside of the block the original's modules are in this mode; None for the one they are in."""
     with ExitStack() as stack:
         for variant in graph.variants if training is not None else ():
-            if variant.recording is not None and hasattr(variant.recording.weights, "in_mode"):
+            if variant.recording is not None:
                 stack.enter_context(variant.recording.weights.in_mode(training))
         yield

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from types import ModuleType
 from typing import Any, ClassVar
 
 from ..assumptions import KeywordOrder
 from ..codegen import WIDTH, Program, load, write
+from ..contracts import Backend, Frontend
 from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import Value, count_all, every
@@ -33,7 +32,9 @@ from ..passes import (
     passed,
     repeat_draws,
     simplify_guards,
+    unrolled,
 )
+from ..registration import entry_method
 from ..tracing import EnvironmentGuards, Request, active
 from ..tracing import recording as open_recording
 from ..tracing.attributes import refuse_attributed
@@ -51,8 +52,8 @@ from ..trees import Branch, Tree, iterate_structure, unfixed
 from .awaited import require_loaded
 from .border import Border
 from .converted import Converted, Shared, twin_of
+from .frameworks import backend_of
 from .methods import Methods
-from .source_framework import SourceFramework
 from .variant import Recorded, Variant
 from .weights import NativeWeights
 from .write_back import WriteBack
@@ -78,11 +79,11 @@ class Pipeline:
     has_original: ClassVar[bool] = True
     function: Callable[..., Any]
     name: str
-    frontend: SourceFramework
-    target: ModuleType
+    frontend: Frontend
+    target: Backend
     same_framework: bool
     options: Options = field(default_factory=Options)
-    backend_of: Callable[[str], ModuleType] = importlib.import_module
+    backend_of: Callable[[str], Backend] = backend_of
     _places: tuple[Place, ...] = ()
     _opened: bool = False  # whether the recording at hand has symbols for numbers that Python read or computed
     _auto_dynamic: AutoDynamic = field(init=False, default_factory=AutoDynamic)
@@ -182,7 +183,7 @@ class Pipeline:
         """Runs the original, whose recording for this call has ended with an exception of its own and was undone: what it changes before it
         raises stays changed. Arguments of other frameworks it cannot be given."""
         reference = self.frontend.reference
-        if not (self.has_original and hasattr(reference, "saved")):  # of a framework whose arrays cannot be written to
+        if not self.has_original or reference.saved is None:  # no array can be written to
             return
         given = [item for item in iterate_structure((args, kwargs)) if reference.is_array(item)]
         if all(item is one for item, one in zip(given, reference.leaves(args, kwargs))):
@@ -225,22 +226,23 @@ class Pipeline:
         native.register_classes(_classes(output_tree))
         dialect = self.frontend.dialect if as_recorded else self.target.dialect
         header = _header(self, recorded.graph, graph, recorded.counts)
-        program = write(graph.derive(output_tree=output_tree), dialect, header, self.target.dialect.structured)
+        assert dialect is not None
+        program = write(graph.derive(output_tree=output_tree), dialect, header, self.target.dialect)
         if not self.same_framework and (held := graph.state.places):
             self._note_places(held.kept())
         constants = {key: array if as_recorded else twin_of(_array(array), native.adopt) for key, (_, array) in graph.constants.items()}
         parameters: Any = recorded.weights.live(list(graph.parameters)) if as_recorded else self.native_weights(recorded, graph)
-        environment = environment.with_derived(parameters) if getattr(parameters, "is_counted", False) else environment
+        environment = environment.with_derived(parameters) if parameters.is_counted else environment
         store = recorded.weights.rebind if as_recorded else parameters.leave
         write_back = (
             None if as_recorded or graph.state.places is None else WriteBack(graph, self.frontend.array_access, native, self._copied)
         )
-        saved = getattr(self.frontend.reference, "saved", None)  # of a framework whose arrays can be written to
+        reference = self.frontend.reference
         return Variant(
-            graph, program, native, parameters, constants, environment, why, self.options.compile_options, recorded, saved, store,
+            graph, program, native, parameters, constants, environment, why, self.options.compile_options, recorded, reference.saved, store,
             write_back,
             None if self.same_framework else self.frontend.array_access.is_own,
-            self.frontend.reference.watching(graph) if as_recorded and hasattr(self.frontend.reference, "watching") else None,
+            reference.watching(graph) if as_recorded and reference.watching is not None else None,
             methods=self.methods,
         )  # fmt: skip
 
@@ -270,14 +272,13 @@ class Pipeline:
     def module_of(self, graph: Any) -> Any:
         """A graph as a module of the target framework; ``FrameworkNotInstalled`` where the library that has modules is not there."""
         try:
-            module = importlib.import_module(f"{self.target.__name__}.module")
+            return self.target.as_module(graph)
         except ModuleNotFoundError as problem:
             package = (problem.name or "").partition(".")[0]
             raise FrameworkNotInstalled(
                 f"{self.name}: a module of {self.target.name} is one of {package}, which is not installed here; install it with: pip "
                 f"install {package}"
             ) from None
-        return module.as_module(graph)
 
     # ------------------------------------------------------------------------------ passes
     def simplified(self, graph: IRGraph) -> IRGraph:
@@ -288,25 +289,25 @@ class Pipeline:
             if (state := graph.randomness.recorded_from) is not None:
                 graph = graph.derive(randomness=replace(graph.randomness, recorded_from=None))
                 graph = passed(graph, partial(repeat_draws, state=state, calls=self.frontend.reference.RANDOM_STATE))
-        if self.options.array_caching or not self.options.include_generators:
+        if self.frontend.dialect is not None and (self.options.array_caching or not self.options.include_generators):
             graph = passed(graph, partial(constant_folding, evaluate=self._evaluate))
         return passed(graph, cse, dce, simplify_guards)
 
     def simplified_canonical(self, graph: IRGraph) -> IRGraph:
         """The canonical graph with repeated operations shared."""
         rows = self.target.rows
-        copy_aliased_outputs = getattr(self.target, "copy_aliased_outputs", None)  # of a target whose arrays can be written to
         return passed(
             graph,
             dce,
             partial(decompose, rows=rows),
             *([pad_dynamic_sizes] if rows.bounded else []),
+            *([unrolled(rows.unrolls)] if rows.unrolls else []),
             partial(layout, prefers=rows.channels_last),
             conv1x1_to_linear,
             cse,
             dce,
             simplify_guards,
-            *([copy_aliased_outputs] if copy_aliased_outputs else []),
+            *([self.target.copy_aliased_outputs] if self.target.copy_aliased_outputs else []),
         )
 
     def _frozen(self, recording: Any) -> IRGraph:
@@ -322,9 +323,11 @@ class Pipeline:
         return graph
 
     def source_text(self, graph: IRGraph, header: str) -> Program:
-        """A recorded graph as text of its own framework."""
+        """A recorded graph as text of its own framework; of the target, where canonical operations were recorded."""
+        if self.frontend.dialect is None:
+            return write(graph, self.target.dialect, header)
         own = self.target if self.same_framework else self.backend_of(self.frontend.name)
-        return write(graph, self.frontend.dialect, header, own.dialect.structured)
+        return write(graph, self.frontend.dialect, header, own.dialect)
 
     def _evaluate(self, graph: IRGraph) -> list[Any]:
         program = self.source_text(graph, "Constants.")
@@ -343,7 +346,7 @@ def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> 
     if not kwargs:
         return ()
     try:
-        parameters = inspect.signature(getattr(function, "forward", function)).parameters.values()
+        parameters = inspect.signature(entry_method(function, function)).parameters.values()
     except (TypeError, ValueError):
         return tuple(kwargs)
     named = {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}

@@ -10,9 +10,9 @@ from ..trees import Branch, Tree, TypedLeaf
 from .sorted_keys import in_recorded_order
 
 if TYPE_CHECKING:
+    from ..contracts import Target
     from .graph import Graph
     from .spelling import Call
-    from .target import Target
     from .variant import Variant
 
 
@@ -38,7 +38,7 @@ def purely(
         found = variant.match_unknown(*call) if variant.match_unknown else None
         if found is not None:
             outcome = variant.pure(parameters, found[0], rng)
-            fitting: tuple[Any, dict[str, Any]] = variant.target.where_sizes_fit(outcome, found[1])  # type: ignore[attr-defined]
+            fitting: tuple[Any, dict[str, Any]] = variant.target.where_sizes_fit(outcome, found[1])
             return fitting
     raise GuardFailed(f"{graph.name}: no recorded variant fits this call: {graph.why_missed(args, kwargs, given)}")
 

@@ -103,7 +103,7 @@ class Retraced:
         """``(result,)`` of a call that the target traces with sizes that are unknown, with guards as operations of the traced function;
         None of others."""
         target = self._variants[0].target if self._variants else None
-        if target is None or not (hasattr(target, "size_of") and any(map(target.is_traced, iterate_structure((args, kwargs))))):
+        if target is None or not (target.size_of is not None and any(map(target.is_traced, iterate_structure((args, kwargs))))):
             return None
         try:
             result, state = purely(self._graph, self._graph.parameters, args, kwargs, None, None)

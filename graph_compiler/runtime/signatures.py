@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import CallMismatch
 from ..ir.graph import Graph
 from ..ir.node import Value
+from ..registration import entry_method
 from ..trees import unflatten
 
 
@@ -44,13 +45,13 @@ def require_arguments(function: Callable[..., Any], option: str, names: Iterable
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
-    """The signature of a function, or of a model's ``forward``; None where it has none that can be told.
+    """The signature of a function, or of a model's entry method; None where it has none that can be told.
 
     >>> signature_of(lambda x, *, y=2: None), signature_of(dict)
     (<Signature (x, *, y=2)>, None)
     """
     try:
-        return inspect.signature(function.forward if hasattr(function, "forward") else function)
+        return inspect.signature(entry_method(function, function))
     except (TypeError, ValueError):
         return None
 

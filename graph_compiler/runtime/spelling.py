@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
+from ..registration import entry_method, trait
 from ..tracing.handing_on import is_of_library, unwrapped
 from ..trees import Branch, Fixed, Tree, same_static, unfixed
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-_HOOKS = ("_forward_pre_hooks", "_forward_hooks")  # of modules: they are handed what is given by position, and by keyword, as it is
 _VALUES = (bool, int, float, complex, str, bytes, type(None))  # a default of these is the same where it is equal
 
 
@@ -140,8 +140,8 @@ class Spellings:
 
 
 def has_hooks(function: Any) -> bool:
-    """Whether something is handed the arguments as they are spelt before the function is."""
-    return any(getattr(function, hooks, None) for hooks in _HOOKS)
+    """Whether something is handed the arguments as they are spelt, by position and by keyword, before the function is."""
+    return any(getattr(function, hooks, None) for hooks in trait("hooks"))
 
 
 def _is_default(default: Any, item: Any) -> bool:
@@ -179,6 +179,6 @@ def _called(function: Any) -> Any:
     if inspect.isroutine(function) or hasattr(function, "__wrapped__"):
         return function
     call = type(function).__call__
-    if hasattr(function, "forward") and is_of_library(call):
-        return function.forward
+    if (method := entry_method(function)) is not None and is_of_library(call):
+        return method
     return getattr(call, "__get__", lambda *_: None)(function)

@@ -6,18 +6,18 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import GuardFailed
+from ..registration import backends, frontends
+from ..tracing.reach.origin import package_of
 from ..trees import flatten
 from .graph import Graph
-
-_COMMON = "numpy"
 
 
 class UnifiedGraph:
     """A function that runs in the framework of its arguments; ``graphs`` holds one graph a framework, each made at its first use."""
 
-    def __init__(self, name: str, source: str, frameworks: tuple[str, ...], graph_for: Callable[[str], Graph]) -> None:
+    def __init__(self, name: str, source: str, graph_for: Callable[[str], Graph]) -> None:
         self.name = self.__name__ = name
-        self._source, self._frameworks, self._graph_for = source, frameworks, graph_for
+        self._source, self._graph_for = source, graph_for
         self.graphs: dict[str, Graph] = {}
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -33,15 +33,17 @@ class UnifiedGraph:
     def _framework_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
         leaves, _ = flatten((args, kwargs), self._is_framework_array)
         found = sorted({name for leaf in leaves for name in self._frameworks_of(leaf)})
-        if len(found) > 1:  # numpy arrays go everywhere: beside tensors they are data for these
-            found = [name for name in found if name != _COMMON]
+        if len(found) > 1:  # arrays that go everywhere are data for the others
+            everywhere = {name for name, entry in frontends.known().items() if entry.is_everywhere}
+            found = [name for name in found if name not in everywhere]
         if len(found) > 1:
             raise GuardFailed(f"{self.name} was called with arrays of {' and '.join(found)}; a call runs in one framework")
         return found[0] if found else self._source
 
     def _frameworks_of(self, leaf: Any) -> list[str]:
-        roots = {cls.__module__.partition(".")[0].removesuffix("lib") for cls in type(leaf).__mro__}
-        return [name for name in self._frameworks if name in roots]
+        roots = {package_of(cls.__module__) for cls in type(leaf).__mro__}
+        of = [name for name, entry in backends.own.items() if not roots.isdisjoint(entry.packages)]
+        return of or [name for name, entry in backends.all().items() if not roots.isdisjoint(entry.packages)]
 
     def _is_framework_array(self, item: Any) -> bool:
         if not (hasattr(item, "dtype") and hasattr(item, "shape")):

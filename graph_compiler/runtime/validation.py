@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from types import ModuleType
 from typing import Any
 
+from ..contracts import Backend, Frontend
 from ..errors import InvalidFile
 from ..ir import verify
 from ..ir.graph import Graph as IRGraph
@@ -20,7 +20,7 @@ _WORDS = re.compile(r"[\w ,.>+*/\-]*", re.ASCII)  # what a parameter of an opera
 _TEXTS = {"message": LINE}  # parameters that are sentences, and stand in the source in quotes
 
 
-def validate(graph: IRGraph, parameters: dict[str, Any], frontend: ModuleType, backend: ModuleType) -> None:
+def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, backend: Backend) -> None:
     """``InvalidFile`` where a graph that was read, with these arrays for its parameters, is none that ``save`` could have written."""
     for value in graph.sources():
         if value.dtype not in ITEMSIZE:

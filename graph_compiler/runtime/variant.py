@@ -9,6 +9,7 @@ from typing import Any
 
 from ..assumptions.same_array import first_of_each
 from ..codegen import Program, load
+from ..contracts import Live, Target
 from ..errors import CallMismatch, GuardFailed
 from ..ir.aliases import Aliases
 from ..ir.elements import same_elements
@@ -28,7 +29,6 @@ from .methods import Methods
 from .recorded import Recorded
 from .refusals import raise_refused
 from .state_owners import owners_of
-from .target import Target
 from .traits import arrays_written, numbers_of
 from .write_back import WriteBack
 
@@ -56,7 +56,7 @@ class Variant:
     graph: IRGraph
     program: Program
     target: Target
-    parameters: Callable[[], Mapping[str, Any]]
+    parameters: Live
     constants: Mapping[str, Any]
     environment: EnvironmentGuards = field(default_factory=EnvironmentGuards)
     why: str = "first call"
@@ -259,7 +259,7 @@ class Variant:
     @functools.cached_property
     def match_unknown(self) -> UnknownMatch | None:
         """Matches arrays whose sizes are not known while the target traces a function; None where the target knows them always."""
-        return unknown_matcher(self.graph, self.target) if hasattr(self.target, "size_of") else None
+        return unknown_matcher(self.graph, self.target) if self.target.size_of is not None else None
 
     def begin_following(self, reads_weights: bool, mode: bool | None) -> int:
         """See :meth:`Following.begin`; run while the target's compiler follows a call, and not followed itself."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..contracts import Live, Target, Unwatched, Watch, Weights
 from ..ir.graph import Graph
 from .awaited import awaited_of
 from .converted import Converted
-from .source_framework import Watch, Weights
-from .target import Target
 from .write_back import elements_of
 
 _NONE: Mapping[str, Any] = {}
@@ -23,7 +22,7 @@ class _Native(NamedTuple):
     native: dict[str, Any]
 
 
-class NativeWeights:
+class NativeWeights(Live):
     """Called, the weights of a variant as arrays of the target; what a call makes of buffers is left in the user's objects.
 
     A weight that no call writes to is converted once (``adopted``: it may share the user's memory) and again where the user has written to
@@ -38,9 +37,9 @@ class NativeWeights:
         self._written, self._steady = list(written), [name for name in names if name not in written]
         self._tables = {name: adopted if weights.is_trained(name) else copied for name in self._steady}
         self._live = weights.live(names)
-        self._watch_of = getattr(self._live, "watch", _Unwatched)  # of a framework whose arrays can be written to
+        self._watch_of = self._live.watch
         waits = bool(awaited_of(weights, names))  # then they are converted once they are there
-        self._converted = _Native(_NONE, _Unwatched(()), dict.fromkeys(names)) if waits else self._all_converted(dict.fromkeys(names))
+        self._converted = _Native(_NONE, Unwatched(), dict.fromkeys(names)) if waits else self._all_converted(dict.fromkeys(names))
 
     def __call__(self) -> Mapping[str, Any]:
         converted = self._converted
@@ -68,14 +67,3 @@ class NativeWeights:
         """Gives a buffer of the user's the elements of ``value``; one that the original replaces, by another array."""
         held = self._weights.leave(name, elements_of(self._target, value), name in self._rebound)
         self._copied.note(held, value)
-
-
-class _Unwatched:
-    """Stands for a watch over arrays that never change."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        pass
-
-    def changed(self) -> bool:
-        """Never."""
-        return False

@@ -11,7 +11,7 @@ from ..trees import Path, flatten, paths, unflatten
 from .matching import narrows
 
 if TYPE_CHECKING:
-    from .target import Target
+    from ..contracts import Target
     from .variant import Variant
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..contracts import ArrayAccess, Target
 from ..errors import CallMismatch
 from ..ir.graph import Graph
 from ..ir.node import Value
@@ -13,8 +14,6 @@ from ..tracing.places import State, replaced_places
 from ..tracing.updates import New, Update, apply_updates, at, item_of
 from ..trees import Branch, Leaf, Tree, count_leaves, flatten, leaves_at, unflatten
 from .converted import Converted
-from .source_framework import ArrayAccess
-from .target import Target
 
 _STATE = 2  # the place of the state in ``(args, kwargs, state)``
 

@@ -24,9 +24,14 @@ from .algebra import hint_of as hint_of
 from .algebra import hints as hints
 from .algebra import negate as negate
 from .algebra import product as product
+from .arithmetic import Decide as Decide
+from .arithmetic import computed as computed
 from .functions import FUNCTIONS as FUNCTIONS
 from .functions import FUNCTIONS_OF_MATH as FUNCTIONS_OF_MATH
 from .isolating import Compared as Compared
 from .isolating import comparison as comparison
 from .isolating import isolate as isolate
+from .number import SymbolicNumber as SymbolicNumber
+from .number import expression_of as expression_of
+from .number import is_symbolic as is_symbolic
 from .substitution import substitute as substitute

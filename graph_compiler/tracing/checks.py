@@ -10,10 +10,9 @@ import sys
 from types import FrameType
 from typing import Any
 
+from ..registration import trait
 from .reach.origin import OWN
 from .syntax import nodes_around
-
-_DISPATCHING = ("torch._tensor.", "torch.overrides.", "torch.utils._device.", "torch._compile.", "torch._dynamo.")
 
 
 def in_check() -> bool:
@@ -30,7 +29,7 @@ def in_check() -> bool:
 
 
 def _passes_on(module: str) -> bool:
-    return module.startswith((f"{OWN}.", *_DISPATCHING))
+    return module.startswith((f"{OWN}.", *trait("passing_on")))
 
 
 def _only_raises(statement: Any) -> bool:

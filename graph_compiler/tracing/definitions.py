@@ -11,6 +11,7 @@ from types import CodeType
 from typing import Any
 
 from ..errors import GuardFailed, TracingError
+from ..registration import entry_method
 
 _PLACE = re.compile(r":\d+")
 
@@ -46,10 +47,10 @@ def place_of(function: Any) -> str:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """The code of a function, of the method that stands behind a callable object, or of a model's ``forward``."""
+    """The code of a function, of the method that stands behind a callable object, or of a model's entry method."""
     while isinstance(function, functools.partial):
         function = function.func
     function = inspect.unwrap(getattr(function, "__func__", function))
     if not hasattr(function, "__code__"):
-        function = inspect.unwrap(getattr(type(function), "forward", type(function).__call__))
+        function = inspect.unwrap(entry_method(type(function), type(function).__call__))
     return getattr(function, "__code__", None)

@@ -8,11 +8,10 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
+from ..registration import trait
 from .reach.origin import package_of
 from .syntax import definition_of
 
-# Libraries whose decorators treat an argument alike however it is given, except those whose names (or how these begin) stand in their code.
-_LIBRARIES = frozenset({"torch", "transformers", "accelerate", "peft", "diffusers", "jax", "jaxlib", "flax"})
 _LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})  # by which a function may look at its own arguments
 
 
@@ -40,9 +39,10 @@ def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
 
 
 def is_of_library(function: Any) -> bool:
-    """Whether a decorator itself, not the decorated function, belongs to one of these libraries."""
+    """Whether a decorator itself, not the decorated function, belongs to a library whose decorators treat an argument alike however it is
+    given, except those whose names (or how these begin) stand in their code."""
     module = function.__globals__.get("__name__") if isinstance(function, FunctionType) else type(function).__module__
-    return package_of(module) in _LIBRARIES
+    return package_of(module) in trait("handing_on")
 
 
 def _texts(code: Any) -> Iterator[str]:

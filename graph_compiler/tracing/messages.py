@@ -15,16 +15,10 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any
 
+from ..registration import trait
 from .checkers import is_handled, only_raises
 from .syntax import nodes_around, resolved
 
-_RAISE = frozenset(
-    {
-        *(f"torch.{name}" for name in ("_check", "_check_index", "_check_value", "_check_type", "_check_not_implemented", "_check_with")),
-        *(f"torch.{name}" for name in ("_check_tensor_all", "_check_tensor_all_with", "_assert")),
-        "transformers.utils.import_utils.torch_compilable_check",
-    }
-)
 _LOG_METHODS = frozenset({"debug", "info", "warning", "warning_once", "warning_advice", "error", "critical", "exception", "log"})
 _SHOWN = (ast.JoinedStr, ast.FormattedValue, ast.Tuple, ast.keyword, ast.Starred, ast.Call)  # calls only where they make text
 _MAKES_TEXT = frozenset({"str", "repr", "format"})
@@ -99,4 +93,4 @@ def _reports(function: Any) -> bool:
 def _raises(function: Any) -> bool:
     """Whether this is a check of a library, which shows a text only in what it raises."""
     inner = getattr(function, "__wrapped__", function)
-    return f"{getattr(inner, '__module__', '')}.{getattr(inner, '__qualname__', '')}" in _RAISE
+    return f"{getattr(inner, '__module__', '')}.{getattr(inner, '__qualname__', '')}" in trait("reporting")

@@ -151,9 +151,9 @@ def _items(held: dict[str, Any]) -> Iterator[None]:
 
 def _attributes(cls: Any) -> Iterator[None]:
     for base in cls.__mro__[-2::-1]:
-        base.forward = len
+        base.attribute = len
         yield
-        base.forward = repr
+        base.attribute = repr
         yield
 
 

@@ -13,6 +13,9 @@ from .kinds import build as build
 from .kinds import is_called_with_items as is_called_with_items
 from .kinds import is_container as is_container
 from .kinds import is_namedtuple as is_namedtuple
+from .kinds import parts_of as parts_of
+from .kinds import register_container as register_container
+from .kinds import registered_class as registered_class
 from .shim_classes import STANDS_FOR as STANDS_FOR
 from .shim_classes import plain_class as plain_class
 from .tree import AppendOnly as AppendOnly

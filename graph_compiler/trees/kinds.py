@@ -110,6 +110,42 @@ def _deque_items(value: Any) -> Iterator[tuple[Any, Any]]:
     yield from enumerate(value)
 
 
+_registered: dict[type, tuple[Callable[[Any], Iterable[tuple[Any, Any]]], Callable[..., Any]]] = {}
+
+
+def register_container(
+    cls: type, items: Callable[[Any], Iterable[tuple[Any, Any]]], make: Callable[[type, Sequence[Any], Sequence[Any]], Any]
+) -> None:
+    """Lets objects of a class, and of those below it that are not registered themselves, be taken apart where they hold arrays.
+
+    ``items`` gives (key, part) pairs, with keys that can be compared; ``make(cls, keys, parts)`` an object from them. Lists, dicts and the
+    like are known, and objects with attributes need it only where these are not all that they hold.
+
+    >>> class Span:
+    ...     __slots__ = ("start", "stop")
+    ...     def __init__(self, start, stop):
+    ...         self.start, self.stop = start, stop
+    >>> register_container(Span, lambda span: [("start", span.start), ("stop", span.stop)], lambda cls, keys, parts: cls(*parts))
+    >>> keys, parts = parts_of(Span(1, 2))
+    >>> keys, build(Span, keys, [5, 6]).stop
+    (('start', 'stop'), 6)
+    """
+    _registered[cls] = (items, make)
+
+
+def registered_class(cls: type) -> type | None:
+    """The class that was registered for objects of a class; None where none was."""
+    return next((base for base in cls.__mro__ if base in _registered), None) if _registered else None
+
+
+def parts_of(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The keys and parts of an object of a registered class."""
+    cls = registered_class(type(value))
+    assert cls is not None
+    pairs = tuple(_registered[cls][0](value))
+    return tuple(key for key, _ in pairs), tuple(part for _, part in pairs)
+
+
 # A row: (does it apply to this class?, its (key, child) pairs, an object of the class from keys and children)
 _KINDS: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, Any]]], Callable[..., Any]], ...] = (
     (is_namedtuple, lambda value: zip(value._fields, value), _make_tuple),
@@ -125,6 +161,8 @@ _KINDS: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, 
 
 
 def _found(cls: type) -> Any:
+    if (registered := registered_class(cls)) is not None:
+        return (issubclass, *_registered[registered])
     return next((kind for kind in _KINDS if kind[0](cls)), None)
 
 

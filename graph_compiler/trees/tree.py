@@ -10,7 +10,8 @@ from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Any, Union, cast
 
-from .kinds import Setting, build, is_namedtuple, kind_of
+from ..registration import trait
+from .kinds import Setting, build, is_namedtuple, kind_of, parts_of, registered_class
 from .shim_classes import plain_class
 
 Path = tuple[Any, ...]
@@ -31,7 +32,7 @@ def unfixed(value: Any) -> Any:
 _COMPARED_BY_VALUE = (Fixed, bool, int, float, complex, str, bytes, type(None), enum.Enum, slice, range, frozenset)
 # Classes that are compared by value too, by name, so that nothing has to be imported for it: their objects never change.
 _VALUE_CLASSES = frozenset({
-    ("torch", "device"), ("torch", "dtype"), ("torch", "layout"), ("torch", "memory_format"), ("fractions", "Fraction"),
+    ("fractions", "Fraction"),
     ("decimal", "Decimal"), ("uuid", "UUID"), ("pathlib", "PosixPath"), ("pathlib", "WindowsPath"), ("pathlib", "PurePosixPath"),
     ("pathlib", "PureWindowsPath"), ("datetime", "date"), ("datetime", "datetime"), ("datetime", "time"), ("datetime", "timedelta"),
     ("datetime", "timezone"),
@@ -127,7 +128,8 @@ def same_static(left: Any, right: Any) -> bool:
 def _is_value(item: Any) -> bool:
     """Whether an object is what it is by its value, and never changes."""
     cls = type(item)
-    return isinstance(item, _COMPARED_BY_VALUE) or (cls.__module__, cls.__name__) in _VALUE_CLASSES or cls.__module__ == "numpy.dtypes"
+    name = (cls.__module__, cls.__name__)
+    return isinstance(item, _COMPARED_BY_VALUE) or name in _VALUE_CLASSES or cls.__module__ == "numpy.dtypes" or name in trait("values")
 
 
 def _attributes(value: Any) -> list[tuple[str, Any]]:
@@ -319,6 +321,8 @@ def child_of(value: Any, index: int, key: Any) -> Any:
         return getattr(value, key)
     if isinstance(value, (tuple, list)):
         return value[index]
+    if registered_class(type(value)) is not None:
+        return parts_of(value)[1][index]
     return value[key] if isinstance(value, (deque, Mapping)) else getattr(value, key)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from . import dtypes, operators, raw_ops, zoo
+from . import dtypes, functions, operators, raw_ops, zoo
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,9 @@ CORPORA: dict[str, Corpus] = {
     "dtypes": Corpus(dtypes.names, dtypes.judge, 90),
     "errors": Corpus(operators.error_names, operators.judge_errors, 90),
     "harnesses": Corpus(_harness_names, _judge_harness, 90, _harness_group),
-    "raw-ops": Corpus(raw_ops.names, raw_ops.judge, 120, raw_ops.group_of),
+    "raw-ops": Corpus(raw_ops.names, raw_ops.judge, 120),
+    "tf-functions": Corpus(partial(functions.names, of_keras=False), functions.judge, 120, functions.group_of),
+    "keras-ops": Corpus(partial(functions.names, of_keras=True), functions.judge, 120, functions.group_of),
     "transformers": Corpus(partial(zoo.names, "zoo.jsonl"), zoo.judge, 300),
     "vision": Corpus(partial(zoo.names, "vision.jsonl"), zoo.judge, 300),
 }

@@ -1,27 +1,38 @@
-"""The samples of TensorFlow's raw operations: what each gives in a target is what it gives in TensorFlow, at the recorded sizes and at
-others."""
+"""TensorFlow's raw operations that compute numbers: all samples of each give in a target what they give in TensorFlow, at the recorded
+sizes and at others. What has no row is refused."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from graph_compiler.errors import UnsupportedOperation
 
-def names() -> list[str]:
-    """Every sample."""
+
+def samples_of() -> dict[str, list[str]]:
+    """The names of the samples of each operation; none for those without a row."""
+    from ..tensorflow_source.numeric import WITHOUT_ROW
     from ..tensorflow_source.test_tensorflow_samples import SAMPLES
 
-    return list(SAMPLES)
+    found: dict[str, list[str]] = {name: [] for name in WITHOUT_ROW}
+    for name, sample in SAMPLES.items():
+        found.setdefault(str(sample).partition("-")[0], []).append(name)
+    return dict(sorted(found.items()))
 
 
-def group_of(name: str) -> str:
-    """The file that a sample stands in."""
-    return name.partition("-")[0]
+def names() -> list[str]:
+    """Every operation."""
+    return list(samples_of())
 
 
 def judge(name: str, target: str) -> dict[str, Any]:
-    """A graph that is recorded with some elements and sizes gives with others what TensorFlow gives."""
+    """Graphs that are recorded with some elements and sizes give with others what TensorFlow gives."""
+    from graph_compiler.frontends.tensorflow.lifting.left_out import reason
+
+    from ..tensorflow_source.limits import UNSUPPORTED
     from ..tensorflow_source.test_tensorflow_samples import SAMPLES, calls_of, check, recorded
 
-    sample = SAMPLES[name]
-    calls = calls_of(sample)
-    return {"variants": check(recorded(sample, target), target, calls)}
+    samples = [sample for sample in samples_of()[name] if (sample, target) not in UNSUPPORTED]
+    if not samples:
+        raise UnsupportedOperation(reason(name))
+    variants = [check(recorded(SAMPLES[sample], target), target, calls_of(SAMPLES[sample])) for sample in samples]
+    return {"samples": len(samples), "variants": max(variants)}

@@ -48,7 +48,7 @@ def graph_of(count: int, name: str = "clipped", wish: str = "x") -> Graph:
 
 
 def source(graph: Graph, backend: Any) -> str:
-    return write(graph, backend.dialect, "f", backend.dialect.structured).source
+    return write(graph, backend.dialect, "f").source
 
 
 def test_equal_functions_are_one_definition() -> None:

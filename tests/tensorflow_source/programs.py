@@ -130,7 +130,7 @@ PROGRAMS: dict[Program, int] = {
     sizes_as_tensors: 1,
     made_of_sizes: 1,
     decides_on_elements: 2,
-    reads_a_number: 3,
+    reads_a_number: 1,
     rows_in_python: 2,
     columns_by_number: 1,
     inner_gradient: 1,
@@ -148,5 +148,5 @@ PROGRAMS: dict[Program, int] = {
 WITHOUT_GRADIENT: dict[str, frozenset[Program]] = {
     "tensorflow": frozenset(),
     "torch": frozenset(),
-    "jax": frozenset({loops_until, decides_on_elements, reads_a_number, rows_in_python}),
+    "jax": frozenset({loops_until, decides_on_elements, rows_in_python}),
 }

@@ -26,19 +26,18 @@ def _of_seed(**options: Any) -> Any:
 
 
 _SEED = np.array([1, 2], np.int32)
-_BOXES = np.array([[0, 0, 1, 1], [0, 0, 1, 0.9]], np.float32)
 _POOLED = {"strides": [1, 1, 1, 2], "padding": "VALID"}
 
 ERRORS: list[ErrorSample] = [
-    _refused("Dawsn", (array(3),), "is a special function that no target has"),
-    _refused("NonMaxSuppressionV2", (_BOXES, array(2)), "works on boxes one after the other", max_output_size=1, iou_threshold=0.5),
+    _refused("IgammaGradA", (array(3, kind="positive"), array(3, kind="positive")), "is a special function that no target has"),
     _refused("MaxPool", (array(1, 2, 2, 4),), "pooling over the batch or the channels", ksize=[1, 1, 1, 2], **_POOLED),
     _refused("Round", (ints(3, dtype="int32"),), "Round of integers, of which TensorFlow itself makes zeros"),
     _refused(
         "FusedPadConv2D", (array(2, 4, 4, 3),), "of which TensorFlow pads the first one only", paddings=[[0, 0], [1, 1], [1, 1], [0, 0]],
         filter=np.ones((3, 3, 3, 2), np.float32), mode="REFLECT", strides=[1, 1, 1, 1], padding="VALID",
     ),
-    _refused("StatelessTruncatedNormal", (_SEED,), "draws numbers of a seed by an algorithm", shape=[3]),
+    _refused("StatelessRandomPoisson", (_SEED, array(2, kind="positive")), "draws numbers of a seed", shape=[3, 2], dtype="float32"),
+    _refused("StatelessTruncatedNormal", (_SEED,), "random numbers of float64 of a seed", shape=[3], dtype="float64"),
     ErrorSample(_of_seed(alg=1, dtype="float64"), (_SEED,), {}, UnsupportedOperation, "random numbers of float64 of a seed"),
     _refused("Tile", (array(2, 3), ints(2, low=1, high=3, dtype="int32")), (
         "the value of the repetitions is computed from elements of arrays"

@@ -7,8 +7,7 @@ from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node, Value, values_in
-from ...statements import call
-from ...structured import Loop, Scope, checkpointed, names_of, packed
+from ...structured import Loop, Scope, call, checkpointed, names_of, packed
 from .table import rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ops.dtypes import is_complex, is_floating, is_integer
+from ...calls import number_in
 from ...rows import Operand
 from .table import rows
 
@@ -76,16 +77,9 @@ def power(x1: Operand, x2: Operand) -> str:
         return f"integer_power({x1}, {x2})"
     if is_integer(dtype) and not x1.dtype:  # of a number and an array without axes, JAX makes int32
         return f"jnp.{dtype}({x1}) ** {x2}"
-    exponent = None if x2.dtype else _number(x2)
+    exponent = None if x2.dtype else number_in(x2)
     if exponent in (0.5, -0.5) and is_floating(dtype):
         return f"lax.{'sqrt' if exponent > 0 else 'rsqrt'}({x1})"
     if exponent is not None and exponent.is_integer() and abs(exponent) <= 16:
         return f"{x1} ** {f'({exponent:.0f})' if exponent < 0 else f'{exponent:.0f}'}"
     return f"power({x1}, {x2})" if x1.dtype and x2.dtype and is_floating(dtype) else f"{x1} ** {x2}"
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text.strip("()"))
-    except ValueError:  # a size
-        return None

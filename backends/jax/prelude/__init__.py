@@ -3,6 +3,11 @@
 They are ordinary functions over arrays: no import of this package, only ``jax``, ``jnp``, ``lax``, ``np`` and ``math``.
 """
 
+from ...airy import airy_between as airy_between
+from ...airy import airy_far_right as airy_far_right
+from ...airy import airy_in_phase as airy_in_phase
+from ...airy import airy_out_of_phase as airy_out_of_phase
+from ...airy import chebyshev_sum as chebyshev_sum
 from ...positions import adaptive_places as adaptive_places
 from ...positions import antialias_filter as antialias_filter
 from ...positions import antialias_taps as antialias_taps
@@ -43,7 +48,6 @@ from .bessel import bessel_k1 as bessel_k1
 from .bessel import bessel_k1e as bessel_k1e
 from .bessel import bessel_y0 as bessel_y0
 from .bessel import bessel_y1 as bessel_y1
-from .bessel import chebyshev_sum as chebyshev_sum
 from .control import varying_as as varying_as
 from .convolution import col2im as col2im
 from .convolution import conv as conv

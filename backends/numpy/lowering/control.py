@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ....ir.node import Node
-from ...statements import Results, branch, call, scan_with, while_loop
-from ...structured import Loop, Scope, associative_scan_by
+from ...statements import Results, branch, function_of_rule, scan_with, while_loop
+from ...structured import Loop, Scope, associative_scan_by, call
 from .table import rows
 
 
@@ -45,5 +45,5 @@ def _steps(scope: Scope, node: Node) -> str:
     return f"reversed({steps})" if node.params["reverse"] else steps
 
 
-rows.structure({"branch": branch, "call": call, "custom_derivative": call, "scan": _scan, "while_loop": while_loop})
+rows.structure({"branch": branch, "call": call, "custom_derivative": function_of_rule, "scan": _scan, "while_loop": while_loop})
 rows.structure({"associative_scan": associative_scan_by("associative_scan")})

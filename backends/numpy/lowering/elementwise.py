@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ....ops.dtypes import is_floating, is_integer
+from ...calls import number_in
 from ...rows import Operand
 from .table import rows
 
@@ -48,7 +49,7 @@ def quotient(function: str, template: str) -> Callable[..., str]:
     """A row that divides: of integers by a helper that raises where the divisor is 0, as torch does; numpy would give 0."""
 
     def row(x1: Operand, x2: Operand) -> str:
-        if is_integer(x1.dtype or x2.dtype or "") and not (x2.dtype is None and _number(x2)):
+        if is_integer(x1.dtype or x2.dtype or "") and not (x2.dtype is None and number_in(x2)):
             return f"divided({function}, {x1}, {x2})"
         return template.format(x1=x1, x2=x2)
 
@@ -66,7 +67,7 @@ def power(x1: Operand, x2: Operand) -> str:
     dtype = x1.dtype or x2.dtype or ""
     if is_integer(dtype) and x2.dtype and x2.dtype.startswith("int"):
         return f"integer_power({x1}, {x2})"
-    exponent = None if x2.dtype else _number(x2)
+    exponent = None if x2.dtype else number_in(x2)
     if exponent in (0.5, -0.5) and is_floating(dtype):
         return f"np.sqrt({x1})" if exponent > 0 else f"1 / np.sqrt({x1})"
     if exponent == 3:
@@ -74,10 +75,3 @@ def power(x1: Operand, x2: Operand) -> str:
     if exponent is not None and exponent.is_integer() and abs(exponent) <= 16:
         return f"{x1} ** {f'({exponent:.0f})' if exponent < 0 else f'{exponent:.0f}'}"
     return f"{x1} ** {x2}"
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text.strip("()"))
-    except ValueError:  # a size
-        return None

@@ -7,8 +7,7 @@ from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node
-from ...statements import call
-from ...structured import Loop, Scope, associative_scan_by, checkpointed, function, names_of, tuple_text
+from ...structured import Loop, Scope, associative_scan_by, call, checkpointed, function, names_of, tuple_text
 from .table import rows
 
 

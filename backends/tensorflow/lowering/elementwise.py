@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ops.dtypes import UNSIGNED, is_complex, is_floating, is_integer
+from ...calls import number_in
 from ...rows import Operand
 from .table import rows
 
@@ -144,7 +145,7 @@ def power(x1: Operand, x2: Operand) -> str:
     dtype = x1.dtype or x2.dtype or ""
     if is_integer(dtype):
         return f"integer_power({x1}, {x2})"
-    exponent = None if x2.dtype else _number(x2)
+    exponent = None if x2.dtype else number_in(x2)
     if exponent in (0.5, -0.5) and is_floating(dtype):
         return f"tf.{'sqrt' if exponent > 0 else 'math.rsqrt'}({x1})"
     if exponent == 2:
@@ -152,10 +153,3 @@ def power(x1: Operand, x2: Operand) -> str:
     if exponent == 0:
         return f"tf.ones_like({x1})"
     return f"power({x1}, {x2})" if x1.dtype and x2.dtype and is_floating(dtype) else f"{x1} ** {x2}"
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text.strip("()"))
-    except ValueError:  # a size
-        return None

@@ -3,6 +3,11 @@
 They are ordinary functions over arrays: no import of this package, only ``tf``, ``np``, ``math`` and ``itertools``.
 """
 
+from ...airy import airy_between as airy_between
+from ...airy import airy_far_right as airy_far_right
+from ...airy import airy_in_phase as airy_in_phase
+from ...airy import airy_out_of_phase as airy_out_of_phase
+from ...airy import chebyshev_sum as chebyshev_sum
 from ...positions import antialias_filter as antialias_filter
 from ...positions import antialias_taps as antialias_taps
 from ...positions import byte_weights as byte_weights
@@ -31,7 +36,6 @@ from .attention import scaled_dot_product_attention as scaled_dot_product_attent
 from .bessel import airy_ai as airy_ai
 from .bessel import airy_decay as airy_decay
 from .bessel import airy_waves as airy_waves
-from .bessel import chebyshev_sum as chebyshev_sum
 from .control import associative_scan as associative_scan
 from .control import doubled as doubled
 from .control import interleaved as interleaved
@@ -117,6 +121,7 @@ from .indexing import as_index as as_index
 from .indexing import axes_first as axes_first
 from .indexing import diag_embed as diag_embed
 from .indexing import diagonal as diagonal
+from .indexing import dynamic_update_slice as dynamic_update_slice
 from .indexing import element_count as element_count
 from .indexing import gather_at as gather_at
 from .indexing import index_pairs as index_pairs

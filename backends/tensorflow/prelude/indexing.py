@@ -27,6 +27,14 @@ def take(x: tf.Tensor, indices: tf.Tensor, axis: int = 0) -> tf.Tensor:
     return tf.gather(x, nonnegative(as_index(indices), size(x, axis)), axis=axis)
 
 
+def dynamic_update_slice(x: tf.Tensor, update: tf.Tensor, start: Any) -> tf.Tensor:
+    """``x`` with ``update`` written at ``start``, moved inside where it would end outside."""
+    shape = tf.shape(update)
+    first = tf.clip_by_value(tf.cast(start, "int32"), 0, tf.shape(x) - shape)
+    places = [tf.range(shape[axis]) + first[axis] for axis in range(len(update.shape))]
+    return tf.tensor_scatter_nd_update(x, tf.stack(tf.meshgrid(*places, indexing="ij"), axis=-1), update)
+
+
 def moved_axis(x: tf.Tensor, source: int, target: int) -> tf.Tensor:
     """``x`` with one axis moved to another place."""
     rank = len(x.shape)

@@ -11,8 +11,8 @@ from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node, Value
-from ...statements import Results, branch, call, scan_with
-from ...structured import Loop, Scope, associative_scan_by, checkpointed, names_of, step_called
+from ...statements import Results, branch, scan_with
+from ...structured import Loop, Scope, associative_scan_by, call, checkpointed, names_of, step_called
 from .table import rows
 
 _COMPILED = "torch.compiler.is_compiling()"

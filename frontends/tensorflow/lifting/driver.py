@@ -15,7 +15,8 @@ from ....ir.node import Node, Value
 from ....ops.registry import ArraySpec
 from ....sizes import Size
 from ...lifter import Lifter
-from ..names import CONVERT, REFUSE_GRADIENT, row_key, types_of_operands
+from ...read_numbers import fixed, is_read, read
+from ..names import CONVERT, READ, REFUSE_GRADIENT, row_key, types_of_operands
 from ..operands import dtypes_of_operands
 from . import operations
 from .left_out import reason
@@ -46,14 +47,19 @@ class _TensorFlowLifter(Lifter):
             return array_of(self.b, operands[0], attributes["dtype"])
         if node.op == REFUSE_GRADIENT:
             return self.b.refuse_gradient(operands[0], operands[0], message=attributes["message"])
+        if node.op == READ:
+            return read(self.b, operands[0])
         key, row = self.key(node), self.row(node)
         if row is None:
             raise UnsupportedOperation(reason(key))
         named, static = _parameters(row), rows.static(key)
         dtypes = dtypes_of_operands(node)
         arrays = [place for place in range(len(operands)) if named[min(place, len(named) - 1)] not in static]
-        for place in arrays:
-            operands[place] = _as_arrays(self.b, operands[place], dtypes[place])
+        for place, operand in enumerate(operands):
+            if place in arrays:
+                operands[place] = _as_arrays(self.b, operand, dtypes[place])
+            elif not rows.takes_read(key):
+                operands[place] = fixed(self.b, operand)
         if arrays and not any(isinstance(operands[place], (Value, tuple)) for place in arrays):
             operands[arrays[0]] = self.b.array(operands[arrays[0]], dtypes[arrays[0]])
         dropped = types_of_operands(key) - {*named}
@@ -70,7 +76,7 @@ def _as_arrays(b: TensorFlowBuilder, operand: Any, dtype: Any) -> Any:
     """An operand that is no static one: arrays, numbers, or a tuple of these where it is a list of operands (whose types are a tuple)."""
     if isinstance(dtype, tuple):
         return tuple(b.array(_as_arrays(b, item, one), one) for item, one in zip(operand, dtype))
-    return array_of(b, operand, dtype) if isinstance(operand, tuple) else operand
+    return array_of(b, operand, dtype) if isinstance(operand, tuple) or is_read(operand) else operand
 
 
 def array_of(b: TensorFlowBuilder, rows: Any, dtype: str) -> Value:

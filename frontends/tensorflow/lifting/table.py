@@ -42,15 +42,22 @@ class TensorFlowRows(Rows):
     def __init__(self, framework: str) -> None:
         super().__init__(framework)
         self._static: dict[str, tuple[str, ...]] = {}
+        self._takes_read: set[str] = set()
 
-    def row(self, *names: str, static: tuple[str, ...] = ()) -> Callable[[Row], Row]:
-        """Adds a row under one or more names; ``static`` are parameters of the row."""
+    def row(self, *names: str, static: tuple[str, ...] = (), takes_read: bool = False) -> Callable[[Row], Row]:
+        """Adds a row under one or more names; ``static`` are parameters of the row, in which numbers that Python read from arrays are what
+        they were while recording, unless it ``takes_read`` ones."""
         self._static.update(dict.fromkeys(names, static))
+        self._takes_read.update(names if takes_read else ())
         return super().row(*names)
 
     def static(self, name: str) -> tuple[str, ...]:
         """The parameters of a row that are static."""
         return self._static[name]
+
+    def takes_read(self, name: str) -> bool:
+        """Whether static operands of a row may be expressions over numbers that were read from arrays."""
+        return name in self._takes_read
 
 
 rows = TensorFlowRows("tensorflow")

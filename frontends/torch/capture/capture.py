@@ -27,6 +27,7 @@ from ....tracing import Locator, Recorder, refuse_escapes
 from ....tracing.updates import Containers
 from ....trees import Tree, flatten, iterate_structure, map_structure
 from ...open_numbers import DTYPES
+from ...reading import Reading
 from ..basics import kinds, reads
 from ..basics.arguments import as_recorded, opens
 from ..basics.names import is_in_place, name_by_module, name_of, row_key, wished_names
@@ -91,12 +92,12 @@ class Capture(TorchFunctionMode):
         for_torch: bool = True,
         draws: bool = True,
         keys: KeySizes | None = None,
-        reading: numbers.Reading | None = None,
+        reading: Reading | None = None,
         by_kernel: KernelByKernel | None = None,
         kept_views: KeptViews | None = None,
     ) -> None:
         super().__init__()
-        self.reading = reading or numbers.Reading()
+        self.reading = reading or Reading()
         self.for_torch = for_torch
         self.keys, self.by_kernel, self.kept_views = keys or KeySizes(), by_kernel or KernelByKernel(), kept_views or KeptViews()
         self.fixed: set[Size] = set()

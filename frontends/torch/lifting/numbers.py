@@ -6,10 +6,9 @@ from typing import Any
 
 from ....ir import Graph
 from ....ir.node import every
-from ....ops.dtypes import is_floating
-from ....sizes import Size, apply, product
+from ....sizes import Size
 from ....trees import iterate_structure, map_structure
-from ...read_numbers import fixed, is_read
+from ...read_numbers import as_index, fixed, read
 from .table import TorchBuilder, rows
 
 # bare name -> positions and keywords of the arguments that are elements, in which a number may be another at each call; None: of all.
@@ -57,7 +56,7 @@ def with_fixed_numbers(b: TorchBuilder, key: str, args: list[Any], kwargs: dict[
     if not (b.reads_numbers or b.has_floats):
         return args, kwargs
     if key == "__getitem__":
-        return [args[0], _index(b, args[0], args[1])], kwargs
+        return [args[0], as_index(b, args[0], args[1])], kwargs
     free = _ELEMENTS.get(key, _NONE)
     if free is None:
         return args, kwargs
@@ -83,28 +82,10 @@ def _is_float(item: Any) -> bool:
     return isinstance(item, Size) and item.type is float and not item.reads_elements()
 
 
-def _index(b: TorchBuilder, x: Any, index: Any) -> Any:
-    """Among whole numbers and slices a number that was read picks as an array does, where it lies inside of its axis."""
-    parts = index if isinstance(index, tuple) else (index,)
-    if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):
-        return fixed(b, index)
-    picked = tuple(_place(b, part, x.shape[axis]) if is_read(part) else fixed(b, part) for axis, part in enumerate(parts))
-    return picked if isinstance(index, tuple) else picked[0]
-
-
-def _place(b: TorchBuilder, number: Size, size: Any) -> Any:
-    place = b.array(number, "int64")
-    b.expect(b.logical_and(b.greater_equal(place, -size), b.less(place, size)), True)
-    return place
-
-
 @rows.row("item")
 def item(b: TorchBuilder, input: Any) -> Any:
     """torch.Tensor.item: a 0-d array of int64 or float64, of which no gradient is taken."""
-    b.reads_numbers = True
-    b.guard(apply("eq", product(input.shape), 1))
-    kind = "float64" if is_floating(input.dtype) else "int64"
-    return b.cast(b.reshape(b.stop_gradient(input) if is_floating(input.dtype) else input, shape=()), kind)
+    return read(b, input)
 
 
 @rows.row("tolist")

@@ -7,9 +7,9 @@ import math
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 
+from ....sizes import computed
 from ....tracing.reach.spaces import Space
 from ...host_math import Symbols, math_shims
-from ...python_arithmetic import computed
 from ...shims import shimmed, under_any_name
 from ..trace import Trace
 from .numbers import opened

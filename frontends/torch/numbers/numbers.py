@@ -1,41 +1,22 @@
-"""Numbers that Python reads from tensors while recording (``x.max().item()``, ``sizes.tolist()``): symbols, as sizes are.
-
-What Python computes from them is recorded as arithmetic on the symbols. Where Python has to have the number itself it becomes a guard: of a
-comparison its outcome, of a whole number that it is this one, of a float that all that it was computed from is as it was.
-"""
+"""What Python makes of numbers that it reads from tensors while recording, and where it has to have the number itself."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
 
 from ....errors import TracingError
 from ....ir.node import Origin, Value
-from ....ops.registry import ArraySpec
-from ....sizes import Size, Symbol
+from ....sizes import Size
 from ....tracing.checks import in_check
 from ....trees import iterate_structure, map_structure
-from ...open_numbers import DTYPES
+from ... import reading
+from ...reading import can_be_symbols, read
 from ..trace import Trace
 from .of_sizes import numbers_of_sizes
 from .sizes import expression_of, symbolic
-
-_MOST_READ = 16  # more would be lines of names in the source; they are guarded as they are
-
-
-class Reading:
-    """Whether numbers that are read, and what Python's own functions make of sizes, become symbols in an attempt at a recording; ``any``:
-    whether some did."""
-
-    def __init__(self, symbolic: bool = True) -> None:
-        self.symbolic, self.any = symbolic, False
-
-
-class _Read:
-    """What stands for a number among the recorder's arrays."""
 
 
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
@@ -45,19 +26,15 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
     if (of_sizes := numbers_of_sizes(capture, capture.value(tensor))) is not None:
         return of_sizes[0] if name == "item" and isinstance(of_sizes, list) else of_sizes
     seen = capture.run(getattr(tensor, name), (), {})
-    leaves = list(iterate_structure((seen,)))
-    if not 0 < len(leaves) <= _MOST_READ or any(type(leaf) not in DTYPES for leaf in leaves):
+    if not can_be_symbols(seen):
         return None
     capture.reading.any = True
     value = capture.value(tensor)
     if name == "tolist":  # its length is that of the list
         decide_sizes(capture, value)
-    made = [(f"{value.name}_{name}", _Read(), ArraySpec((), DTYPES[type(leaf)])) for leaf in leaves]
-    outputs = capture.recorder.new_values(made)
-    values, places = iter(outputs), iter(outputs)
-    record = replace(capture.history.record_of(name, (value,), []), result=map_structure(lambda leaf: next(values), seen))
-    capture.recorder.add_call(f"torch.Tensor.{name}", (value,), {}, capture.here(), outputs, record)
-    return map_structure(lambda leaf: symbolic(Size.of(Symbol(next(places), 0, leaf, "number")), capture.decide), seen)
+    record = capture.history.record_of(name, (value,), [])
+    found = read(capture.recorder, f"torch.Tensor.{name}", value, seen, capture.here(), record)
+    return map_structure(lambda size: symbolic(size, capture.decide), found)
 
 
 def opened(capture: Trace, operands: Sequence[Any]) -> tuple[Any, ...] | None:
@@ -82,18 +59,10 @@ def decide_sizes(capture: Trace, value: Value, where: Origin | None = None) -> N
 
 def decide(capture: Trace, size: Size, where: Origin | None = None) -> Any:
     """The number that an expression has now, as a guard."""
-    where = where or capture.here()
-    read = [symbol for symbol in size.symbols() if symbol.kind == "number"]
-    for symbol in read:
-        refuse_random(capture, symbol.source)
-    if not read or size.type is not float:
-        return capture.recorder.decide_size(size, where)
     for symbol in size.symbols():
         if symbol.kind == "number":
-            capture.recorder.decide_number(symbol.source, symbol.hint, where)
-        else:
-            capture.recorder.decide_size(Size.of(symbol), where)
-    return size.hint
+            refuse_random(capture, symbol.source)
+    return reading.decide(capture.recorder, size, where or capture.here())
 
 
 def decide_all(capture: Trace, structure: Any) -> None:

@@ -15,8 +15,8 @@ import numpy as np
 import torch
 import torch.fx.experimental.sym_node  # installs the operators of SymInt
 
-from ....sizes import Scalar, Size, apply, hint_of, negate
-from ...python_arithmetic import computed, power, quotient
+from ....sizes import Scalar, Size, SymbolicNumber, apply, hint_of, negate
+from ....sizes.arithmetic import COMPARISONS, rule
 
 Decide = Callable[..., Any]  # of a size, where Python needs the number itself: records a guard, gives the number; as a key, or for a text
 Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
@@ -131,24 +131,15 @@ class SizeNode:
     def statically_known_true(self, file: str = "", line: int = 0) -> bool:
         return self.expression is True
 
-    # ------------------------------------------------------------------------------ arithmetic that is no plain row below
-    def sym_ite(self, yes: SizeNode, no: SizeNode) -> SizeNode:
-        return self._new(apply("ite", self.expression, yes.expression, no.expression))
-
+    # ------------------------------------------------------------------------------ what torch computes with them
     def sym_sum(self, nodes: list[SizeNode]) -> SizeNode:
-        total: Any = 0
-        for node in nodes:
-            total = total + node.expression
-        return self._new(total)
+        return functools.reduce(lambda total, node: total.add(node), nodes, self._new(0))  # type: ignore[attr-defined]
 
     def sym_not(self) -> SizeNode:
         return self._new(negate(self.expression))
 
-    def sym_int(self) -> SizeNode:
-        return self._new(apply("trunc", self.expression))
-
     def round(self, digits: int | None = None) -> SizeNode:
-        return self._new(apply("round", self.expression) if digits is None else apply("round_to", self.expression, digits))
+        return self.round_one() if digits is None else self._new(apply("round_to", self.expression, digits))  # type: ignore[attr-defined]
 
     def is_integer(self) -> SizeNode:
         return self._new(apply("eq", apply("floor", self.expression), self.expression))
@@ -157,63 +148,41 @@ class SizeNode:
         return self
 
 
-def _binary(compute: Callable[[Any, Any], Any]) -> Callable[[SizeNode, SizeNode], SizeNode]:
-    return lambda self, other: self._new(computed(compute, (self.expression, other.expression), self.decide))
-
-
-def _named(function: str) -> Callable[..., SizeNode]:
-    def named(self: SizeNode, *others: SizeNode) -> SizeNode:
-        operands = (self.expression, *(other.expression for other in others))
-        return self._new(computed(functools.partial(apply, function), operands, self.decide))
-
-    return named
-
-
-def _comparison(function: str) -> Callable[[SizeNode, SizeNode], SizeNode]:
+def _computes(function: str) -> Callable[..., SizeNode]:
     """Comparisons are decided at once: a ``SymBool`` is refused where torch wants a bool. Those of numbers that a loop carries stay open,
     for its condition."""
+    compute, compares = rule(function), function in COMPARISONS
 
-    def compare(self: SizeNode, other: SizeNode) -> SizeNode:
-        answer = apply(function, self.expression, other.expression)
-        return self._new(self.decide(answer, compared=True) if isinstance(answer, Size) else answer)
+    def method(self: SizeNode, *others: SizeNode) -> SizeNode:
+        found = compute(self.expression, *(other.expression for other in others), self.decide)
+        return self._new(self.decide(found, compared=True) if compares and isinstance(found, Size) else found)
 
-    return compare
+    return method
 
 
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "mod": lambda a, b: a % b,
-    "floordiv": lambda a, b: a // b,
-    "int_floordiv": lambda a, b: a // b,
-    "truediv": lambda a, b: a / b,
-    "int_truediv": lambda a, b: a / b,
-    "float_truediv": lambda a, b: a / b,
-    "pow": lambda a, b: a**b,
-    "pow_by_natural": lambda a, b: a**b,
-    "float_pow": lambda a, b: a**b,
-}
 _FUNCTIONS = {
-    **{name: name for name in ("abs", "floor", "ceil", "trunc", "neg", "and", "or", "lshift", "rshift")},
-    **{name: name for name in ("bitwise_and", "bitwise_or", "bitwise_xor")},
-    **{f"sym_{name}": name for name in ("max", "min", "sqrt", "sin", "cos", "log2", "and", "or", "float")},
+    **{name: name for name in ("add", "sub", "mul", "mod", "floordiv", "truediv", "pow", "neg", "abs", "floor", "ceil", "trunc")},
+    **{name: name for name in ("lshift", "rshift", "bitwise_and", "bitwise_or", "bitwise_xor", "and", "or", *COMPARISONS)},
+    **{f"sym_{name}": name for name in ("max", "min", "sqrt", "sin", "cos", "log2", "and", "or", "float", "ite")},
+    "int_floordiv": "floordiv",
+    "int_truediv": "truediv",
+    "float_truediv": "truediv",
+    "pow_by_natural": "pow",
+    "float_pow": "pow",
     "and_": "and",
     "or_": "or",
+    "sym_int": "trunc",
+    "round_one": "round",
 }
-for _name, _compute in _ARITHMETIC.items():
-    setattr(SizeNode, _name, _binary(_compute))
-for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(SizeNode, _name, _comparison(_name))
 for _name, _function in _FUNCTIONS.items():
-    setattr(SizeNode, _name, _named(_function))
+    setattr(SizeNode, _name, _computes(_function))
 
 setattr(SizeNode, "str", SizeNode._decided_text)  # noqa: B010  (as a method it would hide the type in the annotations above)
 
 
 # ------------------------------------------------------------------------------------- what the user's code holds
-class _Number:
-    """Passes for the number that it stands for: ``isinstance(x.shape[0], int)``, ``f"{n:03d}"``, ``divmod(n, 2)``, numpy's functions."""
+class _Number(SymbolicNumber):
+    """A number of a recording, with what numpy's functions and torch ask of it."""
 
     __slots__ = ()
     node: SizeNode
@@ -223,66 +192,37 @@ class _Number:
         """``type(number)(1.5)`` is a plain number."""
         return super().__new__(cls) if isinstance(node, SizeNode) else cls.made_of(node)
 
-    @property  # type: ignore[misc]
-    def __class__(self) -> Any:  # what isinstance asks for, beside the type
-        return self.node.pytype
+    @property
+    def expression(self) -> Any:
+        return self.node.expression
 
-    def __format__(self, spec: str) -> str:
-        return format(self.node.shown(), spec)
+    def decide(self, size: Size) -> Any:
+        return self.node.decide(size)
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        return np.asarray(self.node._number(), dtype)
+    def made(self, expression: Any) -> Any:
+        return symbolic(expression, self.node.decide)
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
-        """``np.sqrt(d)`` gives what ``math.sqrt`` gives; numpy's other functions get the number."""
-        if ufunc is np.sqrt and method == "__call__" and not options and self.node.hint >= 0:
-            return symbolic(apply("sqrt", self.node.expression), self.node.decide)
-        return getattr(ufunc, method)(*(item.node._number() if is_symbolic(item) else item for item in operands), **options)
+    def operand(self, item: Any) -> Any:
+        return item.node.expression if is_symbolic(item) else super().operand(item)
+
+    def compared(self, function: str, other: Any) -> Any:
+        condition = apply(function, self.node.expression, other)
+        return self.made(self.node.decide(condition, compared=True)) if isinstance(condition, Size) else condition
+
+    def shown(self) -> Any:
+        return self.node.shown()
 
     def __hash__(self) -> int:
         return hash(self.node.as_key())
 
-    def __copy__(self) -> Any:
-        return self
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.asarray(self.number(), dtype)
 
-    def __deepcopy__(self, memo: Any) -> Any:
-        return self
-
-    def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickled, it is the number, to which the recording is tied then."""
-        return self.made_of, (self.node._number(),)
-
-    def __divmod__(self, other: Any) -> tuple[Any, Any]:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
-        return other // self, other % self
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _computed(quotient, self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _computed(quotient, other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return _computed(power, self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return _computed(power, other, self)
-
-    def __getattr__(self, name: str) -> Any:
-        """What only the number has (``n.real``, ``n.bit_length()``) is asked of the number."""
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.node._number(), name)
-
-
-def _computed(compute: Callable[..., Any], *operands: Any) -> Any:
-    """What torch's own operators compute otherwise than Python."""
-    if not all(isinstance(item, (int, float)) for item in operands):
-        return NotImplemented
-    decide = next(item.node.decide for item in operands if is_symbolic(item))
-    return symbolic(compute(*map(expression_of, operands), decide), decide)
+    def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
+        """``np.sqrt(d)`` gives what ``math.sqrt`` gives; numpy's other functions get the number."""
+        if ufunc is np.sqrt and method == "__call__" and not options and self.node.hint >= 0:
+            return self.made(apply("sqrt", self.expression))
+        return getattr(ufunc, method)(*(item.node._number() if is_symbolic(item) else item for item in operands), **options)
 
 
 class SizeInt(_Number, torch.SymInt):
@@ -302,32 +242,13 @@ class SizeBool(_Number, torch.SymBool):
 
 
 _WRAPPERS: dict[type, Callable[[Any], Any]] = {int: SizeInt, float: SizeFloat, bool: SizeBool}
-_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 _BASES: dict[type, type] = {SizeInt: torch.SymInt, SizeFloat: torch.SymFloat, SizeBool: torch.SymBool}
-_NO_OPERATORS = frozenset({"__init__", "__new__"})
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 def plain(item: Any) -> Any:
-    """A symbolic number in torch's own class, whose operators would take ours for a constant; anything else as it is."""
-    base = _BASES.get(type(item))
-    return item if base is None else base(item.node)
-
-
-def _operator(cls: type, name: str) -> None:
-    """torch's operator, with a result of ours."""
-    computed = getattr(cls, name)
-
-    @functools.wraps(computed)
-    def operator(self: Any, *others: Any) -> Any:
-        return own(computed(plain(self), *map(plain, others)))
-
-    setattr(cls, name, operator)
-
-
-for _cls, _base in _BASES.items():
-    for _name, _member in list(vars(_base).items()):
-        if callable(_member) and _name not in _NO_OPERATORS and _name not in vars(_Number):
-            _operator(_cls, _name)
+    """A symbolic number in torch's own class, whose functions would take ours for a constant; anything else as it is."""
+    return _BASES[type(item)](item.node) if type(item) in _BASES else item
 
 
 def own(item: Any) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from .... import contracts
 from ....errors import GuardFailed
 from ....tracing.conjunction import conjunction
 from ....tracing.originals import original_of
@@ -24,12 +25,14 @@ from .array_access import own, write
 from .versions import versions_of
 
 
-class LiveTensors:
+class LiveTensors(contracts.Live):
     """Called, the tensors that modules hold under these names at the moment: the very dict of before while none was replaced.
 
     ``current`` are those of the last ``refresh``. Both raise ``GuardFailed`` where one was taken away, or replaced by one of another shape
     or type.
     """
+
+    is_counted = True
 
     def __init__(self, holders: dict[str, tuple[dict[str, Any], str]]) -> None:
         self._holders = holders
@@ -71,12 +74,14 @@ class LiveTensors:
         return Watch(watched.values())
 
 
-class Weights:
+class Weights(contracts.Weights):
     """Parameters and buffers reachable from a callable, by name, and the modules by path.
 
     Of a module: its own names, as in ``state_dict`` (tied weights once, under the first name). Of another callable: those of the
     modules it refers to (bound object, closure, globals it names, defaults, partial arguments) or is ``given``, behind the variable's name.
     """
+
+    has_modes = True
 
     def __init__(self, function: Any, given: Iterable[tuple[str, Any]] = ()) -> None:
         self._names: dict[int, tuple[torch.Tensor, str]] = {}
@@ -114,6 +119,11 @@ class Weights:
         first = self._holders[name]
         if isinstance(held, dict) and not (held is first[0] and key == first[1]):  # a scripted module has another object each time
             self.ties.append((name, first, (held, key)))
+
+    @property
+    def fillable(self) -> contracts.Fillable:
+        """They are."""
+        return self
 
     def name_of(self, tensor: torch.Tensor) -> str | None:
         """The name of a parameter or buffer, or None."""

@@ -2,5 +2,4 @@
 
 from .parts import HostDraws as HostDraws
 from .parts import ModelWeights as ModelWeights
-from .parts import Reading as Reading
 from .trace import Trace as Trace

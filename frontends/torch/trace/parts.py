@@ -12,13 +12,6 @@ from ....ir.record import CallRecord
 from ....tracing.places import Draw
 
 
-class Reading(Protocol):
-    """Whether numbers that Python reads become symbols (``symbolic``), and whether some did (``any``)."""
-
-    symbolic: bool
-    any: bool
-
-
 class CallHistory(Protocol):
     """What the recording knows of the calls before."""
 

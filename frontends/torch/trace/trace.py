@@ -10,7 +10,8 @@ import torch
 from ....ir import Origin, Value
 from ....sizes import Size
 from ....tracing import Locator, Recorder
-from .parts import CallHistory, HostDraws, ModelWeights, OwnMemory, Reading
+from ...reading import Reading
+from .parts import CallHistory, HostDraws, ModelWeights, OwnMemory
 
 
 class Trace(Protocol):

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from ...registration import stateless_packages
 from ...trees import Fixed
 from ..append_only_list import AppendOnlyList
 from ..contents import contents_of
@@ -36,7 +37,6 @@ _CLOSED = (
     enum.Enum,
     type(None),
 )
-_STATELESS = frozenset({"numpy", "jax", "jaxlib"})  # frameworks whose objects hold no state of the user's
 COMPILED = "_compiled_"  # attributes that hold compiled methods: no state of the user's
 _CLASS_OF = "__class__"
 
@@ -281,7 +281,7 @@ def kind_of(item: Any, always: bool = False) -> Kind | None:
 
 def _holds_of_user(cls: type) -> bool:
     module = module_of(cls)
-    is_stateless = not module or package_of(module) in _STATELESS or owner_of(module) in ("python", "own")
+    is_stateless = not module or package_of(module) in stateless_packages() or owner_of(module) in ("python", "own")
     return not is_stateless or is_holding(cls)
 
 

@@ -4,48 +4,60 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ...errors import GraphCompilerError, SourceNotFound
+from ...registration import FrontendEntry, frontends, packages, telling, trait
 from ...trees import iterate_structure
 from ..definitions import place_of
 from ..wrappers import wrapped_by
-from .origin import package_of
+from .origin import OWN, package_of
 from .refers import layers, named
 from .spaces import entry_of, spaces_of
 
-_EVERYWHERE = "numpy"  # its arrays are data for every framework, and its functions stand in the code of all
-# Packages that tell a framework beside the one of its name.
-_PACKAGES = {
-    "jaxlib": "jax", "flax": "jax", "optax": "jax", "equinox": "jax", "haiku": "jax", "keras": "tensorflow",
-    "transformers": "torch", "torchvision": "torch", "torchaudio": "torch", "timm": "torch",
-}  # fmt: skip
-_TRACKING = (
-    "tensorflow.python.trackable.",
-    "keras.src.utils.tracking",
-)  # whose containers stand for the user's own, and tell of no framework
 
-
-def framework_of(obj: Any, known: Sequence[str], call: tuple[Sequence[Any], Mapping[str, Any]] | None = None) -> str | None:
-    """One of the ``known`` frameworks, or None: the one that class and code name, and of several, or where they name none, that of the
+def framework_of(obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None = None) -> str | None:
+    """A framework that has a frontend, or None: the one that class and code name, and of several, or where they name none, that of the
     arguments of a call.
 
     So a torch function may be recorded with JAX arrays, as it may be called with them.
     numpy counts last, and where there is a call only: a function that names it may well compute with the tensors that it is given.
+    Frontends of other packages are looked for where none of this package's own is found.
 
     >>> import numpy as np
-    >>> framework_of(lambda x: x + np.pi, ("torch", "numpy")), framework_of(lambda x: x + np.pi, ("torch", "numpy"), ((1.0,), {}))
+    >>> framework_of(lambda x: x + np.pi), framework_of(lambda x: x + np.pi, ((1.0,), {}))
     (None, 'numpy')
     """
-    given = [framework for item in iterate_structure(call or ()) for framework in _of_class(type(item))]
+    given = [package for item in iterate_structure(call or ()) for package in _of_class(type(item))]
     named = list(dict.fromkeys(_of_object(obj)))
-    theirs = [framework for framework in named if framework in _PACKAGES.values()]
-    found = [*named, *given] if len(theirs) == 1 else [*given, *named]
-    first = next((framework for framework in found if framework in known and framework != _EVERYWHERE), None)
-    return first or (_EVERYWHERE if call is not None and _EVERYWHERE in known and _EVERYWHERE in found else None)
+    entries: Mapping[str, FrontendEntry] = frontends.own
+    found = _told(named, given, entries)
+    if not (first := _first(found, entries)) and any(map(_is_unknown, (*named, *given))):
+        found = _told(named, given, entries := frontends.all())
+        first = _first(found, entries)
+    return first or (found[0] if call is not None and found else None)
+
+
+def _told(named: Iterable[str], given: Iterable[str], entries: Mapping[str, FrontendEntry]) -> list[str]:
+    """The frameworks of packages that code names and that arrays are of: those of the arrays first, unless the code names one alone."""
+    table = telling(entries.values())
+    by_code, by_arrays = ([table[package] for package in dict.fromkeys(items) if package in table] for items in (named, given))
+    theirs = {framework for framework in by_code if not entries[framework].is_everywhere}
+    return [*by_code, *by_arrays] if len(theirs) == 1 else [*by_arrays, *by_code]
+
+
+def _first(found: Iterable[str], entries: Mapping[str, FrontendEntry]) -> str | None:
+    """The first of them whose arrays are not data for every framework."""
+    return next((framework for framework in found if not entries[framework].is_everywhere), None)
+
+
+def _is_unknown(package: str) -> bool:
+    """Whether a package is neither Python's nor known here: a frontend may be registered for it."""
+    return package not in ("", "__main__", OWN, *packages()) and package not in sys.stdlib_module_names
 
 
 @contextmanager
@@ -55,11 +67,12 @@ def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
     try:
         yield
     except TypeError as problem:
-        found = [framework for framework in _of_object(obj) if framework in _PACKAGES.values()]
-        if isinstance(problem, GraphCompilerError) or not found or written_in in found:
+        found = [] if isinstance(problem, GraphCompilerError) else _told(_of_object(obj), (), frontends.known())
+        other = _first(found, frontends.known())
+        if other is None or written_in in found:
             raise
         raise SourceNotFound(
-            f"this is recorded as {written_in}, and refers to {found[0]} alone{place_of(obj)}: pass source={found[0]!r}; {problem}"
+            f"this is recorded as {written_in}, and refers to {other} alone{place_of(obj)}: pass source={other!r}; {problem}"
         ) from problem
 
 
@@ -69,11 +82,11 @@ def is_of_framework(cls: type) -> bool:
     >>> is_of_framework(dict)
     False
     """
-    return _package(cls.__module__) in {*_PACKAGES.values(), _EVERYWHERE}
+    return package_of(cls.__module__) in telling(frontends.known().values())
 
 
 def _of_object(obj: Any) -> Iterator[str]:
-    """Every package that a callable is of, or refers to, those of its class first; of a partial, those of its function and its
+    """The packages that a callable is of, or refers to, those of its class first; of a partial, those of its function and its
     arguments."""
     if isinstance(obj, functools.partial):
         for item in (*obj.args, *obj.keywords.values()):
@@ -95,7 +108,7 @@ def _held(owner: Any) -> list[Any]:
 
 
 def _of_class(cls: type) -> Iterator[str]:
-    return (_package(base.__module__) for base in cls.__mro__)
+    return (package_of(base.__module__) for base in cls.__mro__)
 
 
 def _of_instance(item: Any) -> Iterator[str]:
@@ -104,20 +117,15 @@ def _of_instance(item: Any) -> Iterator[str]:
 
 def _is_tracking(item: Any) -> bool:
     """Whether this is a list, tuple or dict that a framework has put in the place of the user's, to know what is in it."""
-    return isinstance(item, (list, tuple, dict)) and str(type(item).__module__).startswith(_TRACKING)
-
-
-def _package(module: Any) -> str:
-    package = package_of(module)
-    return _PACKAGES.get(package, package)
+    return isinstance(item, (list, tuple, dict)) and str(type(item).__module__).startswith(trait("tracking"))
 
 
 def _named(obj: Any) -> Iterator[str]:
-    """The frameworks of what the code of a function refers to, and of the user's functions that it calls."""
+    """The packages of what the code of a function refers to, and of the user's functions that it calls."""
     of_obj = [*layers(obj)]  # also of a framework's own function
     called = (function for space in spaces_of([entry_of(obj)]) for function in space.functions)
     for item in (item for function in dict.fromkeys((*of_obj, *called)) for item in named(function)):
         item = item.func if isinstance(item, functools.partial) else item
         if not _is_tracking(item):
-            yield _package(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
+            yield package_of(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
         yield from _of_class(item) if isinstance(item, type) else _of_instance(item)  # a model of a class of the user's

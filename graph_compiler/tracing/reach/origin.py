@@ -10,11 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from ...registration import packages
+
 OWN = __name__.partition(".")[0]
-# Whose functions are recorded: what their own code holds is no part of a recording.
-FRAMEWORKS = frozenset(
-    {"torch", "numpy", "scipy", "jax", "jaxlib", "opt_einsum", "flax", "optax", "equinox", "haiku", "keras", "tensorflow"}
-)
 Owner = Literal["user", "library", "framework", "python", "own"]
 INTERNAL = frozenset({"framework", "python", "own"})
 _INSTALLED = ("site-packages", "dist-packages")
@@ -30,11 +28,11 @@ def owner_of(item: Any) -> Owner:
     ['python', 'python', 'own', 'framework', 'user']
     """
     if isinstance(item, types.FunctionType):
-        return _owner(item.__globals__.get("__name__"), item.__code__.co_filename)
+        return _owner(item.__globals__.get("__name__"), item.__code__.co_filename, packages())
     if isinstance(item, types.FrameType):
-        return _owner(item.f_globals.get("__name__"), item.f_code.co_filename)
+        return _owner(item.f_globals.get("__name__"), item.f_code.co_filename, packages())
     name = item if isinstance(item, str) else item.__name__ if isinstance(item, types.ModuleType) else item.__module__
-    return _owner(name, getattr(sys.modules.get(name) if isinstance(name, str) else None, "__file__", None))
+    return _owner(name, getattr(sys.modules.get(name) if isinstance(name, str) else None, "__file__", None), packages())
 
 
 def is_users(item: Any) -> bool:
@@ -47,15 +45,19 @@ def is_internal(item: Any) -> bool:
     return owner_of(item) in INTERNAL
 
 
-@functools.lru_cache(maxsize=8192)
 def owner_of_file(file: str) -> Owner:
     """The owner of a file with code, where no more is known.
 
     >>> [owner_of_file(file) for file in (__file__, os.__file__, "/home/me/model.py")]
     ['own', 'python', 'user']
     """
+    return _owner_of_file(file, packages())
+
+
+@functools.lru_cache(maxsize=8192)
+def _owner_of_file(file: str, frameworks: frozenset[str]) -> Owner:
     inside = next((file.rpartition(f"{folder}{os.sep}")[2] for folder in _INSTALLED if folder in file), "").partition(os.sep)[0]
-    return _owner(inside or next((package for package, folder in _folders() if file.startswith(folder)), None), file)
+    return _owner(inside or next((package for package, folder in _folders() if file.startswith(folder)), None), file, frameworks)
 
 
 def package_of(name: Any) -> str:
@@ -68,13 +70,13 @@ def package_of(name: Any) -> str:
 
 
 @functools.lru_cache(maxsize=8192)
-def _owner(name: Any, file: Any) -> Owner:
+def _owner(name: Any, file: Any, frameworks: frozenset[str]) -> Owner:
     package, file = package_of(name), file if isinstance(file, str) else ""
     if name == "__main__":  # whose file may be that of a program that runs the user's
         return "user"
     if package == OWN:
         return "own"
-    if package in FRAMEWORKS:
+    if package in frameworks:  # whose functions are recorded: what their own code holds is no part of a recording
         return "framework"
     if package in sys.stdlib_module_names:
         return "python"
@@ -85,6 +87,6 @@ def _owner(name: Any, file: Any) -> Owner:
 
 def _folders() -> Iterator[tuple[str, str]]:
     """Where the code of frameworks and of this package stands, as it was imported and with links followed."""
-    for name in (OWN, f"{OWN}.frontends", f"{OWN}.backends", *FRAMEWORKS):
+    for name in (OWN, f"{OWN}.frontends", f"{OWN}.backends", *packages()):
         if file := getattr(sys.modules.get(name), "__file__", None):
             yield from ((name, f"{folder}{os.sep}") for folder in (Path(file).absolute().parent, Path(file).resolve().parent))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
+from ...registration import trait
 from ..code_names import catches, fragments_read, names_read
 from ..library_classes import is_holding, reads_itself
 from ..library_objects import is_asked
@@ -138,11 +139,11 @@ class Reached:
         return self._object(item)
 
     def _function(self, function: types.FunctionType) -> None:
-        """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in ``forward``, and what they wrap."""
+        """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in entry methods, and what they wrap."""
         owner = owner_of(function)
         if owner in INTERNAL:
             self._wait([vars(function).get("__wrapped__")])
-        if owner in INTERNAL and function.__name__ != "forward":
+        if owner in INTERNAL and function.__name__ not in trait("entry_methods"):
             return None
         self.names |= names_read(function.__code__)
         self.fragments |= fragments_read(function.__code__)
@@ -187,9 +188,9 @@ class Reached:
                 if id(base) in self._seen:
                     continue
                 self._seen[id(base)] = base
-            library = not is_users(base)
+            library, methods = not is_users(base), trait("entry_methods")
             own = [(name, item) for name, item in list(vars(base).items()) if name not in _OF_COMPILER]
-            self._wait(item for name, item in own if name == "forward" or name.startswith("__") and not library)
+            self._wait(item for name, item in own if name in methods or name.startswith("__") and not library)
             if not library:
                 self.owners.append(base)
                 self.abstract += [base] if isinstance(base, abc.ABCMeta) else []

@@ -36,6 +36,9 @@ _BINARY = ("Add", "AddV2", "Atan2", "Div", "DivNoNan", "FloorDiv", "FloorMod", "
            "Xdivy", "Xlog1py", "Xlogy", "Equal", "NotEqual", "ApproximateEqual")  # fmt: skip
 _WHOLE = ("Add", "AddV2", "Div", "FloorDiv", "FloorMod", "Greater", "Less", "Maximum", "Minimum", "Mod", "Mul", "SquaredDifference", "Sub",
           "TruncateDiv", "TruncateMod", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "Equal", "NotEqual", "LessEqual", "GreaterEqual")  # fmt: skip
+_INTEGRALS = (("Dawsn", ANY), ("FresnelCos", ANY), ("FresnelSin", ANY), ("Expint", POSITIVE), ("Spence", POSITIVE))
+_FAR = np.array([0.2, 0.7, 1.2, 1.7, 3.0, 4.5, 7.0, 12.0, 20.0, 40.0, 70.0, 88.0], np.float32)
+_NOTHING = np.array([0.0, 1.0, 0.0, -2.0], np.float32)
 _OF_BITS = ("BitwiseAnd", "BitwiseOr", "BitwiseXor", "LeftShift", "RightShift")
 _INTS = ("int8", "int16", "int64", "uint8", "uint16", "uint32")
 
@@ -230,6 +233,12 @@ SAMPLES: list[Sample] = [
         sample(name, [array(3, dtype="complex64"), array(3, dtype="complex64")], None, "-complex")
         for name in ("SigmoidGrad", "TanhGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad")
     ),
+    *(sample(name, [array(2, 3, **kind)], [array(4, 5, **kind)]) for name, kind in _INTEGRALS),
+    *(sample(name, [_FAR], None, "-far") for name, _ in _INTEGRALS),
+    *(sample(name, [EDGES], None, "-edges") for name, _ in _INTEGRALS),
+    *(sample(name, [array(5, dtype="float64", **kind)], None, "-float64") for name, kind in _INTEGRALS),
+    *(sample(name, [_NOTHING, array(4, kind="positive")], None, "-nothing") for name in ("Xlogy", "Xlog1py", "MulNoNan", "Xdivy")),
+    *(sample(name, [array(4), _NOTHING], None, "-by_nothing") for name in ("MulNoNan", "DivNoNan")),
     sample("LeakyRelu", [array(2, 3)], [array(4, 5)], alpha=0.3),
     sample("LeakyRelu", [EDGES], None, "-edges", alpha=0.3),
     *(sample(name, [array(2, 3, 4)], [array(4, 5, 2)]) for name in ("Softmax", "LogSoftmax")),

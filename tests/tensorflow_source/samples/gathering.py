@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import keras
 import numpy as np
 
 from ...support.samples import Sample, array, bools, ints
@@ -14,7 +17,19 @@ _ROWS, _OTHER_ROWS = np.array([[0], [2], [0]]), np.array([[3], [1]])
 _REPEATED = np.array([3, 1, 3, 2, 1, 7], np.int32)
 _ALL = ("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub", "TensorScatterMax", "TensorScatterMin")
 
+
+def _updated(x: Any, update: Any, start: Any) -> Any:
+    return keras.ops.slice_update(x, start, update), keras.ops.slice_update(x, [1, 0], update)
+
+
 SAMPLES: list[Sample] = [
+    Sample(
+        _updated,
+        (array(5, 6), array(2, 3), np.array([2, 5], np.int32)),
+        {},
+        (array(7, 5), array(2, 4), np.array([-1, 1], np.int32)),
+        "XlaDynamicUpdateSlice",
+    ),
     sample(
         "Gather",
         [array(4, 3), ints(2, 5, low=0, high=4)],

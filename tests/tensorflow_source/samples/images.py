@@ -44,6 +44,18 @@ def _way(options: dict[str, Any]) -> str:
     return "-" + ("aligned" if options["align_corners"] else "half_pixel" if options["half_pixel_centers"] else "legacy")
 
 
+_BOXES_KEPT = np.array([[0, 0, 1, 1], [0, 0, 1.2, 0.9], [0.1, 0.2, 0.5, 0.6], [0.9, 1.0, 0.5, 0.5], [0.12, 0.2, 0.5, 0.6]], np.float32)
+_SCORES = np.array([0.5, 0.9, 0.75, 0.3, 0.8], np.float32)
+_LIMITS = {"iou_threshold": 0.3, "score_threshold": 0.4}
+_SUPPRESSED = (
+    ("NonMaxSuppression", {"iou_threshold": 0.3}), ("NonMaxSuppressionV2", {"iou_threshold": 0.3}), ("NonMaxSuppressionV3", _LIMITS),
+)  # fmt: skip
+_DRAWN = np.array(
+    [[[0, 0, 1, 1], [0.2, 0.1, 0.7, 0.6], [-0.5, 0.3, 0.5, 1.5]], [[0.3, 0.3, 0.3, 0.9], [1.2, 0, 1.5, 1], [0.5, 0.5, 0.1, 0.1]]],
+    np.float32,
+)
+
+
 SAMPLES: list[Sample] = [
     *(
         sample(name, [_IMAGE], [_OTHER], f"{_way(way)}-{size[0]}", size=size, **way)
@@ -113,6 +125,50 @@ SAMPLES: list[Sample] = [
         )
         for way in ("NEAREST", "BILINEAR")
         for mode in ("CONSTANT", "REFLECT", "WRAP", "NEAREST")
+    ),
+    sample("DrawBoundingBoxes", [array(2, 6, 7, 3), _DRAWN], [array(2, 9, 5, 3), _DRAWN[:, :2].copy()]),
+    sample("DrawBoundingBoxes", [array(2, 6, 7, 1), _DRAWN], None, "-grey"),
+    sample("DrawBoundingBoxesV2", [array(2, 6, 7, 3), _DRAWN, array(2, 4)], [array(2, 9, 5, 3), _DRAWN[:, :2].copy(), array(2, 4)]),
+    sample("DrawBoundingBoxesV2", [array(2, 6, 7, 1), _DRAWN, array(2, 1)], [array(2, 9, 5, 1), _DRAWN, array(2, 1)], "-grey"),
+    *(sample(name, [_BOXES_KEPT, _SCORES], [_BOXES_KEPT[:3], _SCORES[:3]], max_output_size=3, **options) for name, options in _SUPPRESSED),
+    *(
+        sample("NonMaxSuppressionV4", [_BOXES_KEPT, _SCORES], None, f"-{pad}", max_output_size=4, pad_to_max_output_size=pad, **_LIMITS)
+        for pad in (False, True)
+    ),
+    *(
+        sample(
+            "NonMaxSuppressionV5",
+            [_BOXES_KEPT, _SCORES],
+            None,
+            f"-{pad}-{sigma}",
+            max_output_size=4,
+            pad_to_max_output_size=pad,
+            soft_nms_sigma=sigma,
+            **_LIMITS,
+        )
+        for pad, sigma in ((False, 0.0), (True, 0.0), (True, 0.5), (False, 0.1))
+    ),
+    sample(
+        "NonMaxSuppressionWithOverlaps",
+        [np.eye(5, dtype="float32") + 0.2, _SCORES],
+        [np.eye(3, dtype="float32"), _SCORES[:3]],
+        max_output_size=3,
+        overlap_threshold=0.1,
+        score_threshold=0.4,
+    ),
+    *(
+        sample(
+            "CombinedNonMaxSuppression",
+            [_BOXES_KEPT[None, :, None], np.stack([_SCORES, _SCORES[::-1]], -1)[None]],
+            None,
+            f"-{number}",
+            max_output_size_per_class=3,
+            **_LIMITS,
+            **options,
+        )
+        for number, options in enumerate(
+            ({"max_total_size": 4}, {"max_total_size": 9, "clip_boxes": False}, {"max_total_size": 9, "pad_per_class": True})
+        )
     ),
     sample("ImageProjectiveTransformV2", [_IMAGE, _MAPS], [_OTHER, _MAPS[:1]], output_shape=[6, 7], interpolation="BILINEAR"),
 ]

@@ -57,6 +57,12 @@ def _between(draw: Any, low: float, high: float, mean: float) -> Any:
     return call
 
 
+def _points(x: Any) -> Any:
+    return tf.raw_ops.SobolSample(dim=2, num_results=7, skip=1) * x[0], tf.raw_ops.SobolSample(
+        dim=1, num_results=3, skip=0, dtype="float64"
+    )
+
+
 def _shuffled(x: Any) -> Any:
     return tf.sort(tf.raw_ops.RandomShuffle(value=x), axis=0)
 
@@ -77,7 +83,13 @@ _CALL = {"args": (_SEED, _X), "kwargs": {}, "other": (_OTHER_SEED, _Y)}
 _LOW, _HIGH = np.array([-1.0, -0.5, 0.0], np.float32), np.array([1.0, 2.0, 1.5], np.float32)
 
 SAMPLES: list[Sample] = [
-    *(Sample(_of_seed(getattr(tf.raw_ops, name)), **_CALL, name=name) for name in ("StatelessRandomUniformV2", "StatelessRandomNormalV2")),
+    *(
+        Sample(_of_seed(getattr(tf.raw_ops, name)), **_CALL, name=name)
+        for name in ("StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2")
+    ),
+    Sample(_stateless("StatelessTruncatedNormal"), **_CALL, name="StatelessTruncatedNormal"),
+    Sample(_stateless("StatelessTruncatedNormal", dtype="float16"), **_CALL, name="StatelessTruncatedNormal-float16"),
+    Sample(_points, (array(3),), {}, (array(5),), "SobolSample"),
     Sample(
         _of_seed(lambda **options: tf.raw_ops.StatelessRandomUniformFullIntV2(dtype="int32", **options)),
         **_CALL,

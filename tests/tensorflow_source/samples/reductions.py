@@ -113,5 +113,6 @@ SAMPLES: list[Sample] = [
         binary_output=True,
     ),
     sample("BiasAddGrad", [array(2, 3, 4, 5)], [array(3, 2, 2, 6)]),
+    sample("ApproxTopK", [array(3, 9, kind="distinct")], [array(2, 12, kind="distinct")], k=4),
     sample("BiasAddGrad", [array(2, 3, 4, 5)], [array(3, 2, 2, 6)], "-NCHW", data_format="NCHW"),
 ]

@@ -141,6 +141,18 @@ def _morphology_gradient(name: str, **options: Any) -> Any:
     return call
 
 
+def _cell(batch: int, inputs: int, units: int) -> list[Any]:
+    """The operands of a cell: input, states, weights and biases."""
+    return [
+        array(batch, inputs),
+        array(batch, units),
+        array(batch, units),
+        array(inputs + units, 4 * units),
+        *[array(units)] * 3,
+        array(4 * units),
+    ]
+
+
 SAMPLES: list[Sample] = [
     *(sample("Conv2D", [_IMAGE, _KERNEL], [_OTHER_IMAGE, _KERNEL], _label(*steps), **_options(*steps)) for steps in _STEPS),
     sample("Conv2D", [array(2, 8, 9, 6), array(3, 3, 2, 9)], [array(1, 7, 7, 6), array(3, 3, 2, 9)], "-groups", **_options()),
@@ -348,6 +360,23 @@ SAMPLES: list[Sample] = [
         [array(2, 3), array(2, 4), array(7, 8), array(7, 4), array(8), array(4)],
         [array(5, 2), array(5, 3), array(5, 6), array(5, 3), array(6), array(3)],
     ),
+    sample(
+        "GRUBlockCellGrad",
+        [array(2, 3), array(2, 4), array(7, 8), array(7, 4), array(8), array(4), *[array(2, 4, kind="fraction")] * 3, array(2, 4)],
+        [array(5, 2), array(5, 3), array(5, 6), array(5, 3), array(6), array(3), *[array(5, 3, kind="fraction")] * 3, array(5, 3)],
+    ),
+    *(
+        sample(
+            "LSTMBlockCellGrad",
+            [*_cell(2, 3, 4), *[array(2, 4, kind="fraction")] * 6, array(2, 4), array(2, 4)],
+            [*_cell(5, 2, 3), *[array(5, 3, kind="fraction")] * 6, array(5, 3), array(5, 3)],
+            f"-{peep}",
+            use_peephole=peep,
+        )
+        for peep in (False, True)
+    ),
+    sample("AudioSpectrogram", [array(20, 2)], [array(33, 1)], window_size=6, stride=4),
+    sample("AudioSpectrogram", [array(20, 2)], [array(33, 3)], "-squared", window_size=8, stride=3, magnitude_squared=True),
     Sample(_second("MaxPoolGradGradV2", "MaxPool", **_pools()), (_IMAGE,), {}, (_OTHER_IMAGE,), "MaxPoolGradGradV2"),
     Sample(_operands_gradient("MaxPoolGradV2"), (_IMAGE,), {}, (_OTHER_IMAGE,), "MaxPoolGradV2"),
 ]

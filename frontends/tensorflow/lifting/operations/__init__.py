@@ -2,6 +2,7 @@
 
 from . import activations as activations
 from . import blocks as blocks
+from . import boxes as boxes
 from . import colours as colours
 from . import convolution as convolution
 from . import creation as creation
@@ -10,6 +11,7 @@ from . import elementwise as elementwise
 from . import fft as fft
 from . import gathering as gathering
 from . import images as images
+from . import integrals as integrals
 from . import linear_algebra as linear_algebra
 from . import normalisation as normalisation
 from . import pooling as pooling

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import tensorflow as tf
+
 from .....ir import Value
+from .....ops.registry import ArraySpec
+from ....read_numbers import fixed, is_read
 from ..table import TensorFlowBuilder, numbers, rows
 from .shapes import size_of
 
 
-@rows.row("Fill", static=("dims", "value"))
+@rows.row("Fill", static=("dims", "value"), takes_read=True)
 def fill(b: TensorFlowBuilder, dims: Any, value: Any, **_: Any) -> Any:
     """One number everywhere."""
-    shape = numbers(dims, "the shape")
-    if isinstance(value, Value):
-        return b.broadcast_to(value, shape=shape)
+    shape = numbers(fixed(b, dims), "the shape")
+    if isinstance(value, Value) or is_read(value):
+        return b.broadcast_to(b.array(value, b.result.dtype), shape=shape)
     return b.full(shape=shape, fill_value=b.operand(value, b.result.dtype), dtype=b.result.dtype)
 
 
@@ -61,3 +65,11 @@ def one_hot(b: TensorFlowBuilder, indices: Any, depth: Any, on_value: Any, off_v
     if (on_value, off_value) in ((1, 0), (True, False)) and not isinstance(on_value, Value):
         return b.astype(hits, dtype=dtype)
     return b.where(hits, *(b.stop_gradient(b.array(item, dtype)) for item in (on_value, off_value)))
+
+
+@rows.row("SobolSample", static=("dim", "num_results", "skip"))
+def sobol_sample(b: TensorFlowBuilder, dim: Any, num_results: Any, skip: Any, **_: Any) -> Any:
+    """Points of a Sobol sequence, which depend on nothing else: TensorFlow's own, as a constant."""
+    given = [b.fix(size_of(item, "a number of the sequence")) for item in (dim, num_results, skip)]
+    points = tf.math.sobol_sample(*given, dtype=b.result.dtype).numpy()
+    return b.constant("points", ArraySpec(points.shape, b.result.dtype), points)

@@ -127,9 +127,11 @@ def div_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
 
 @rows.row("MulNoNan")
 def mul_no_nan(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-    """0 where the second factor is 0, even if the first is infinite or NaN."""
+    """0 where the second factor is 0, even if the first is infinite or NaN; the gradient of the second factor is the first."""
     x, y = b.arrays(x, y)
-    return b.where(b.equal(y, 0), b.array(0, x.dtype), b.multiply(x, y))
+    nothing = b.equal(y, 0)
+    finite = b.where(b.logical_and(nothing, b.logical_not(b.isfinite(x))), b.array(0, x.dtype), x)
+    return b.multiply(finite, y)
 
 
 @rows.row("Xdivy")
@@ -260,9 +262,11 @@ rows.row("BesselY1")(_of_positive("bessel_y1", -math.inf, math.nan))
 def _with_nothing(name: str) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
         x, y = b.arrays(x, y)
-        return b.where(b.equal(x, 0), b.array(0, x.dtype), getattr(b, name)(x, y))
+        nothing = b.equal(x, 0)
+        safe = b.where(nothing, b.array(1, y.dtype), y)  # for the gradient
+        return b.where(nothing, b.array(0, x.dtype), getattr(b, name)(x, safe))
 
-    row.__doc__ = f"``{name}``; 0 where ``x`` is 0, whatever ``y`` is."
+    row.__doc__ = f"``{name}``; 0 where ``x`` is 0, whatever ``y`` is, and so are the gradients there."
     return row
 
 
@@ -362,7 +366,14 @@ def clip_by_value(b: TensorFlowBuilder, x: Any, low: Any, high: Any, **_: Any) -
 @rows.row("SelectV2")
 def select(b: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) -> Any:
     """Broadcast."""
-    return b.where(b.array(condition, "bool"), *b.beside(x, y))
+    return b.where(b.array(condition, "bool"), *_chosen(b, x, y))
+
+
+def _chosen(b: TensorFlowBuilder, *items: Any) -> list[Any]:
+    """Operands of the type of the result; numbers stay numbers beside an array."""
+    if any(isinstance(item, Value) for item in items):
+        return b.beside(*items)
+    return [b.as_result(item) for item in items]
 
 
 @rows.row("Select")
@@ -371,7 +382,7 @@ def select_rows(b: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) 
     condition, rank = b.array(condition, "bool"), b.result.ndim
     if condition.ndim == 1 and rank > 1:
         condition = b.reshape(condition, shape=(*condition.shape, *(1,) * (rank - 1)))
-    return b.where(condition, *b.beside(x, y))
+    return b.where(condition, *_chosen(b, x, y))
 
 
 @rows.row("AddN")

@@ -29,8 +29,10 @@ def gather(b: TensorFlowBuilder, params: Any, indices: Any, **_: Any) -> Any:
 @rows.row("GatherV2", static=("axis",))
 def gather_v2(b: TensorFlowBuilder, params: Any, indices: Any, axis: Any, *, batch_dims: int = 0, **_: Any) -> Any:
     """The slices that indices name along an axis, for each element of the first ``batch_dims`` axes."""
-    params, indices, axis = b.array(params), _wide(b, b.array(indices)), axis_in(axis, max(params.ndim, 1))
-    batch = batch_dims % (indices.ndim + 1) if batch_dims < 0 else batch_dims
+    params = b.array(params, b.result.dtype)
+    indices, axis = _wide(b, b.array(indices)), axis_in(axis, max(params.ndim, 1))
+    batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
+    axis = max(axis, batch)
     if not batch:
         return b.take(params, indices, axis=axis)
     order = (*range(batch), axis, *(i for i in range(batch, params.ndim) if i != axis))
@@ -139,6 +141,26 @@ def top_k_v2(b: TensorFlowBuilder, input: Any, k: Any, *, index_type: Any = "int
     axis, count = input.ndim - 1, size_of(k, "the count of largest elements")
     order = cut(b, b.argsort(input, axis=axis, descending=True, stable=True), axis, None, count)
     return b.take_along_axis(input, order, axis=axis), b.astype(order, dtype=index_type)
+
+
+@rows.row("ApproxTopK")
+def approx_top_k(b: TensorFlowBuilder, input: Any, *, k: int, reduction_dimension: int = -1, is_max_k: bool = True, **_: Any) -> Any:
+    """The largest or least along an axis, of which TensorFlow leaves none out on a CPU."""
+    axis = reduction_dimension % input.ndim
+    order = cut(b, b.argsort(input, axis=axis, descending=is_max_k, stable=True), axis, None, k)
+    return b.take_along_axis(input, order, axis=axis), b.astype(order, dtype="int32")
+
+
+@rows.row("XlaDynamicUpdateSlice", static=("indices",))
+def dynamic_update_slice(b: TensorFlowBuilder, input: Any, update: Any, indices: Any, **_: Any) -> Any:
+    """A slice written to, moved inside where it would end outside."""
+    places = []
+    for axis, (whole, size) in enumerate(zip(input.shape, update.shape)):
+        start = b.getitem(indices, key=(axis,)) if isinstance(indices, Value) else b.array(indices[axis], "int32")
+        inside = b.clip(start, b.array(0, start.dtype), b.array(whole - size, start.dtype))
+        along_axis = tuple(size if place == axis else 1 for place in range(input.ndim))
+        places.append(b.reshape(b.add(b.arange(stop=size, dtype=start.dtype), inside), shape=along_axis))
+    return b.scatter_nd(input, update, *places, axes=tuple(range(input.ndim)))
 
 
 @rows.row("NthElement", static=("n",))

@@ -9,7 +9,7 @@ from typing import Any
 from .....ir import Value
 from .....ops.dtypes import is_floating
 from .....sizes import product
-from ....slicing import along, cut
+from ....slicing import along, cut, holds
 from ..table import TensorFlowBuilder, known, numbers, rows
 from .shapes import size_of
 
@@ -159,7 +159,12 @@ def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
 def _bits(b: TensorFlowBuilder, key: Value, counter: Value, count: Any) -> Any:
     """The first ``count`` words of 32 random bits."""
     groups = (count + 3) // 4
-    steps = b.arange(start=0, stop=groups, step=1, dtype="uint32")
+    found = _blocks(b, key, counter, b.arange(start=0, stop=groups, step=1, dtype="uint32"))
+    return cut(b, b.reshape(found, shape=(groups * 4,)), 0, None, count)
+
+
+def _blocks(b: TensorFlowBuilder, key: Value, counter: Value, steps: Value) -> Any:
+    """Four words for each of these ``steps`` after the first count."""
     words = [b.getitem(counter, key=(place,)) for place in range(4)]
     lowest = b.add(words[0], steps)
     carry: Any = b.less(_ordered(b, lowest), _ordered(b, words[0]))
@@ -168,8 +173,7 @@ def _bits(b: TensorFlowBuilder, key: Value, counter: Value, count: Any) -> Any:
         moved = b.add(word, b.astype(carry, dtype="uint32"))
         carry = b.logical_and(carry, b.equal(moved, b.array(0, "uint32")))
         counts.append(moved)
-    found = b.philox(key, b.stack(*counts, axis=1))
-    return cut(b, b.reshape(found, shape=(groups * 4,)), 0, None, count)
+    return b.philox(key, b.stack(*counts, axis=1))
 
 
 def _ordered(b: TensorFlowBuilder, x: Value) -> Any:
@@ -191,15 +195,44 @@ def _uniform(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtyp
 
 
 def _normal(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
-    """Two numbers of each two words, by Box and Muller."""
+    """Two numbers of each two words."""
     count = product(shape)
     pairs = (count + 1) // 2
-    drawn = b.reshape(_unit(b, _bits(b, *source, pairs * 2), "float32"), shape=(pairs, 2))
+    found = _box_muller(b, b.reshape(_bits(b, *source, pairs * 2), shape=(pairs, 2)), dtype)
+    return b.astype(b.reshape(cut(b, b.reshape(found, shape=(pairs * 2,)), 0, None, count), shape=shape), dtype=dtype)
+
+
+def _box_muller(b: TensorFlowBuilder, words: Value, dtype: str) -> Any:
+    """Two numbers of the normal distribution, in float32, of each two words ``[pair, 2]``."""
+    drawn = _unit(b, words, "float64" if dtype == "float64" else "float32")
     first, second = (b.getitem(drawn, key=along(1, place)) for place in range(2))
     length = b.sqrt(b.multiply(b.log(b.maximum(first, b.array(1e-7, "float32"))), -2.0))
     angle = b.multiply(second, 2.0 * math.pi)
-    found = b.stack(b.multiply(b.sin(angle), length), b.multiply(b.cos(angle), length), axis=1)
-    return b.astype(b.reshape(cut(b, b.reshape(found, shape=(pairs * 2,)), 0, None, count), shape=shape), dtype=dtype)
+    return b.stack(b.multiply(b.sin(angle), length), b.multiply(b.cos(angle), length), axis=1)
+
+
+_RESERVED = 256  # steps that TensorFlow keeps for each four numbers, of which some are drawn again
+_TRIED = 16  # numbers of which four are kept: fewer lie within the bounds once in 10**14 times
+_MOST_GROUPS = 2**32 // _RESERVED
+
+
+def _truncated(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
+    """Numbers of the normal distribution, of which those beyond -2 and 2 are left out."""
+    count = product(shape)
+    groups = (count + 3) // 4
+    if not holds(b, groups, _MOST_GROUPS):
+        raise NotImplementedError(f"more than {4 * _MOST_GROUPS} numbers of a truncated normal distribution of a seed")
+    steps = b.add(
+        b.reshape(b.multiply(b.arange(start=0, stop=groups, step=1, dtype="uint32"), b.array(_RESERVED, "uint32")), shape=(groups, 1)),
+        b.arange(start=0, stop=_TRIED // 4, step=1, dtype="uint32"),
+    )
+    words = _blocks(b, *source, b.reshape(steps, shape=(groups * (_TRIED // 4),)))
+    tried = b.reshape(_box_muller(b, b.reshape(words, shape=(groups * (_TRIED // 2), 2)), dtype), shape=(groups, _TRIED))
+    inside = b.less(b.abs(tried), 2.0)
+    place = b.cumulative_sum(b.astype(inside, dtype="int32"), axis=1)
+    kept = [b.sum(b.where(b.logical_and(inside, b.equal(place, number)), tried, b.array(0.0, "float32")), axis=1) for number in range(1, 5)]
+    found = b.reshape(b.stack(*kept, axis=1), shape=(groups * 4,))
+    return b.astype(b.reshape(cut(b, found, 0, None, count), shape=shape), dtype=dtype)
 
 
 def _integers(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
@@ -232,9 +265,12 @@ def _of_seed(draw: Callable[..., Any]) -> Callable[..., Any]:
     return row
 
 
-for _name, _draw in (("Uniform", _uniform), ("Normal", _normal), ("UniformFullInt", _integers)):
-    rows.row(f"StatelessRandom{_name}V2", static=("shape", "alg"))(_of_key(_draw))
-    rows.row(f"StatelessRandom{_name}", static=("shape", "seed"))(_of_seed(_draw))
+_DRAWN = {
+    "RandomUniform": _uniform, "RandomNormal": _normal, "RandomUniformFullInt": _integers, "TruncatedNormal": _truncated,
+}  # fmt: skip
+for _name, _draw in _DRAWN.items():
+    rows.row(f"Stateless{_name}V2", static=("shape", "alg"))(_of_key(_draw))
+    rows.row(f"Stateless{_name}", static=("shape", "seed"))(_of_seed(_draw))
 
 
 def _in_range(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], low: Any, high: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from .....ir import Value
 from .....sizes import hint_of
 from ....indexing import read_index, write_index
+from ....read_numbers import as_index
 from ..table import TensorFlowBuilder, known, numbers, rows
 
 
@@ -56,10 +57,10 @@ class _Bounds:
         return slice(start, stop, self.steps[place])
 
 
-@rows.row("StridedSlice", static=("begin", "end", "strides"))
+@rows.row("StridedSlice", static=("begin", "end", "strides"), takes_read=True)
 def strided_slice(b: TensorFlowBuilder, input: Any, begin: Any, end: Any, strides: Any, **masks: Any) -> Any:
     """As Python slices, with new axes and an ellipsis."""
-    return read_index(b, input, _Bounds(b, begin, end, strides, masks).index())
+    return read_index(b, input, as_index(b, input, _Bounds(b, begin, end, strides, masks).index()))
 
 
 @rows.row("StridedSliceGrad", static=("shape", "begin", "end", "strides"))

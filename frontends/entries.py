@@ -1,0 +1,107 @@
+"""The frontends of this package, as they are registered: what the core knows of each before its framework is imported."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..registration import FrontendEntry, InputFact, Traits
+
+_HERE = __name__.rpartition(".")[0]
+_ONLY_CHECKS = ("_check", "_check_index", "_check_value", "_check_type", "_check_not_implemented", "_check_with", "_check_tensor_all",
+                "_check_tensor_all_with", "_assert")  # fmt: skip
+
+
+def _is_leaf(array: Any) -> bool:
+    return bool(getattr(array, "is_leaf", True))
+
+
+def _has_grad(array: Any) -> bool:
+    """Asked of leaves alone: torch warns of the question where an array was computed."""
+    return _is_leaf(array) and getattr(array, "grad", None) is not None
+
+
+torch = FrontendEntry(
+    name="torch",
+    module=f"{_HERE}.torch",
+    packages=("torch",),
+    libraries=("transformers", "torchvision", "torchaudio", "timm"),
+    aliases=("pytorch",),
+    install="pip install graph-compiler[torch]",
+    target="jax",
+    takes_unclear=True,
+    loads_models=True,
+    traits=Traits(
+        entry_methods=("forward",),
+        module_marks=("state_dict",),
+        hooks=("_forward_pre_hooks", "_forward_hooks"),
+        reporting=frozenset({*(f"torch.{name}" for name in _ONLY_CHECKS), "transformers.utils.import_utils.torch_compilable_check"}),
+        passing_on=("torch._tensor.", "torch.overrides.", "torch.utils._device.", "torch._compile.", "torch._dynamo."),
+        handing_on=frozenset({"torch", "transformers", "accelerate", "peft", "diffusers"}),
+        values=frozenset(("torch", name) for name in ("device", "dtype", "layout", "memory_format")),
+        results=("transformers.", "torch.return_types"),
+        copies=frozenset({"clone"}),
+        gradient_stops=frozenset({"detach"}),
+        facts={
+            "requires_grad": InputFact(
+                "requires a gradient, or does not, other than while recording", lambda array: bool(getattr(array, "requires_grad", False))
+            ),
+            "is_leaf": InputFact("was computed from arrays that require gradients, or was not, other than while recording", _is_leaf),
+            "is_parameter": InputFact(
+                "is a parameter of a module, or is none, other than while recording",
+                lambda array: any(base.__name__ == "Parameter" for base in type(array).__mro__),
+            ),
+            "has_grad": InputFact("has a gradient, or has none, other than while recording", _has_grad),
+            "storage_offset": InputFact(
+                "begins at another place of its memory than while recording",
+                lambda array: bool(array.storage_offset()) if hasattr(array, "storage_offset") else False,
+            ),
+        },
+    ),
+)
+
+jax = FrontendEntry(
+    name="jax",
+    module=f"{_HERE}.jax",
+    packages=("jax", "jaxlib", "flax", "optax", "equinox", "haiku"),
+    parts=("opt_einsum",),
+    aliases=("flax", "jnp"),
+    install="pip install graph-compiler[jax]",
+    target="torch",
+    takes_parameters=True,
+    traits=Traits(
+        handing_on=frozenset({"jax", "jaxlib", "flax"}),
+        is_stateless=True,
+        facts={
+            "weak_type": InputFact(
+                "is of a weak type, or is not, other than while recording", lambda array: bool(getattr(array, "weak_type", False))
+            ),
+        },
+    ),
+)
+
+numpy = FrontendEntry(
+    name="numpy",
+    module=f"{_HERE}.numpy",
+    packages=("numpy",),
+    parts=("scipy",),
+    aliases=("np",),
+    install="pip install graph-compiler[numpy]",
+    target="jax",
+    is_everywhere=True,
+    traits=Traits(is_stateless=True),
+)
+
+tensorflow = FrontendEntry(
+    name="tensorflow",
+    module=f"{_HERE}.tensorflow",
+    packages=("tensorflow", "keras"),
+    aliases=("tf", "keras"),
+    install="pip install graph-compiler[tensorflow]",
+    target="jax",
+    refuses_everywhere=(
+        "numpy's functions and tensorflow's operators follow different rules (uint8 / 255 is float64 in numpy and float32 in tensorflow)"
+    ),
+    traits=Traits(tracking=("tensorflow.python.trackable.", "keras.src.utils.tracking")),
+)
+
+ENTRIES = (torch, jax, numpy, tensorflow)

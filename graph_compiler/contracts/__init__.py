@@ -1,0 +1,25 @@
+"""What frontends and backends have to provide: one protocol each, and the check of a module against it.
+
+A part may derive from its protocol: it then has what the protocol does by itself (members under ``default``), which suits a framework
+whose arrays are computed at once, never change, and turn into numpy arrays.
+"""
+
+from .backend import Backend as Backend
+from .backend import Target as Target
+from .backend import Tracer as Tracer
+from .checked import default as default
+from .checked import require as require
+from .dialect import Dialect as Dialect
+from .dialect import Structured as Structured
+from .dialect import TargetDialect as TargetDialect
+from .frontend import ArrayAccess as ArrayAccess
+from .frontend import Fillable as Fillable
+from .frontend import Frontend as Frontend
+from .frontend import Live as Live
+from .frontend import LoadsModels as LoadsModels
+from .frontend import Reference as Reference
+from .frontend import SavedCalls as SavedCalls
+from .frontend import Stamp as Stamp
+from .frontend import Unwatched as Unwatched
+from .frontend import Watch as Watch
+from .frontend import Weights as Weights

@@ -1,0 +1,80 @@
+"""Whether something keeps a contract: every member that is missing, with what it is for."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from types import FunctionType
+from typing import Any, TypeVar
+
+from ..errors import InvalidRegistration
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def default(member: F) -> F:
+    """Marks a member of a contract that need not be written by who derives from it."""
+    member.is_default = True  # type: ignore[attr-defined]
+    return member
+
+
+def require(contract: type, item: Any, what: str) -> None:
+    """``InvalidRegistration``, with each member of the contract that ``item`` lacks, and what it is for.
+
+    >>> class Named:
+    ...     @property
+    ...     def name(self) -> str:
+    ...         '''What it is called.'''
+    >>> require(Named, object(), "the object")
+    Traceback (most recent call last):
+    graph_compiler.errors.InvalidRegistration: the object is no Named; it lacks
+        name: What it is called.
+    Members and defaults stand in graph_compiler.contracts, an example in docs/extending.md
+    """
+    if lacks := list(_missing(contract, item, "")):
+        members = "\n    ".join(lacks)
+        raise InvalidRegistration(
+            f"{what} is no {contract.__name__}; it lacks\n    {members}\nMembers and defaults stand in graph_compiler.contracts, an "
+            "example in docs/extending.md"
+        )
+
+
+def _missing(contract: type, item: Any, path: str) -> Iterator[str]:
+    """The members that are not there, those of the parts too; of what derives from the contract, those that it has to write itself."""
+    derives = contract in type(item).__mro__
+    for name, member in _members(contract).items():
+        function = member.fget if isinstance(member, property) else member
+        is_inherited = derives and inspect.getattr_static(type(item), name) is member and name not in getattr(item, "__dict__", {})
+        if is_inherited and getattr(function, "is_default", False):
+            continue
+        if is_inherited or not hasattr(item, name):
+            yield f"{path}{name}: {_purpose(function)}"
+        elif member is function and not callable(getattr(item, name)):
+            yield f"{path}{name}: it is there, and cannot be called: {_purpose(function)}"
+        elif isinstance(member, property) and (part := _contract_of(contract, function)) is not None:
+            yield from _missing(part, getattr(item, name), f"{path}{name}.")
+
+
+def _members(contract: type) -> dict[str, Any]:
+    """Methods and properties of a contract by name, those of its own contracts first."""
+    found = {name: item for base in reversed(contract.__mro__[:-1]) for name, item in vars(base).items()}
+    return {
+        name: item
+        for name, item in found.items()
+        if isinstance(item, (FunctionType, property)) and (name == "__call__" or not name.startswith("_"))
+    }
+
+
+def _purpose(function: Any) -> str:
+    return " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split())
+
+
+def _contract_of(contract: type, function: Any) -> type | None:
+    """The contract of a member that is a part with members of its own, by its annotation."""
+    annotation = getattr(function, "__annotations__", {}).get("return")
+    found = vars(sys.modules[contract.__module__]).get(annotation) if isinstance(annotation, str) else annotation
+    return found if isinstance(found, type) and getattr(found, "_is_protocol", False) else None
+
+
+__all__ = ["default", "require"]

@@ -1,0 +1,73 @@
+"""Writes a region where its node stands: the nodes of the block again, which read operands in the place of inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..ops.registry import ArraySpec
+from ..sizes import Size, Symbol, substitute
+from ..trees import map_structure
+from .block import Region
+from .node import Node, Value
+
+
+def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], None]) -> tuple[Any, ...]:
+    """The outputs of ``region`` run on these operands (values, numbers), outside of it. Its nodes are copied, and given to ``append``.
+
+    >>> from graph_compiler.ir import Builder, Graph
+    >>> from graph_compiler.ir.closing import close
+    >>> build = Builder(Graph("f", "canonical"))
+    >>> x = build.input("x", ArraySpec((3,), "float32"))
+    >>> (region,), _ = close(build.body("body", [Value("held", x.spec)], lambda held: (build.multiply(held, 2.0),)))
+    >>> inline(region, [x], build.graph.nodes.append), build.graph.nodes[-1].inputs[0] is x
+    ((%multiply: float32[x.shape[0]],), True)
+    """
+    return _Inlined(region, dict(zip(region.block.inputs, operands, strict=True)), append).outputs()
+
+
+@dataclass(slots=True)
+class _Inlined:
+    """One copy. ``own`` are what stands outside for the values of the region."""
+
+    region: Region
+    own: dict[Value, Any]
+    append: Callable[[Node], None]
+
+    def outputs(self) -> tuple[Any, ...]:
+        for node in self.region.block.nodes:
+            self.append(self._node(node))
+        return tuple(map(self._mapped, self.region.block.outputs))
+
+    def _node(self, node: Node) -> Node:
+        inputs, params = self.mapped(node.inputs), self.mapped(node.params)
+        regions = tuple(
+            replace(region, sizes={symbol: self._mapped(size) for symbol, size in region.sizes.items()}) for region in node.regions
+        )
+        outputs = tuple(Value(value.name, value.spec) for value in node.outputs)
+        self.own.update(zip(node.outputs, outputs))
+        for value in outputs:
+            value.spec = ArraySpec(tuple(map(self._mapped, value.shape)), value.dtype)
+        return Node(node.op, inputs, params, node.origin, outputs, node.record and node.record.mapped(self.mapped), regions)
+
+    def mapped(self, structure: Any) -> Any:
+        """Nested arguments in values and sizes of the outside."""
+        return map_structure(self._mapped, structure)
+
+    def _mapped(self, item: Any) -> Any:
+        if isinstance(item, Value):
+            return self.own[item]
+        return substitute(item, self._symbol) if isinstance(item, Size) else item
+
+    def _symbol(self, symbol: Symbol) -> Any:
+        """A size of an input is one of its operand; one that a node of the region makes is read from the copy."""
+        if symbol in self.region.sizes:
+            return self.region.sizes[symbol]
+        source = self.own[symbol.source]
+        if symbol.source in self.region.block.inputs and symbol.kind == "size":
+            return source.shape[symbol.axis]
+        return Size.of(Symbol(source, symbol.axis, symbol.hint, symbol.kind))
+
+
+__all__ = ["inline"]

@@ -1,0 +1,37 @@
+"""Public functions of TensorFlow and of ``keras.ops``: each week a part of their samples in one target; ``scripts/coverage.py tf-functions
+keras-ops`` runs all."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..coverage import functions
+from ..coverage.outcome import CRASHED, WRONG, outcome_of
+from ..support.turns import a_share, turn
+from .functions.left_out import reason
+
+TARGETS = ("torch", "jax", "numpy", "tensorflow")
+WEEKS = 20
+NAMES = [*functions.names(of_keras=False), *functions.names(of_keras=True)]
+
+
+@pytest.mark.parametrize("name", a_share("functions", NAMES, WEEKS))
+def test_function(name: str) -> None:
+    outcome = outcome_of(lambda: functions.judge(name, TARGETS[turn(name, len(TARGETS))]))
+    assert outcome.status not in (WRONG, CRASHED), outcome.detail
+
+
+def test_every_public_function_has_samples_or_a_reason() -> None:
+    sampled = functions.samples()
+    missing = [
+        names for names in functions.public_names().values() if not any(name in sampled or reason(name) is not None for name in names)
+    ]
+    assert not missing
+
+
+def test_reasons_are_of_functions_without_samples() -> None:
+    assert not [name for name in functions.samples() if reason(name) is not None]
+
+
+def test_every_function_has_three_samples() -> None:
+    assert not [name for name, calls in functions.samples().items() if len(calls) < 3]
