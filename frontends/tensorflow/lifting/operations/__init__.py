@@ -1,6 +1,7 @@
 """Rows of TensorFlow's raw operations, a file for each family."""
 
 from . import activations as activations
+from . import bessel as bessel
 from . import blocks as blocks
 from . import boxes as boxes
 from . import colours as colours

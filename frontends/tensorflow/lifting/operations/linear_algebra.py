@@ -98,8 +98,9 @@ def svd(b: TensorFlowBuilder, input: Any, *, compute_uv: bool = True, full_matri
 def eigh(b: TensorFlowBuilder, input: Any, *, compute_v: bool = True, **_: Any) -> Any:
     """Eigenvalues, ascending, and eigenvectors, which are empty where they are not asked for."""
     if not compute_v:
-        return b.eigvalsh(input), b.zeros(shape=b.recorded[1].hints, dtype=input.dtype)
-    return b.eigh(input)
+        return b.as_result(b.eigvalsh(input)), b.zeros(shape=b.recorded[1].hints, dtype=input.dtype)
+    values, vectors = b.eigh(input)
+    return b.as_result(values), vectors
 
 
 @rows.row("Eig")

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .....ir import Value
 from .....ops.dtypes import is_floating
 from .....sizes import product
@@ -151,6 +153,9 @@ def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
     node = b.maker(x)
     if node is not None and node.op == "reshape" and (inner := b.maker(node.inputs[0])) is not None and inner.op == "bitcast":
         return b.reshape(inner.inputs[0], shape=(count,))
+    held = next((array for value, array in b.graph.constants.values() if value is x), None)
+    if held is not None:  # of a seed that is known
+        x = tuple(np.asarray(held).tolist())
     if isinstance(x, tuple):
         return b.array(tuple(item >> shift & 0xFFFFFFFF for item in x for shift in (0, 32)), "uint32")
     return b.reshape(b.bitcast(b.reshape(x, shape=(*x.shape, 1)), dtype="uint32"), shape=(count,))
