@@ -7,7 +7,8 @@ import torch
 
 import graph_compiler
 from graph_compiler.assumptions import InputAttribute
-from graph_compiler.frontends.torch.state.training import TrainingReads, reads_unseen
+from graph_compiler.frontends.torch.state.module_reads import MODULE_READS, TRAINING, reads_unseen
+from graph_compiler.tracing.probes import Probes, Session, probing
 
 
 class Quiet(torch.nn.Module):
@@ -60,13 +61,13 @@ def test_a_module_that_no_search_finds_is_watched_too() -> None:
 
 
 def test_setting_and_deleting_while_flags_are_watched() -> None:
-    module = torch.nn.Linear(1, 1)
-    with TrainingReads() as outer, TrainingReads() as inner:
+    module, probes = torch.nn.Linear(1, 1), Probes(*MODULE_READS)
+    with probing(probes, Session()) as outer, probing(probes, Session()) as inner:
         module.training = False
         assert module.training is False
         del module.training
         assert not hasattr(module, "training")
-    assert outer.modules() == inner.modules() == [module]
+    assert outer.noted(TRAINING) == inner.noted(TRAINING) == [module]
     assert "training" not in vars(torch.nn.Module)
     assert reads_unseen(Own()) and not reads_unseen(module)
 

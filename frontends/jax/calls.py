@@ -8,10 +8,11 @@ body goes with the call.
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import ModuleType
 from typing import Any
@@ -24,8 +25,9 @@ from jax.interpreters import ad, batching, mlir
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...sizes import expression_of, hint_of, is_symbolic
+from ...tracing.probes import STAND_IN, Probe, Session, replaced, under_any_name
+from ...tracing.probes.replaced import Place
 from ...trees import Branch, Static, Tree, flatten, map_structure, statics, unflatten
-from ..shims import Shim, shimmed, under_any_name
 from .associative_scans import scanned_in_parallel
 from .counted_loops import counted, scanned
 from .dtypes import dtype_name, is_key
@@ -34,6 +36,7 @@ from .sizes import current, hints, symbolic
 
 _thread = threading.local()  # .quiet: calls are not recorded at the moment
 _HOLDERS = ("jax", "flax", "optax")
+_INSIDE = tuple(f"{name}." for name in _HOLDERS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +148,9 @@ class _Held:
 
     def __init__(self) -> None:
         self._known: Any = None
-        self._found: list[Shim] = []
+        self._found: list[Place] = []
 
-    def places(self, modules: list[ModuleType], replacements: dict[int, tuple[Any, Any]]) -> list[Shim]:
+    def places(self, modules: list[ModuleType], replacements: dict[int, tuple[Any, Any]]) -> list[Place]:
         """Of each function (its identity, itself, what is to stand for it) its names in these modules."""
         now = tuple(replacements), tuple((id(module), len(vars(module))) for module in modules)
         if now != self._known:
@@ -166,19 +169,18 @@ def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterato
     They are replaced wherever JAX itself, the libraries upon it and the ``scopes`` of the user's code hold them by a name. Gives what
     tells the replacement of a function, or itself.
     """
-    replacements = {}
-    with ExitStack() as undo:
-        for name in names:
-            if name.startswith(METHOD):
-                _replace_method(name, undo)
-            elif (original := _found(name)) is not None:
-                replacements[id(original)] = original, _named(name, original)
-        for loop, of_any_length in ((jax.lax.fori_loop, counted), (jax.lax.scan, scanned)):
-            replacements[id(loop)] = loop, of_any_length(loop)
-        in_parallel = jax.lax.associative_scan
-        replacements[id(in_parallel)] = in_parallel, scanned_in_parallel(in_parallel, _traces)
-        modules = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] in _HOLDERS and module is not None]
-        undo.enter_context(shimmed([*_held.places(modules, replacements), *under_any_name(scopes, replacements.values())]))
+    replacements, methods = {}, []
+    for name in names:
+        if name.startswith(METHOD):
+            methods += _method(name)
+        elif (original := _found(name)) is not None:
+            replacements[id(original)] = original, _named(name, original)
+    for loop, of_any_length in ((jax.lax.fori_loop, counted), (jax.lax.scan, scanned)):
+        replacements[id(loop)] = loop, of_any_length(loop)
+    in_parallel = jax.lax.associative_scan
+    replacements[id(in_parallel)] = in_parallel, scanned_in_parallel(in_parallel, _traces)
+    modules = [module for name, module in list(sys.modules.items()) if f"{name}.".startswith(_INSIDE) and module is not None]
+    with replaced([*methods, *_held.places(modules, replacements), *under_any_name(scopes, replacements.values())]):
         yield lambda function: replacements.get(id(function), (function, _with_rule(function)))[1]
 
 
@@ -188,45 +190,38 @@ def _with_rule(function: Any) -> Any:
     return held if isinstance(held, (jax.custom_jvp, jax.custom_vjp)) and function.__name__ == "__call__" else function
 
 
-@contextmanager
-def custom_rules_kept() -> Iterator[None]:
-    """Inside of the block, calls of the user's functions with derivatives of their own stand whole in what is traced."""
-    with ExitStack() as undo:
-        for cls in (jax.custom_jvp, jax.custom_vjp):
-            undo.callback(setattr, cls, "__call__", cls.__call__)
-            cls.__call__ = _whole(cls.__call__)
-        yield
+def _whole(session: Session, original: Callable[..., Any], rule: Any, *args: Any, **kwargs: Any) -> Any:
+    """A call of the user's function with derivatives of its own, which stands whole in what is traced."""
+    own = getattr(rule.fun, "__module__", None) or ""
+    if own.partition(".")[0] in _HOLDERS or not _traces():
+        return original(rule, *args, **kwargs)
+    return _bound(CUSTOM, lambda _, *given, **named: original(rule, *given, **named), (rule, *args), kwargs)
 
 
-def _whole(original: Callable[..., Any]) -> Callable[..., Any]:
-    thread = threading.get_ident()
-
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        own = getattr(self.fun, "__module__", None) or ""
-        if threading.get_ident() != thread or own.partition(".")[0] in _HOLDERS or not _traces():
-            return original(self, *args, **kwargs)
-        return _bound(CUSTOM, lambda _, *given, **named: original(self, *given, **named), (self, *args), kwargs)
-
-    return call
+CUSTOM_RULES = tuple(Probe(cls, "__call__", STAND_IN, _whole) for cls in (jax.custom_jvp, jax.custom_vjp))
 
 
 def _found(name: str) -> Any:
+    holder, short = _place(name)
+    return getattr(holder, short, None)
+
+
+@functools.cache
+def _place(name: str) -> tuple[Any, str]:
     try:
-        holder, short = holder_of(name)
+        return holder_of(name)
     except AttributeError:  # this version of JAX has no such function
-        return None
-    return getattr(holder, short)
+        return None, ""
 
 
-def _replace_method(name: str, undo: ExitStack) -> None:
+def _method(name: str) -> list[Place]:
+    """Where a method of arrays stands, and what replaces it."""
     holder, short = jax.core.ShapedArray, f"_{name.removeprefix(METHOD).strip('_')}"
-    kept = vars(holder).get(short) or vars(holder).get(short[1:])
-    if kept is None:
-        return
-    short = short if short in vars(holder) else short[1:]
-    original = kept.__func__ if isinstance(kept, staticmethod) else kept.fun
-    undo.callback(setattr, holder, short, kept)
-    setattr(holder, short, type(kept)(_named(name, original)))
+    found = next((one for one in (short, short[1:]) if vars(holder).get(one)), None)
+    if found is None:
+        return []
+    kept = vars(holder)[found]
+    return [(holder, found, type(kept)(_named(name, kept.__func__ if isinstance(kept, staticmethod) else kept.fun)))]
 
 
 def _named(name: str, original: Callable[..., Any]) -> Callable[..., Any]:

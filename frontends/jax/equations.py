@@ -3,6 +3,7 @@ inlined."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -316,6 +317,7 @@ def spec_of(aval: Any) -> ArraySpec:
 
 
 # ------------------------------------------------------------------------------------- where equations come from
+@functools.lru_cache(maxsize=4096)
 def is_users(file: str) -> bool:
     """Whether a file is the user's, or a library's upon JAX and the like: none of a framework, or of this package."""
     is_internal = file.startswith("<frozen") or Path(file).name in _PYTHONS or owner_of_file(file) in ("framework", "own")

@@ -21,28 +21,30 @@ from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request
-from ...tracing.code_names import names_read
+from ...tracing.attempts import Refuted, recorded
 from ...tracing.escapes import refuse_escapes
 from ...tracing.given import GivenArguments
 from ...tracing.host_random import DRAWS
 from ...tracing.iterators import refuse_outside
+from ...tracing.probes import Probes, Session, probing
+from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
+from ...tracing.probes.global_reads import GlobalReads, all_of
+from ...tracing.probes.host_math import MATH
+from ...tracing.probes.replaced import Place
+from ...tracing.probes.settings import SETTINGS, refused
 from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
-from ..fleeting import refusals
-from ..namespaces import GlobalReads, all_of
-from ..setting_reads import SettingReads
 from ..signatures import input_names, named_arguments
-from ..type_shim import type_shimmed
-from .calls import custom_rules_kept, seen
+from .calls import CUSTOM_RULES, seen
 from .dtypes import dtype_name, is_key, narrowed, words_type
 from .equations import Reader, is_users
 from .foreign import dtype_name_of
-from .host_math import conversions_seen, dimensions_seen, math_seen
+from .host_math import SYMBOLS, dimension_shims
 from .models import is_model
 from .outside import outside_of, reach_of
 from .parameters import Weights
 from .sizes import deciding, symbolic
-from .tracers import Shown
+from .tracers import ERRORS, Shown
 
 _MOST_ATTEMPTS = 8
 _traced_for = jax.make_user_context(None) if hasattr(jax, "make_user_context") else None  # new with JAX 0.8
@@ -67,24 +69,16 @@ def record(request: Request) -> Recording:
 
     A function of JAX keeps no state but in the variables of ``nnx`` modules.
     """
-    hypotheses = Hypotheses()
     with recording_lock:
-        for _ in range(_MOST_ATTEMPTS):
-            attempt = _Attempt(request, hypotheses)
-            try:
-                return attempt.run()
-            except Exception as problem:
-                more = attempt.next_hypotheses(problem)
-                if more == hypotheses:
-                    raise
-                hypotheses = more
-    raise TracingError(f"{request.name} could not be traced with symbolic sizes, nor with those of the call")
+        return recorded(
+            lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(), Hypotheses(), [], _MOST_ATTEMPTS,
+            lambda: f"{request.name} could not be traced with symbolic sizes, nor with those of the call",
+        )  # fmt: skip
 
 
-class _Settings(SettingReads):
-    """Beside settings, JAX's code must not ask for random numbers of Python and numpy, which it would take for constants."""
-
-    shims = (*SettingReads.shims, *refusals(DRAWS))
+# Beside settings, JAX's code must not ask for random numbers of Python and numpy, which it would take for constants.
+_PROBES = Probes(*SETTINGS, *refused(DRAWS), *MATH, *ERRORS)
+_WITH_RULES = Probes(*CUSTOM_RULES)
 
 
 @dataclass(frozen=True)
@@ -113,14 +107,23 @@ class _Attempt:
         functions = reached.functions
         self.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
         self.functions = functions
-        self.globals = GlobalReads((function.__globals__, name) for function in functions for name in names_read(function.__code__))
-        self.settings = _Settings(self.spaces)
-        self.shown = Shown()
+        self.globals, self.shown = GlobalReads(functions), Shown()
+        self.session = Session(self.shown, SYMBOLS)
         self.before = EnvironmentGuards([*all_of(functions), *outside_of(reached)])
         self.types: list[Any] = []
         self.result: tuple[list[Any], Tree] | None = None
 
     # ------------------------------------------------------------------------------ tracing
+    def run_or_refuted(self) -> Recording | Refuted[Hypotheses]:
+        """The recording, or what to assume of sizes besides where JAX needs their numbers."""
+        try:
+            return self.run()
+        except Exception as problem:
+            more = self.next_hypotheses(problem)
+            if more == self.hypotheses:
+                raise
+            return Refuted(more)
+
     def run(self) -> Recording:
         """The recording."""
         graph = self.recorder.graph
@@ -132,14 +135,8 @@ class _Attempt:
         with (
             deciding(self),
             seen(_names(), self._scopes()) as replaced,
-            type_shimmed(((scope, name) for scope in self._scopes() for name in (*scope, "type")), self._stands, self.shown.class_of),
-            custom_rules_kept() if self.for_jax else nullcontext(),
-            self.shown.hidden(self._scopes()),
-            self.globals,
-            self.settings,
-            math_seen(self.spaces),
-            conversions_seen(self.functions),
-            dimensions_seen(),
+            probing(_PROBES, self.session, self.spaces, self._places()),
+            probing(_WITH_RULES, self.session) if self.for_jax else nullcontext(),
             _errors(graph.name),
             _own_caches(bool(self.weights.models)),
         ):
@@ -167,6 +164,12 @@ class _Attempt:
     def _stands(self, item: Any) -> bool:
         """Whether something passes for what it is not: a size for a number, a tracer for an array."""
         return is_symbolic(item) or self.shown.is_own(item)
+
+    def _places(self) -> list[Place]:
+        """Names that hold something else while the function is traced."""
+        types = types_asked(((scope, name) for scope in self._scopes() for name in (*scope, "type")), self._stands, self.shown.class_of)
+        numbers = conversions(looked_up(self.functions), SYMBOLS)
+        return [*types, *numbers, *self.shown.places(self._scopes()), *self.globals.places(), *dimension_shims()]
 
     def _scopes(self) -> list[dict[str, Any]]:
         """Where the user's code may hold public functions by names of its own."""
@@ -280,7 +283,7 @@ class _Attempt:
                 "Pass it in and return it, or keep it in the variables of a module of flax.nnx that is compiled itself"
             )
         self.reached.extend(self.globals.functions())
-        return EnvironmentGuards([*self.globals.facts(), *self.settings.facts(), *outside_of(self.reached)])
+        return EnvironmentGuards([*self.globals.facts(), *self.session.facts(), *outside_of(self.reached)])
 
     def _output(self, value: Any) -> Value:
         if isinstance(value, Value):

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterable
 from typing import Any
 
 import jax
@@ -17,8 +16,9 @@ from jax._src import core
 from jax.core import Tracer
 
 from ...errors import TracingError
-from ...tracing.listening import Listener
-from ..shims import shimmed, under_any_name
+from ...tracing.probes import STAND_IN, Probe, Session, under_any_name
+from ...tracing.probes.call_site import behind
+from ...tracing.probes.replaced import Place
 from .dtypes import is_key
 from .equations import is_users
 
@@ -39,29 +39,23 @@ def _array_class() -> type:
     return type(jax.numpy.zeros(()))
 
 
-class Shown(Listener):
-    """Inside of :meth:`hidden`, which errors about elements the user's code was given, and whose tracers are those of the recording."""
+class Shown:
+    """Which errors about elements the user's code was given, and which tracers are those of the recording: of :attr:`trace`."""
 
     def __init__(self) -> None:
-        super().__init__()
         self.trace: Any = None
         self._array_class = _array_class()
-        self._errors: list[Exception] = []
+        self.errors: list[Exception] = []
 
-    @contextmanager
-    def hidden(self, scopes: Iterable[dict[str, Any]]) -> Iterator[None]:
-        """Inside of the block, tracers of :attr:`trace` are none for the user's code, whose globals are ``scopes``; errors are noted."""
+    def places(self, scopes: Iterable[dict[str, Any]]) -> list[Place]:
+        """Shims by which tracers are none for the user's code, whose globals are ``scopes``."""
         told = ((Tracer, _shim(self)), (_is_concrete, self._is_concrete))
         by_module = (vars(jax.core), "is_concrete", self._is_concrete)  # which is on its way out, and given by __getattr__
-        with shimmed([*under_any_name((vars(jax.core), *scopes), told), by_module]), ExitStack() as undo:
-            for cls in _ERRORS:
-                undo.callback(setattr, cls, "__init__", cls.__init__)
-                cls.__init__ = _noting(cls.__init__, self)
-            yield
+        return [*under_any_name((vars(jax.core), *scopes), told), by_module]
 
     def handled(self) -> Exception | None:
         """The first error about elements that the user's code has caught; JAX's own code handles some as well."""
-        caught = ((problem, problem.__traceback__) for problem in self._errors)
+        caught = ((problem, problem.__traceback__) for problem in self.errors)
         return next((problem for problem, first in caught if first is not None and is_users(first.tb_frame.f_code.co_filename)), None)
 
     def _is_concrete(self, item: Any) -> bool:
@@ -72,7 +66,7 @@ class Shown(Listener):
         if not self.is_own(item):
             return item.__class__
         if is_key(item):
-            asker = sys._getframe(2)
+            asker = behind(sys._getframe(1))
             place = f"{asker.f_code.co_filename}:{asker.f_lineno}"
             raise TracingError(f"{place}: the class of a key of jax.random is not known while it is recorded; ask for its dtype")
         return self._array_class
@@ -96,10 +90,10 @@ def _shim(shown: Shown) -> type:
     return Asked("Tracer", (), {"__module__": Tracer.__module__})
 
 
-def _noting(original: Any, shown: Shown) -> Any:
-    def noted(self: Exception, tracer: Any, *args: Any) -> None:
-        original(self, tracer, *args)
-        if shown.hears() and (shown.is_own(tracer) or not isinstance(tracer, Tracer)):  # of a mask among indices JAX gives the type alone
-            shown._errors.append(self)
+def _noted(session: Session, original: Any, problem: Exception, tracer: Any, *args: Any) -> None:
+    original(problem, tracer, *args)
+    if session.trace.is_own(tracer) or not isinstance(tracer, Tracer):  # of a mask among indices JAX gives the type alone
+        session.trace.errors.append(problem)
 
-    return noted
+
+ERRORS = tuple(Probe(cls, "__init__", STAND_IN, _noted) for cls in _ERRORS)

@@ -86,7 +86,7 @@ class States:
 
     def __init__(self) -> None:
         self.generators: list[Any] = []
-        self.host: Any = host_state()
+        self.host: Any = None
         self.seen: list[Any] = []
 
     def follow(self, generators: list[Any]) -> None:

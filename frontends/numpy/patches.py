@@ -8,7 +8,6 @@ symbolic sizes. The shim looks at the thread: in others its functions do what th
 from __future__ import annotations
 
 import functools
-import math
 import random
 import sys
 import threading
@@ -21,12 +20,11 @@ import numpy as np
 import numpy.polynomial
 
 from ...sizes import Size, computed, expression_of, is_symbolic
+from ...tracing import probes
 from ...tracing.code_names import names_read
+from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
+from ...tracing.probes.host_math import Symbols
 from ...trees import iterate_structure
-from ..conversions import conversions_in, places_of
-from ..host_math import Symbols, math_shims
-from ..shims import shimmed
-from ..type_shim import type_shimmed
 from .draws import NAMES, draw
 from .index_tricks import COMPUTED, Brackets
 from .names import PYTHON_MODULES
@@ -120,9 +118,6 @@ def _made(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
     return symbolic(capture, computed(function, operands, capture.decide))
 
 
-_SYMBOLS = Symbols(is_symbolic, _expressions, _made)
-
-
 def _number(item: Any) -> Any:
     number = number_in(item._capture, item) if is_traced(item) and current() is not None else None
     return item if number is None else number
@@ -130,6 +125,9 @@ def _number(item: Any) -> Any:
 
 def _length(item: Any) -> Any:
     return item.shape[0] if is_traced(item) and item.ndim and current() is not None else None
+
+
+SYMBOLS = Symbols(is_symbolic, _expressions, _made, _number, _length)
 
 
 _CREATION = (
@@ -165,8 +163,6 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
         replace(np, name, functools.partial(_opened, opened))
     for name, compute in COMPUTED.items():
         found[np, name] = (getattr(np, name), Brackets(getattr(np, name), recorded, lambda: current() is not None, compute))
-    for original, shim in math_shims(_SYMBOLS):
-        found[math, original.__name__] = (original, shim)
     return found
 
 
@@ -212,7 +208,7 @@ def _holds_traced(items: Any) -> bool:
 
 @functools.cache
 def _stands() -> dict[types.ModuleType, _Stand]:
-    modules = (np, np.fft, np.random, np.lib, np.lib.stride_tricks, math, random)
+    modules = (np, np.fft, np.random, np.lib, np.lib.stride_tricks, random)
     return {module: _Stand(module) for module in modules}
 
 
@@ -262,11 +258,8 @@ def replaced(capture: Any, functions: Iterable[types.FunctionType]) -> Iterator[
     modules = [(space, name, _stand_of(space[name])) for space, name in spaces if isinstance(space.get(name), types.ModuleType)]
     _here.capture = capture
     try:
-        with (
-            shimmed(modules),
-            type_shimmed(spaces, lambda item: is_traced(item) or is_symbolic(item)),
-            conversions_in(places_of(functions), _SYMBOLS._replace(number_of=_number), _length),
-        ):
+        names = [*types_asked(spaces, lambda item: is_traced(item) or is_symbolic(item)), *conversions(looked_up(functions), SYMBOLS)]
+        with probes.replaced((*modules, *names)):
             yield
     finally:
         _here.capture = before

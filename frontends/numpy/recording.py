@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-import threading
-from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,22 +21,23 @@ from ...ir.state import GraphState
 from ...sizes import expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
 from ...tracing.append_only import ListShims
-from ...tracing.code_names import names_read
+from ...tracing.attempts import Refuted, Undisturbed, recorded
 from ...tracing.conjunction import EnvironmentGuard
-from ...tracing.host_random import DRAWS, host_state, restore_host_state
+from ...tracing.host_random import DRAWS, restore_host_state
 from ...tracing.iterators import refuse_outside
 from ...tracing.places import Place, together
+from ...tracing.probes import Probes, Session, probing
+from ...tracing.probes.global_reads import GlobalReads, all_of
+from ...tracing.probes.host_math import MATH
+from ...tracing.probes.settings import SETTINGS, refused
 from ...tracing.reach.containers import slotted
 from ...tracing.reach.walk import Policy
 from ...tracing.recording_lock import recording_lock
 from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, referred, statics
-from ..fleeting import refusals
-from ..namespaces import GlobalReads, all_of
 from ..open_numbers import DTYPES
 from ..reading import Reading
-from ..setting_reads import SettingReads
 from ..signatures import input_names
 from .arguments import Inputs, given
 from .capture import Capture
@@ -44,7 +45,7 @@ from .draws import GENERATORS, UnseenDraw, bits_of, state_of
 from .kept import Kept
 from .kept_views import KeptViews
 from .parameters import Weights
-from .patches import replaced, replacement_of
+from .patches import SYMBOLS, replaced, replacement_of
 from .traced import TracedScalar, is_traced
 
 
@@ -55,43 +56,53 @@ def record(request: Request) -> Recording:
     type; what else it changes becomes inputs and results.
     """
     often, numbers = _changed_often(request)
-    known, views = list(request.places), KeptViews()
-    grown = request.auto_dynamic.lengths.grown(known) if request.auto_dynamic is not None else frozenset()
-    reading = Reading(request.numbers)
-    for _ in range(_MOST_ROUNDS):
-        try:
-            recording, found = _undisturbed(_attempt, request, together(known, often), numbers, grown, views, reading)
-        except Exception:
-            if grown and request.auto_dynamic is not None:
-                request.auto_dynamic.lengths.give_up(grown)
-                grown = frozenset()
-                continue
-            if views.next_attempt():
-                continue
-            if not (often or numbers or reading.any):
-                raise
-            often, numbers, reading = [], frozenset(), Reading(False)  # what stands for numbers may have been what failed
-            continue
-        if not found:
-            return recording
-        known = together(known, found)
-    places = ", ".join(place.name for place in known[-5:])
-    raise TracingError(f"{request.name} keeps its state in other places each time it is recorded: {places}")
+    grown = request.auto_dynamic.lengths.grown(request.places) if request.auto_dynamic is not None else frozenset()
+    start = Hypotheses(list(request.places), often, numbers, grown, Reading(request.numbers), KeptViews())
+    give_up = (Undisturbed[Hypotheses](UnseenDraw), partial(_give_up_lists, request), _give_up_views, _give_up_numbers)
+    found: list[Place] = []
+
+    def attempt(hypotheses: Hypotheses) -> Recording | Refuted[Hypotheses]:
+        recording, found[:] = _attempt(request, hypotheses)
+        return Refuted(replace(hypotheses, known=together(hypotheses.known, found))) if found else recording
+
+    def too_many() -> str:
+        return f"{request.name} keeps its state in other places each time it is recorded: {', '.join(place.name for place in found[-5:])}"
+
+    return recorded(attempt, start, give_up, _MOST_ROUNDS, too_many)
 
 
 _MOST_ROUNDS = 7
-_MOST_DISTURBED = 4  # other threads draw random numbers, too
 
 
-def _undisturbed(attempt: Callable[..., Any], *given: Any) -> Any:
-    """Another attempt where random numbers were drawn unseen, and another thread may have been the one."""
-    for _ in range(_MOST_DISTURBED - 1):
-        try:
-            return attempt(*given)
-        except UnseenDraw:
-            if threading.active_count() == 1:
-                raise
-    return attempt(*given)
+@dataclass(frozen=True)
+class Hypotheses:
+    """How the function is recorded next: places that are state (``known``, and ``often`` changed ones), where the call has numbers that are
+    inputs, lists that it may only append to (``grown``), how numbers are read, and views that are kept beside their owner."""
+
+    known: list[Place]
+    often: list[Place]
+    numbers: frozenset[Path]
+    grown: frozenset[tuple[int, Any]]
+    reading: Reading
+    views: KeptViews
+
+
+def _give_up_lists(request: Request, hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+    if not hypotheses.grown or request.auto_dynamic is None:
+        return None
+    request.auto_dynamic.lengths.give_up(hypotheses.grown)
+    return replace(hypotheses, grown=frozenset())
+
+
+def _give_up_views(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+    return hypotheses if hypotheses.views.next_attempt() else None
+
+
+def _give_up_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+    """What stands for numbers may have been what failed."""
+    if not (hypotheses.often or hypotheses.numbers or hypotheses.reading.any):
+        return None
+    return replace(hypotheses, often=[], numbers=frozenset(), reading=Reading(False))
 
 
 def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
@@ -105,15 +116,10 @@ def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
     )
 
 
-def _attempt(
-    request: Request,
-    places: Sequence[Place],
-    numbers: frozenset[Path],
-    grown: frozenset[tuple[int, Any]],
-    views: KeptViews,
-    reading: Reading,
-) -> tuple[Recording, list[Place]]:
-    """A recording, and the places that it shows to be state although they are not among ``places``."""
+def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[Place]]:
+    """A recording, and the places that it shows to be state although they are not known to be."""
+    numbers, grown, reading, views = hypotheses.numbers, hypotheses.grown, hypotheses.reading, hypotheses.views
+    places = together(hypotheses.known, hypotheses.often)
     function, args, kwargs, stateful = request.function, request.args, request.kwargs, request.stateful
     leaves, tree = given(args, kwargs, numbers)
     with recording_lock, reserved() as locks:
@@ -131,7 +137,7 @@ def _attempt(
         try:
             weights.enter(capture, kept, inputs, ListShims(weights.world, (args, kwargs), code.functions, grown))
             containers = Containers((*call, kept.values), is_traced, weights.world.knows, stateful.arguments(*call))
-            with asked.globals, asked.settings:
+            with asked.seen:
                 result = _run(function, *call, capture, weights, leaves, code)
             graph, found = _finish(capture, result, tree, containers, weights)
             _note_sharing(capture, graph, inputs.made, count, views)
@@ -153,18 +159,16 @@ def _before(code: Reached) -> EnvironmentGuards:
     return EnvironmentGuards([*all_of(code.functions), *facts_outside(code, contents=_elements)])
 
 
-class _Settings(SettingReads):
-    """Beside settings, numpy's code must not ask for random numbers of Python: no key of a graph gives these."""
-
-    shims = (*SettingReads.shims, *refusals({random: DRAWS[random]}))
+# Beside settings, numpy's code must not ask for random numbers of Python: no key of a graph gives these.
+_PROBES = Probes(*SETTINGS, *refused({random: DRAWS[random]}), *MATH)
 
 
 class _Asked:
     """What code asks for while it runs: globals by text, and settings of the process."""
 
     def __init__(self, code: Reached) -> None:
-        self.globals = GlobalReads((function.__globals__, name) for function in code.functions for name in names_read(function.__code__))
-        self.settings = _Settings(function.__globals__ for function in code.functions)
+        self.globals, self.settings = GlobalReads(code.functions), Session(symbols=SYMBOLS)
+        self.seen = probing(_PROBES, self.settings, (function.__globals__ for function in code.functions), self.globals.places())
 
 
 def _elements(item: Any) -> Any:
@@ -174,8 +178,9 @@ def _elements(item: Any) -> Any:
 def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weights, given: list[Any], code: Reached) -> Any:
     generators = [item for held in weights.world.held for item in held.before.values() if isinstance(item, GENERATORS)]
     generators += [item for item in given if isinstance(item, GENERATORS)]
-    before, states = host_state(), [state_of(item) for item in generators]
+    states = [state_of(item) for item in generators]
     capture.states.follow(generators)
+    before = capture.states.host
     try:
         with replaced(capture, code.functions), capture.isolated():
             result = (replacement_of(function) or function)(*args, **kwargs)

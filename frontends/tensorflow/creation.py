@@ -9,8 +9,8 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
+from ...tracing.probes import replaced
 from .evaluation import computing
-from .replacing import replaced
 
 
 class Created:
@@ -35,5 +35,5 @@ class Created:
             with computing():
                 return next_creator(**{**kwargs, "initial_value": array})
 
-        with replaced(BaseResourceVariable, {"__init__": made}), tf.variable_creator_scope(started):
+        with replaced([(BaseResourceVariable, "__init__", made)]), tf.variable_creator_scope(started):
             yield

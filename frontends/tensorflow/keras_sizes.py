@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from .replacing import replaced
+from ...tracing.probes import replaced
 
 # Layer -> the axis that has to be a number: it goes through as many steps as there are samples where their number is unknown.
 _AXES: dict[type[Any], int] = {keras.layers.TimeDistributed: 1}
@@ -26,7 +26,7 @@ def numbers_for_keras(graph: Any, size_of: Callable[[Any, int], int]) -> Iterato
         def call(layer: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
             if tf.is_symbolic_tensor(inputs) and inputs.shape.as_list()[axis] is None:
                 if inputs.graph is not graph:
-                    raise RuntimeError(f"{type(layer).__name__} needs the number of its axis {axis}")
+                    raise RuntimeError(f"{type(layer).__name__} needs the number of its axis {axis}, which is unknown")
                 sizes: list[Any] = [None] * len(inputs.shape)
                 sizes[axis] = size_of(inputs, axis)
                 inputs = tf.ensure_shape(inputs, sizes)
@@ -34,7 +34,5 @@ def numbers_for_keras(graph: Any, size_of: Callable[[Any, int], int]) -> Iterato
 
         return call
 
-    with ExitStack() as stack:
-        for layer, axis in _AXES.items():
-            stack.enter_context(replaced(layer, {"call": called(layer.call, axis)}))
+    with replaced((layer, "call", called(layer.call, axis)) for layer, axis in _AXES.items()):
         yield

@@ -65,7 +65,8 @@ def computed(key: str, operands: list[Known], attributes: dict[str, Any], decide
     except Undecided:
         return None
     made = [
-        known(item) if not isinstance(item, np.ndarray) else item.astype(object) for item in (found if isinstance(found, list) else [found])
+        _of_python(known(item) if not isinstance(item, np.ndarray) else item.astype(object))
+        for item in (found if isinstance(found, list) else [found])
     ]
     return made if all(item.size <= _MOST for item in made) else None
 
@@ -73,6 +74,15 @@ def computed(key: str, operands: list[Known], attributes: dict[str, Any], decide
 def _decided(array: Known, decide: Callable[[Size], Any]) -> Known:
     found = [decide(item) if isinstance(item, Size) else item for item in array.ravel()]
     return np.array(found, dtype=object).reshape(array.shape)
+
+
+def _of_python(array: Known) -> Known:
+    """Elements as numbers of Python and sizes, not as scalars of numpy."""
+    made: Known = np.array(array, dtype=object)
+    for place in np.ndindex(made.shape):
+        if isinstance(made[place], np.generic):
+            made[place] = made[place].item()
+    return made
 
 
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:

@@ -3,19 +3,16 @@ from tensors, stay symbols."""
 
 from __future__ import annotations
 
-import math
 import types
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from ...sizes import Size, computed, expression_of, is_symbolic
 from ...tracing.code_names import names_read
-from ..conversions import conversions_in, places_of
-from ..host_math import Symbols, math_shims
+from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
+from ...tracing.probes.host_math import Symbols
+from ...tracing.probes.replaced import Place
 from ..reading import Reading
-from ..shims import shimmed, under_any_name
-from ..type_shim import type_shimmed
 from .sizes import Sizes, symbolic
 
 
@@ -41,18 +38,10 @@ def symbols_of(trace: Numbers) -> Symbols:
     def made(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
         return symbolic(trace, computed(function, operands, trace.decide))
 
-    return Symbols(is_symbolic, opened, made, trace.number)
+    return Symbols(is_symbolic, opened, made, trace.number, trace.length)
 
 
-@contextmanager
-def numbers_seen(trace: Numbers, functions: Iterable[types.FunctionType]) -> Iterator[None]:
-    """Inside of the block the code of these functions gets symbols from Python's functions of numbers."""
-    symbols, functions = symbols_of(trace), list(functions)
-    spaces = {id(function.__globals__): function.__globals__ for function in functions}.values()
+def number_shims(symbols: Symbols, functions: list[types.FunctionType]) -> list[Place]:
+    """Where the code of these functions gets symbols from Python's functions of numbers."""
     asked = [(function.__globals__, name) for function in functions for name in names_read(function.__code__)]
-    with (
-        shimmed(under_any_name((vars(math), *spaces), math_shims(symbols))),
-        conversions_in(places_of(functions), symbols, trace.length),
-        type_shimmed(asked, is_symbolic),
-    ):
-        yield
+    return [*conversions(looked_up(functions), symbols), *types_asked(asked, is_symbolic)]

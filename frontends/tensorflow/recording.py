@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dis
+import re
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import TracebackType
 from typing import Any
 
 import keras
@@ -19,13 +22,16 @@ from ...ops.registry import ArraySpec
 from ...passes.carried_checks import carry_out
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
-from ...tracing.code_names import names_read
+from ...tracing.attempts import recorded
 from ...tracing.iterators import refuse_outside
+from ...tracing.probes import Probes, Session, probing
+from ...tracing.probes.global_reads import GlobalReads, all_of
+from ...tracing.probes.host_math import MATH
+from ...tracing.probes.settings import SETTINGS
+from ...tracing.reach.origin import owner_of
 from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
-from ..namespaces import GlobalReads, all_of
 from ..reading import Reading
-from ..setting_reads import SettingReads
 from ..signatures import input_names
 from . import assertions, bookkeeping, branches, checks, derivatives, lists, loops, partial_writes
 from .arguments import as_tensor, is_array, opens
@@ -33,48 +39,78 @@ from .creation import Created
 from .evaluation import computing
 from .folders import is_users
 from .keras_sizes import numbers_for_keras
-from .numbers import numbers_seen
+from .numbers import number_shims, symbols_of
 from .outside import outside_of, reach_of
 from .reader import Reader, is_numeric, what_is
 from .tracing import Trace
 from .variables import Weights
 
 _HANDLERS = {**bookkeeping.READ, **assertions.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ, **partial_writes.READ}
-# Which axes of an argument have the sizes of the call, as guards: none; channels, which layers need as a number; all but the first; all.
-_FIXED: tuple[Callable[[Any, int], bool], ...] = (
-    lambda array, axis: False,
-    lambda array, axis: axis == array.ndim - 1 > 0 and array.dtype.is_floating,
-    lambda array, axis: axis > 0,
-    lambda array, axis: True,
-)
+_MOST_REFUTED = 1  # none is: what fails raises
+# What TensorFlow and Keras say of a size that is not known while they trace.
+_OF_OPEN_SIZES = re.compile(r"None|[Uu]nknown|[Uu]ndefined|be defined|symbolic|not iterable|statically|Failed to convert")
+Axes = frozenset[tuple[int, int]]  # of (argument, axis)
+
+_PROBES = Probes(*SETTINGS, *MATH)
 
 
 def record(request: Request) -> Recording:
-    """Traces the function. Sizes are symbols; where the user's code or TensorFlow needs numbers, it is traced again with more of them
-    fixed.
+    """Traces the function. Sizes are symbols; where TensorFlow needs numbers, it is traced again with more of them fixed.
 
-    Each operation is run once, on the arrays of the call, and nothing outside is changed.
+    Each operation is run once, on the arrays of the call, and nothing outside is changed. The function itself is run once, and again only
+    after an exception that TensorFlow or Keras raised of a size that is not known.
     """
-    reading = Reading(request.numbers)
+    arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
+    start, give_up = Hypotheses(Axes(), Reading(request.numbers)), (partial(_more_fixed, arrays), _without_numbers)
     with recording_lock:
         try:
-            return _recorded(request, reading)
-        except Exception:
-            if not reading.any:  # what stands for numbers may have been what failed
-                raise
-        return _recorded(request, Reading(symbolic=False))
-
-
-def _recorded(request: Request, reading: Reading) -> Recording:
-    problems: list[Exception] = []
-    for fixed in _FIXED:
-        try:
-            return _Attempt(request, fixed, reading).run()
+            return recorded(lambda hypotheses: _Attempt(request, hypotheses).run(), start, give_up, _MOST_REFUTED, str)
         except GraphCompilerError:
             raise
         except Exception as problem:
-            problems.append(problem)
-    raise _told(request.name, problems[-1])
+            raise _told(request.name, problem) from problem.__cause__
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """How the function is traced next: the axes whose sizes are numbers, and how numbers that are read from tensors pass for Python's."""
+
+    fixed: Axes
+    reading: Reading
+
+
+def _more_fixed(arrays: list[Any], hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+    if not _stems_from_sizes(problem):
+        return None
+    more = next((axes for axes in _fixed_axes(arrays) if axes > hypotheses.fixed), None)
+    return None if more is None else replace(hypotheses, fixed=more)
+
+
+def _without_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+    """What stands for numbers may have been what failed."""
+    return Hypotheses(Axes(), Reading(symbolic=False)) if hypotheses.reading.any else None
+
+
+def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
+    """The axes whose sizes are those of the call, as guards, the fewest first: channels, which layers need as a number; all."""
+    channels = Axes((index, array.ndim - 1) for index, array in enumerate(arrays) if array.ndim > 1 and array.dtype.is_floating)
+    return channels, Axes((index, axis) for index, array in enumerate(arrays) for axis in range(array.ndim))
+
+
+def _stems_from_sizes(problem: Exception) -> bool:
+    """Whether an exception can come of sizes that are not known: the user's code has not raised it, and it speaks of such a thing."""
+    if isinstance(problem, GraphCompilerError) or owner_of(type(problem)) == "user":
+        return False
+    last = problem.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    return (last is None or not _raises(last)) and _OF_OPEN_SIZES.search(str(problem)) is not None
+
+
+def _raises(last: TracebackType) -> bool:
+    """Whether an exception comes from a ``raise`` of the user's code."""
+    code = last.tb_frame.f_code
+    return is_users(code.co_filename) and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def _told(name: str, problem: Exception) -> Exception:
@@ -102,12 +138,10 @@ def _place(problem: Exception) -> str:
 
 @dataclass
 class _Attempt:
-    """One tracing; ``is_fixed`` tells of each array and axis whether its size is a number. What the first one has made of variables is
-    there in the second."""
+    """One tracing. What the first one has made of variables is there in the second."""
 
     request: Request
-    is_fixed: Callable[[Any, int], bool]
-    reading: Reading
+    hypotheses: Hypotheses
     is_first: bool = True
     created: Created = field(default_factory=Created)
 
@@ -118,28 +152,29 @@ class _Attempt:
         self.tree: Tree = plain_classes(tree)
         self.reached = reached = reach_of(self._referred())
         refuse_outside(reached.found())
-        self.globals = GlobalReads((function.__globals__, name) for function in reached.functions for name in names_read(function.__code__))
-        self.settings = SettingReads(list({id(function.__globals__): function.__globals__ for function in reached.functions}.values()))
+        self.globals, self.session = GlobalReads(reached.functions), Session()
         self.before = EnvironmentGuards([*all_of(reached.functions), *outside_of(reached, self._referred())])
         self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()))
         self.recorder = Recorder(request.name, "tensorflow")
         locator = Locator()
         self.reader = Reader(self.recorder, self.weights, _HANDLERS)
-        trace = Trace(self.recorder, self.reader, locator, self.reading)
+        trace = Trace(self.recorder, self.reader, locator, self.hypotheses.reading)
+        self.session.symbols = symbols = symbols_of(trace)
+        spaces = (function.__globals__ for function in reached.functions)
+        shims = (*self.globals.places(), *number_shims(symbols, reached.functions))
         try:
-            with self.globals, self.settings:
-                with numbers_seen(trace, reached.functions), self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen):
-                    result, tree = self._traced(trace, leaves)
-                return self._finished(result, tree)
+            with probing(_PROBES, self.session, spaces, shims), self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen):
+                result, tree = self._traced(trace, leaves)
+            return self._finished(result, tree)
         except Exception:
             if self.created.count and self.is_first:
-                return _Attempt(request, self.is_fixed, self.reading, is_first=False).run()
+                return _Attempt(request, self.hypotheses, is_first=False).run()
             raise
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """The leaves of the result (values, sizes), and its structure."""
         names = input_names(self.request.function, self.request.args, self.tree)
-        arrays = [self._argument(trace, name, leaf) for name, leaf in zip(names, leaves)]
+        arrays = [self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))]
         args, kwargs = call_of(self.tree, arrays)
         with trace.graph.as_default(), trace.answering(), numbers_for_keras(trace.graph, trace.size):
             result = self.request.function(*args, **kwargs)
@@ -148,12 +183,12 @@ class _Attempt:
         with computing():
             return [expression_of(item) if is_symbolic(item) else self._output(trace, item) for item in tensors], tree
 
-    def _argument(self, trace: Trace, name: str, leaf: Any) -> Any:
+    def _argument(self, trace: Trace, index: int, name: str, leaf: Any) -> Any:
         array = as_tensor(leaf)
         if not is_numeric(array.dtype):
             raise UnsupportedOperation(f"{self.request.name}: {name} holds {what_is(array)}, which have no counterpart in other frameworks")
         value = self.recorder.add_input(name, leaf, ArraySpec(tuple(array.shape), array.dtype.name))
-        fixed = [self.is_fixed(array, axis) for axis in range(array.ndim)]
+        fixed = [(index, axis) in self.hypotheses.fixed for axis in range(array.ndim)]
         for axis, is_fixed in enumerate(fixed):
             if is_fixed:
                 self.recorder.decide_size(Size.of(Symbol(value, axis, int(array.shape[axis]))), trace.locator.locate("a size", 2))
@@ -175,7 +210,7 @@ class _Attempt:
         graph.input_tree, graph.output_tree = self.tree, tree
         graph.assume(SameArray((NO_ARRAY,) * len(graph.inputs)))  # tensors never change: they may be one or two
         self.recorder.forget_arrays()
-        return Recording(carry_out(graph, checks.recorded), self.weights, self._unchanged(), opened=self.reading.any)
+        return Recording(carry_out(graph, checks.recorded), self.weights, self._unchanged(), opened=self.hypotheses.reading.any)
 
     def _referred(self) -> tuple[Any, ...]:
         return (self.request.function, *referred(self.tree))
@@ -190,4 +225,4 @@ class _Attempt:
             )
         self.reached.extend(self.globals.functions())
         outside = outside_of(self.reached, self._referred())
-        return EnvironmentGuards([*self.globals.facts(), *self.settings.facts(), *outside, *self.weights.facts()])
+        return EnvironmentGuards([*self.globals.facts(), *self.session.facts(), *outside, *self.weights.facts()])

@@ -22,6 +22,7 @@ from ...ir.node import Value
 from ...ir.record import CallRecord
 from ...sizes import Size, Symbol, hint_of
 from ...tracing import Locator, Recorder
+from ...tracing.probes import replaced
 from ..reading import Reading, can_be_symbols, decide, read
 from .evaluation import computing
 from .folders import PACKAGES
@@ -29,7 +30,6 @@ from .held import Held
 from .known import known
 from .names import READ
 from .reader import Reader
-from .replacing import replaced
 from .sizes import Shape, SizeNumber, asked_by, symbolic
 
 _MOST = 64  # elements that Python may read at once
@@ -142,8 +142,13 @@ class Trace:
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Inside of the block traced tensors of this graph answer Python."""
-        variables = {name: self._of_variable(name) for name in ("numpy", "__array__", "__bool__", "__int__", "__float__", "__complex__")}
-        with replaced(ops.SymbolicTensor, self._methods()), replaced(BaseResourceVariable, variables), replaced(tf, self._modes()):
+        names = ("numpy", "__array__", "__bool__", "__int__", "__float__", "__complex__")
+        places = (
+            *((ops.SymbolicTensor, name, method) for name, method in self._methods().items()),
+            *((BaseResourceVariable, name, self._of_variable(name)) for name in names),
+            *((tf, name, answer) for name, answer in self._modes().items()),
+        )
+        with replaced(places):
             yield
 
     def _of_variable(self, name: str) -> Callable[..., Any]:

@@ -16,42 +16,36 @@ from ...tracing.append_only import ListShims
 from ...tracing.attributes import refuse_attributed
 from ...tracing.caches import Caches
 from ...tracing.places import Place
+from ...tracing.probes import Session, probing
 from ...tracing.reach.containers import slotted
 from ...tracing.reach.spaces import Entry, Space, entry_of, spaces_of
 from ...tracing.recording_lock import recording_lock
 from ...tracing.state_locks import reserved
 from ...tracing.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, plain_classes, referred, statics
-from ..namespaces import GlobalReads
 from ..open_numbers import DTYPES, with_numbers
 from ..reading import Reading
 from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
 from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import refusing
 from .capture.capture import Capture
-from .capture.large_calls import LargeCalls, TakingOver
+from .capture.large_calls import LargeCalls
 from .checks import recorded
 from .compiling import Compiling, Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
 from .memory.kept_views import KeptViews
-from .numbers.conversions import conversions_seen
-from .numbers.host_math import math_seen
 from .numbers.keys import KeySizes
-from .numbers.type_calls import asks_for_types_unseen, type_calls_seen
+from .numbers.type_calls import asks_for_types_unseen
 from .numbers.typed import typed
-from .process.clocks import clocks_seen
-from .process.encoders import NestedEncoders
+from .probes import OF_ENCODERS, Reads
 from .process.generators import Generators, generators_in, is_generator
-from .process.setting_reads import TorchSettingReads
-from .state.attribute_reads import AttributeReads
 from .state.environment_guards import environment_guards_of
 from .state.known_places import note_changes
-from .state.member_reads import MemberReads
+from .state.module_reads import TRAINING
 from .state.outside import outside_of
 from .state.parameter_reads import hold_to_parameters
 from .state.parameters import Weights
 from .state.state import State, enter
-from .state.training import TrainingReads
 from .state.versions import versions_of
 
 _PRECISIONS = {"highest": "highest", "high": "high", "medium": "default"}  # of float32 products, in torch's words and in JAX's
@@ -112,42 +106,6 @@ def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[
     return tree, arrays, [arrays.get(id(leaf), leaf) for leaf in leaves]
 
 
-@dataclass(frozen=True)
-class _Listeners:
-    """What has been listening while the function ran, and tells what it has read."""
-
-    training: TrainingReads
-    members: MemberReads
-    settings: TorchSettingReads
-    attributes: AttributeReads
-    globals: GlobalReads
-    claim: Compiling
-
-
-@contextmanager
-def _listening(
-    request: Request, hypotheses: Hypotheses, capture: Capture, state: State, tensors: list[Any], spaces: list[Space]
-) -> Iterator[_Listeners]:
-    """Inside of the block every call of torch is seen, and what the code reads beside them."""
-    with (
-        refusing(request.name),
-        active.looking_after(state.world),
-        capture.isolated(),
-        taken_for_arrays(),
-        TrainingReads() as training,
-        MemberReads() as members,
-        TorchSettingReads(space.held for space in spaces) as settings,
-        AttributeReads(capture, tensors) as attributes,
-        GlobalReads((space.held, name) for space in spaces for name in space.names) as read,
-        math_seen(capture, spaces if hypotheses.reading.symbolic else []),
-        conversions_seen(capture, spaces),
-        clocks_seen(capture, spaces),
-        type_calls_seen(spaces),
-        compiling(hypotheses.compiled) as claim,
-    ):
-        yield _Listeners(training, members, settings, attributes, read, claim)
-
-
 def _state(request: Request, hypotheses: Hypotheses, weights: Weights, capture: Capture, spaces: list[Space], tree: Tree) -> State:
     """What the function can reach, as it is before the attempt."""
     state = State(weights, request.places, (*request.stateful.objects, *slotted(statics(tree))), request.numbers)
@@ -161,6 +119,20 @@ def _state(request: Request, hypotheses: Hypotheses, weights: Weights, capture: 
     arguments = iterate_structure((request.args, request.kwargs))
     capture.generators = Generators(capture, (*generators_in(state.world.held), *filter(is_generator, arguments)))
     return state
+
+
+@contextmanager
+def _listening(request: Request, state: State, reads: Reads, compiled: bool) -> Iterator[Compiling]:
+    """Inside of the block every call of torch is seen, and what the code reads beside them."""
+    with (
+        refusing(request.name),
+        active.looking_after(state.world),
+        reads.seen(),
+        reads.capture.isolated(),
+        taken_for_arrays(),
+        compiling(compiled) as claim,
+    ):
+        yield claim
 
 
 def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
@@ -177,11 +149,13 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
         keys.plain = True
         hypotheses.without_numbers()
         return attempt(replace(request, numbers=False), hypotheses)
-    with recording_lock, reserved() as locks, NestedEncoders(Capture, TakingOver) as encoders:
+    session = Session()
+    with recording_lock, reserved() as locks, probing(OF_ENCODERS, session):
         recorder = Recorder(request.name, "torch")
         capture = Capture(
             recorder, weights, request.same_framework, request.draws, keys, reading, hypotheses.by_kernel, hypotheses.kept_views
         )
+        session.trace = capture
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays
         call = call_of(tree, entered)
@@ -190,8 +164,8 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
         capture.generators.refuse_seeds_read(function for space in spaces for function in space.functions)
         try:
             containers = Containers((*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call))
-            with _listening(request, hypotheses, capture, state, tensors, spaces) as heard:
-                claim = heard.claim
+            reads = Reads(capture, session, spaces, tensors)
+            with _listening(request, state, reads, hypotheses.compiled) as claim:
                 capture.large = LargeCalls(lambda: claim.asked)
                 result = function(*call[0], **call[1])
                 seen = Seen(capture.quietly(kept, result) if claim.asked else [], capture.large)
@@ -207,17 +181,13 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
             state.restore()
             capture.forget_arrays()
         is_other_code = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
-    facts = environment_guards_of(weights, graph, heard.training.modules(), capture.history.mode_changed and not torch.is_grad_enabled())
+    facts = environment_guards_of(weights, graph, session.noted(TRAINING), capture.history.mode_changed and not torch.is_grad_enabled())
     facts += [
         *capture.gradients.facts(),
-        *heard.members.facts(),
-        *heard.attributes.facts,
-        *heard.globals.facts(),
-        *encoders.facts(),
-        *heard.settings.facts(),
+        *reads.facts(),
         *hypotheses.kept_views.facts(graph, weights, state.places),
     ]
-    facts += outside_of((function, *referred(tree), *heard.globals.functions()), state.free(containers), weights, containers.holds)
+    facts += outside_of((function, *referred(tree), *reads.globals.functions()), state.free(containers), weights, containers.holds)
     has_numbers = reading.any or bool(hypotheses.numbers)
     return Attempt(Recording(graph, weights, EnvironmentGuards(facts, versions_of), state.places, has_numbers), left, is_other_code)
 

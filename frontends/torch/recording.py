@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import contextvars
-import threading
 from dataclasses import replace
 
-from ...errors import TracingError
 from ...tracing import Recording, Request
+from ...tracing.attempts import Refuted, Undisturbed, recorded
 from ...tracing.places import together
 from ..reading import Reading
 from .attempt import Attempt, Hypotheses, attempt, leaves_and_tree
@@ -19,7 +18,6 @@ from .state.awaited import stood_in, with_elements
 from .state.known_places import changed_often, converted, outermost
 from .state.parameters import Weights
 
-_MOST_DISTURBED = 4  # other threads draw random numbers, too
 _MOST_ROUNDS = 5  # new places of state are found by recording; they may lead the function to more
 
 
@@ -37,52 +35,80 @@ def record(request: Request) -> Recording:
 
 def _recorded(request: Request) -> Recording:
     """A recording: again where places turn out to be state that were not known to be."""
-    request = replace(request, places=(*request.places, *converted(request)))
-    known, rounds, hypotheses = list(request.places), 0, Hypotheses(not request.same_framework, Reading(request.numbers))
-    if request.numbers and request.auto_dynamic is not None:
-        hypotheses.numbers = request.auto_dynamic.numbers_given(leaves_and_tree(request)[1])
-    if request.auto_dynamic is not None:
-        hypotheses.grown = request.auto_dynamic.lengths.grown(request.places)
+    search = _Search(replace(request, places=(*request.places, *converted(request))))
+    give_up = (
+        Undisturbed[_Search](UnseenDraw),
+        _Search.without_lists,
+        _Search.without_guesses,
+        _Search.without_numbers,
+        _Search.without_often,
+    )
+    return recorded(_Search.attempt, search, give_up, _MOST_ROUNDS, search.too_many)
 
-    def once() -> Attempt:
-        context = contextvars.copy_context()  # variables that the function sets are as before afterwards
-        return context.run(attempt, replace(request, places=outermost(hypotheses.kept_views.without(known))), hypotheses)
 
-    def again() -> Attempt:
-        return with_compiler_if_wanted(once)
+class _Search:
+    """How the function is recorded next, by what earlier attempts have shown; an attempt that refutes something changes it."""
 
-    often, disturbed = changed_often(request), 0
-    known += often
-    while rounds < _MOST_ROUNDS:
-        try:
-            made = again()
-        except UnseenDraw:
-            disturbed += 1
-            if disturbed < _MOST_DISTURBED and threading.active_count() > 1:
-                continue
-            raise
-        except Exception as problem:
-            if hypotheses.grown and request.auto_dynamic is not None:
-                request.auto_dynamic.lengths.give_up(hypotheses.grown)
-                hypotheses.grown = frozenset()
-                continue
-            if hypotheses.keys.next_attempt(problem) or hypotheses.by_kernel.next_attempt() or hypotheses.kept_views.next_attempt():
-                continue
-            if request.numbers and (known or hypotheses.reading.any or hypotheses.numbers):
-                request = replace(request, numbers=False)
-                hypotheses.without_numbers()
-            elif often:
-                known, often = [place for place in known if place not in often], []  # as constants they may do
-            else:
-                raise
-            continue
+    def __init__(self, request: Request) -> None:
+        self.request, self.often = request, changed_often(request)
+        self.known = [*request.places, *self.often]
+        self.hypotheses = Hypotheses(not request.same_framework, Reading(request.numbers))
+        if request.numbers and request.auto_dynamic is not None:
+            self.hypotheses.numbers = request.auto_dynamic.numbers_given(leaves_and_tree(request)[1])
+        if request.auto_dynamic is not None:
+            self.hypotheses.grown = request.auto_dynamic.lengths.grown(request.places)
+
+    def attempt(self) -> Recording | Refuted[_Search]:
+        """The recording, where the function does the same when it is not told that it is compiled, and keeps no state that is not known."""
+        made, hypotheses = self._again(), self.hypotheses
         if not made.left and not made.is_other_code:
             return made.recording
-        if any(map(is_hook, made.left)) and (installed := as_installed(made, again)):
+        if any(map(is_hook, made.left)) and (installed := as_installed(made, self._again)):
             return installed
         hypotheses.compiled = hypotheses.compiled and not made.is_other_code
         hypotheses.keys.give_up()
-        known = [*request.places, *together(known[len(request.places) :], list(made.left))]
-        rounds += 1
-    places = ", ".join(place.name for place in known[-5:])
-    raise TracingError(f"{request.name} keeps its state in other places each time it is recorded: {places}")
+        given = len(self.request.places)
+        self.known = [*self.request.places, *together(self.known[given:], list(made.left))]
+        return Refuted(self)
+
+    def _again(self) -> Attempt:
+        return with_compiler_if_wanted(self._once)
+
+    def _once(self) -> Attempt:
+        context = contextvars.copy_context()  # variables that the function sets are as before afterwards
+        places = outermost(self.hypotheses.kept_views.without(self.known))
+        return context.run(attempt, replace(self.request, places=places), self.hypotheses)
+
+    def too_many(self) -> str:
+        """What is said where each attempt finds other state."""
+        return f"{self.request.name} keeps its state in other places each time it is recorded: {', '.join(p.name for p in self.known[-5:])}"
+
+    # ------------------------------------------------------------------------------ what may be given up, the weakest first
+    def without_lists(self, problem: Exception) -> _Search | None:
+        """Lists are no longer taken to be appended to alone."""
+        if not self.hypotheses.grown or self.request.auto_dynamic is None:
+            return None
+        self.request.auto_dynamic.lengths.give_up(self.hypotheses.grown)
+        self.hypotheses.grown = frozenset()
+        return self
+
+    def without_guesses(self, problem: Exception) -> _Search | None:
+        """Sizes in keys, kernels taken one by one and kept views have alternatives of their own."""
+        guesses = self.hypotheses
+        goes_on = guesses.keys.next_attempt(problem) or guesses.by_kernel.next_attempt() or guesses.kept_views.next_attempt()
+        return self if goes_on else None
+
+    def without_numbers(self, problem: Exception) -> _Search | None:
+        """Numbers are constants."""
+        if not (self.request.numbers and (self.known or self.hypotheses.reading.any or self.hypotheses.numbers)):
+            return None
+        self.request = replace(self.request, numbers=False)
+        self.hypotheses.without_numbers()
+        return self
+
+    def without_often(self, problem: Exception) -> _Search | None:
+        """What was often changed may do as constants."""
+        if not self.often:
+            return None
+        self.known, self.often = [place for place in self.known if place not in self.often], []
+        return self

@@ -8,6 +8,7 @@ from ..ops.text import factor
 
 LONGEST_INNER, LONGEST = 60, 96  # characters of an expression that is put into another one, and of what results
 _STRING = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\'')
+_WORD = re.compile(r"(?<![\w.])\w+(?!\w)(?!\s*=(?!=))")  # where it stands for a value, and is no name of a keyword
 _NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]+)\)(?=[,)\]])")
 
 
@@ -24,7 +25,7 @@ def folded(expression: str, name: str, inner: str) -> str | None:
     if len(inner) > LONGEST_INNER or len(expression) + len(inner) - len(name) > LONGEST:
         return None
     masked = _STRING.sub(lambda text: "_" * len(text[0]), expression)
-    found = list(re.finditer(rf"(?<![\w.]){re.escape(name)}(?!\w)(?!\s*=(?!=))", masked))
+    found = [word for word in _WORD.finditer(masked) if word[0] == name]
     if len(found) != 1:
         return None
     start, end = found[0].span()

@@ -364,6 +364,9 @@ def _classes(tree: Tree) -> set[type]:
     return {tree.type}.union(*map(_classes, tree.children))
 
 
+_WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
+
+
 def _header(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) -> str:
     frontend, target = pipeline.frontend.name, pipeline.target.name
     what = f"recorded in {frontend} and written for {target}" if frontend != target else f"recorded in {frontend}"
@@ -375,7 +378,7 @@ def _header(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) 
         *([f"Holds while: {holds}."] if holds else []),
         *([f"Checked after the call: {checked}."] if checked else []),
     ]
-    lines = [line for text in told for line in textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)]
+    lines = [line for text in told for line in ([text] if len(text) <= WIDTH else textwrap.wrap(text, WIDTH, **_WORDS))]
     return "\n".join([f"{pipeline.name}, {what}.", "", *lines])
 
 

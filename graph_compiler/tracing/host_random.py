@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-# A recording replaces the public functions; one inside of it puts states back all the same.
-_SET_PYTHON, _SET_NUMPY = random.setstate, np.random.set_state
+# A recording replaces the public functions; one inside of it reads states and puts them back all the same.
+_GET_PYTHON, _GET_NUMPY, _SET_PYTHON, _SET_NUMPY = random.getstate, np.random.get_state, random.setstate, np.random.set_state
 
 _NO_DRAWS = frozenset({"seed", "getstate", "setstate", "get_state", "set_state"})
 
@@ -29,7 +29,7 @@ DRAWS: dict[Any, tuple[str, ...]] = {
 
 def host_state() -> tuple[Any, Any]:
     """The state of both."""
-    return random.getstate(), np.random.get_state()
+    return _GET_PYTHON(), _GET_NUMPY()
 
 
 def restore_host_state(states: tuple[Any, Any]) -> None:

@@ -13,8 +13,8 @@ from .code_names import fragments_read, globals_read, imports_of, names_read
 _OWN_MODULE = frozenset({"f_globals", "__globals__"})
 _BY_NAME = frozenset({"modules", "import_module", "__import__", *_OWN_MODULE})
 _WHOLE_MODULE = frozenset({"dir", "getmembers", *_OWN_MODULE})
-_OWN_GLOBALS = frozenset({"globals", "eval", "exec"})
-STOOD_IN = frozenset({"int", "float", "type", "len", *_OWN_GLOBALS})  # a recording of another thread puts these there and takes them away
+OWN_GLOBALS = frozenset({"globals", "eval", "exec"})
+STOOD_IN = frozenset({"int", "float", "type", "len", *OWN_GLOBALS})  # a recording of another thread puts these there and takes them away
 
 _BUILT_IN = (type, types.BuiltinFunctionType)
 
@@ -61,7 +61,7 @@ def reads_modules_whole(function: types.FunctionType) -> bool:
 
 def reaches_own_globals(names: Collection[str]) -> bool:
     """Whether code with these names may read and write any global of its module."""
-    return not _OWN_GLOBALS.isdisjoint(names)
+    return not OWN_GLOBALS.isdisjoint(names)
 
 
 def names_in(space: dict[str, Any]) -> list[str]:

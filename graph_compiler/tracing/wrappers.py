@@ -40,4 +40,6 @@ def wrapped_by(item: Any) -> tuple[Any, ...]:
     >>> wrapped_by(len), wrapped_by(settings)
     ((), ())
     """
-    return next((found(item) for classes, found in _ROWS if isinstance(item, classes)), ())
+    if not isinstance(item, WRAPPERS):  # as most
+        return ()
+    return next(found(item) for classes, found in _ROWS if isinstance(item, classes))

@@ -198,7 +198,8 @@ def _flatten(
     pairs = [(key, _flatten(child, is_leaf, leaves, open_objects, above, always)) for key, child in items]
     if kind is None and len(leaves) == before and not (always(value) or opened and _is_plain(value)):
         return Static(value)
-    return Branch(type(value), tuple(key for key, _ in pairs), tuple(child for _, child in pairs))
+    keys, children = zip(*pairs) if pairs else ((), ())
+    return Branch(type(value), keys, children)
 
 
 def flatten(
@@ -261,21 +262,24 @@ def count_leaves(tree: Tree) -> int:
     return isinstance(tree, Leaf)
 
 
+def _parts(tree: Tree, prefix: Path = ()) -> Iterator[tuple[Path, Tree]]:
+    """The tree and all trees in it, each in front of its own, with their paths."""
+    waiting: list[tuple[Path, Tree]] = [(prefix, tree)]
+    while waiting:
+        path, part = waiting.pop()
+        yield path, part
+        if isinstance(part, Branch):
+            waiting += [((*path, key), child) for key, child in zip(part.keys, part.children)][::-1]
+
+
 def statics(tree: Tree) -> Iterator[Any]:
     """The objects that are no leaves and were not taken apart."""
-    if isinstance(tree, Static):
-        yield tree.value
-    elif isinstance(tree, Branch):
-        for child in tree.children:
-            yield from statics(child)
+    return (part.value for _, part in _parts(tree) if isinstance(part, Static))
 
 
 def classes(tree: Tree) -> Iterator[type]:
     """The classes of what was taken apart, each once for each object: their methods are part of what a function calls."""
-    if isinstance(tree, Branch):
-        yield tree.type
-        for child in tree.children:
-            yield from classes(child)
+    return (part.type for _, part in _parts(tree) if isinstance(part, Branch))
 
 
 def referred(tree: Tree) -> list[Any]:
@@ -283,22 +287,14 @@ def referred(tree: Tree) -> list[Any]:
     return [*statics(tree), *dict.fromkeys(classes(tree))]
 
 
-def paths(tree: Tree, prefix: Path = ()) -> Iterator[Path]:
+def paths(tree: Tree) -> Iterator[Path]:
     """The path of keys to every leaf, in order."""
-    if isinstance(tree, Leaf):
-        yield prefix
-    elif isinstance(tree, Branch):
-        for key, child in zip(tree.keys, tree.children):
-            yield from paths(child, (*prefix, key))
+    return (path for path, part in _parts(tree) if isinstance(part, Leaf))
 
 
-def static_paths(tree: Tree, prefix: Path = ()) -> Iterator[tuple[Path, Any]]:
+def static_paths(tree: Tree) -> Iterator[tuple[Path, Any]]:
     """The path of keys to every static value, and the value."""
-    if isinstance(tree, Static):
-        yield prefix, unfixed(tree.value)
-    elif isinstance(tree, Branch):
-        for key, child in zip(tree.keys, tree.children):
-            yield from static_paths(child, (*prefix, key))
+    return ((path, unfixed(part.value)) for path, part in _parts(tree) if isinstance(part, Static))
 
 
 def leaves_at(tree: Tree, value: Any) -> list[Any]:

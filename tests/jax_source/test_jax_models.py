@@ -411,7 +411,7 @@ def test_a_module_without_parameters_says_how_to_name_them() -> None:
         ({"parameters": "weights", "args": (X, jnp.ones(3))}, "names 'weights', which args= .*; they give x, scale"),
         ({"parameters": "scale"}, "give them"),
         ({"parameters": 1.5, "args": (X, jnp.ones(3))}, "the name or position"),
-        ({"parameters": "scale", "args": (X, jnp.ones(3)), "source": "numpy"}, "for functions of JAX"),
+        ({"parameters": "scale", "args": (X, jnp.ones(3)), "source": "numpy"}, "for functions of jax"),
     ],
 )
 def test_parameters_that_are_none(options: dict[str, Any], message: str) -> None:

@@ -170,6 +170,13 @@ def python_imported(x: Any) -> Any:
     return x + _imported()
 
 
+_kept = [random.random]
+
+
+def python_kept(x: Any) -> Any:
+    return x + _kept[0]()
+
+
 def system_seed(x: Any) -> Any:
     torch.seed()
     return x + torch.rand(1)
@@ -246,8 +253,9 @@ PROGRAMS = [
     _function(branches_on_draw, elsewhere=_PYTHON),
     _function(scales_by_drawn_item),
     _module(LayerDrop, _ROWS, _PYTHON),
-    *map(_function, (python_random, python_branch, python_sample, python_seeded, python_unused, own_random, numpy_random, numpy_index)),
-    *(_function(f, **_HOST) for f in (python_shuffle, numpy_array, python_imported, system_seed)),
+    *map(_function, (python_random, python_branch, python_sample, python_seeded, python_unused, python_imported)),
+    *map(_function, (own_random, numpy_random, numpy_index)),
+    *(_function(f, **_HOST) for f in (python_shuffle, numpy_array, python_kept, system_seed)),
     *(_function(f, **_CONSTANT) for f in (numpy_fresh_generator, reads_seed, reads_seed_of_generator)),
     _function(reads_seed_of_given, _WITH_GENERATOR, **_CONSTANT),
     *(_function(f, torch="is another at each call", elsewhere="is another at each call") for f in (reads_state, reads_state_as_text)),

@@ -9,10 +9,12 @@ from ..coverage import functions
 from ..coverage.outcome import CRASHED, WRONG, outcome_of
 from ..support.turns import a_share, turn
 from .functions.left_out import reason
+from .functions.limits import LIMITS
 
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
 WEEKS = 20
-NAMES = [*functions.names(of_keras=False), *functions.names(of_keras=True)]
+ALL = [*functions.names(of_keras=False), *functions.names(of_keras=True)]
+NAMES = [name for name in ALL if functions.group_of(name) not in LIMITS]
 
 
 @pytest.mark.parametrize("name", a_share("functions", NAMES, WEEKS))
@@ -31,6 +33,10 @@ def test_every_public_function_has_samples_or_a_reason() -> None:
 
 def test_reasons_are_of_functions_without_samples() -> None:
     assert not [name for name in functions.samples() if reason(name) is not None]
+
+
+def test_limits_name_functions() -> None:
+    assert LIMITS.keys() <= functions.samples().keys()
 
 
 def test_every_function_has_three_samples() -> None:

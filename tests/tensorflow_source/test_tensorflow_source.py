@@ -163,6 +163,34 @@ def test_exceptions_of_the_function_are_its_own() -> None:
         graph_compiler.transpile(function, to="torch", source="tensorflow", args=(drawn(),))
 
 
+def raises_its_own(x: Any) -> Any:
+    raise ValueError("the size is None")
+
+
+def raises_through_tensorflow(x: Any) -> Any:
+    return tf.reshape(x, (7, 11))
+
+
+def raises_of_a_size(x: Any) -> Any:
+    return tf.TensorShape([None, 3])[0] * x  # an unknown size, whatever the sizes of the arguments are
+
+
+@pytest.mark.parametrize(
+    ("function", "most"),
+    [(raises_its_own, 1), (raises_through_tensorflow, 1), (raises_of_a_size, 3)],
+)
+def test_a_function_that_fails_is_run_as_often_as_may_help(function: Any, most: int) -> None:
+    calls = []
+
+    def counting(x: Any) -> Any:
+        calls.append(x)
+        return function(x)
+
+    with pytest.raises((ValueError, TypeError, tf.errors.InvalidArgumentError)):
+        graph_compiler.transpile(counting, to="torch", source="tensorflow", args=(tf.ones((2, 3)),))
+    assert 1 <= len(calls) <= most
+
+
 def test_state_in_python_is_refused() -> None:
     kept: list[Any] = []
 

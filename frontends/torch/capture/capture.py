@@ -58,7 +58,6 @@ from ..process.generators import Generators, is_generator
 from ..process.host_draws import HostDraws
 from ..process.modes import is_listening, unwound, without
 from ..process.settings import settings_kept
-from ..process.threads import StartedThreads
 from ..state.parameters import Weights
 from ..state.state import State
 from .answers import ANSWERS, elements, hand_over
@@ -66,7 +65,7 @@ from .backward_sizes import BackwardSizes
 from .control_flow import OPERATORS, in_eager
 from .indices import with_numbers
 from .int64_seen import becomes_int64
-from .large_calls import LargeCalls
+from .large_calls import LargeCalls, TakingOver
 from .made import tensors_made
 from .needs import backward_pass, hold_to_failure, hold_to_needs
 from .opened import Opened, same_sizes
@@ -101,10 +100,12 @@ class Capture(TorchFunctionMode):
         self.for_torch = for_torch
         self.keys, self.by_kernel, self.kept_views = keys or KeySizes(), by_kernel or KernelByKernel(), kept_views or KeptViews()
         self.fixed: set[Size] = set()
+        self.own_modes = (Capture, TakingOver)
+        self.spaces: frozenset[int] = frozenset()  # identities of the globals of the code that is recorded
         self.host_draws, self.generators = HostDraws(self, bakes=not draws), Generators(self, ())
         self.recorder, self.weights = recorder, weights
         self.locator = Locator(torch.nn.Module._call_impl.__code__, weights.path_of)
-        self.unseen, self.threads = Unseen(self), StartedThreads()
+        self.unseen, self.has_started_threads = Unseen(self), False
         self.memory, self.exported, self.refusals, self.gradients = Memory(), ExportedMemory(), Refusals(), Gradients(weights)
         self.call = ""
         self.history, self.large = History(self), LargeCalls()
@@ -121,8 +122,8 @@ class Capture(TorchFunctionMode):
     def isolated(self) -> Iterator[None]:
         """Records inside of the block; afterwards written tensors and the random state are as before."""
         try:
-            with torch.jit.optimized_execution(False), self.host_draws.seen(), self.generators.following(), self.rules.seen():
-                with settings_kept(self.recorder.graph.name), in_eager(self), self.threads, self.unseen, self, unwound():
+            with torch.jit.optimized_execution(False), self.host_draws.checked(), self.generators.following(), self.rules.seen():
+                with settings_kept(self.recorder.graph.name), in_eager(self), self.unseen, self, unwound():
                     yield
                 self.generators.finish()
             self.refusals.check(self.here)

@@ -11,12 +11,13 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from ....sizes import Size, apply
+from ....tracing.probes.replaced import Place, replaced
 from ....tracing.reach.origin import package_of
 from ..compat import HigherOrderOperator
 from ..process.compiler import is_loaded
@@ -38,16 +39,11 @@ _SCANS = "torch._higher_order_ops.associative_scan"
 def in_eager(capture: Running) -> Iterator[None]:
     """Inside of the block ``torch.compile`` compiles nothing: what it would have hidden, these operators too, is run, and seen by
     ``capture``."""
-    with ExitStack() as stack:
-        if is_loaded() and hasattr(torch.compiler, "set_stance"):  # since torch 2.6
-            stack.enter_context(torch.compiler.set_stance("force_eager"))
-        for cls in filter(None, (found(*place) for place in _CHECKING)):
-            stack.callback(setattr, cls, "__call__", cls.__call__)
-            cls.__call__ = HigherOrderOperator.__call__
-        if theirs := found(_SCANS, "generic_associative_scan"):
-            scans: Any = importlib.import_module(_SCANS)
-            stack.callback(setattr, scans, "generic_associative_scan", theirs)
-            scans.generic_associative_scan = associative_scans.in_place_of(capture, theirs)
+    places: list[Place] = [(cls, "__call__", HigherOrderOperator.__call__) for cls in filter(None, (found(*place) for place in _CHECKING))]
+    if theirs := found(_SCANS, "generic_associative_scan"):
+        places.append((importlib.import_module(_SCANS), "generic_associative_scan", associative_scans.in_place_of(capture, theirs)))
+    is_used = is_loaded() and hasattr(torch.compiler, "set_stance")  # since torch 2.6
+    with torch.compiler.set_stance("force_eager") if is_used else nullcontext(), replaced(places):
         yield
 
 

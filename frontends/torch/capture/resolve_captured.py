@@ -31,7 +31,7 @@ def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
             "rule or a cache), "
             "so the recording did not see where it comes from. Return it from that call, or compute it with public functions"
         )
-    if name is None and capture.threads.any:
+    if name is None and capture.has_started_threads:
         raise TracingError(f"{capture.here()}: a tensor may come from a thread that the function started, which cannot be recorded")
     if capture.unseen.made(tensor) and not (name is not None and capture.memory.values_in(tensor)):
         raise TracingError(

@@ -14,7 +14,6 @@ from ..memory.exported_memory import ExportedMemory
 from ..memory.trace import MemoryTrace
 from ..numbers.keys import KeySizes
 from ..process.generators import Generators
-from ..process.threads import StartedThreads
 from ..state.parameters import Weights
 from ..trace.parts import OwnMemory
 from .outer_writes import OuterWrites
@@ -59,7 +58,7 @@ class Running(MemoryTrace, GradientTrace, Protocol):
     generators: Generators
     keys: KeySizes
     by_kernel: KernelByKernel
-    threads: StartedThreads
+    has_started_threads: bool
     count_decided: int  # nodes whose numbers are what they are
 
     @property

@@ -6,6 +6,7 @@ guarded then.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from contextlib import AbstractContextManager
 from typing import Any
@@ -81,8 +82,13 @@ def flex_attention(mode: Any, function: Any, args: Any, kwargs: Any) -> Any:
 
 def found(module: str, name: str) -> Any:
     """What other versions of torch may not have, or not there."""
+    return getattr(_module(module), name, None)
+
+
+@functools.cache
+def _module(name: str) -> Any:
     try:
-        return getattr(importlib.import_module(module), name, None)
+        return importlib.import_module(name)
     except ImportError:
         return None
 

@@ -23,6 +23,7 @@ from torch.utils.hooks import BackwardHook
 from ....errors import TracingError
 from ....ir.node import Node, Origin, Value
 from ....ir.record import CallRecord
+from ....tracing.probes import STAND_IN, Probe, Session
 from ....tracing.reach.world import World
 from ....trees import iterate_structure
 from ..basics.tensors import version
@@ -49,38 +50,19 @@ class Rules:
 
     @contextmanager
     def seen(self) -> Iterator[None]:
-        """Inside of the block, rules are noticed where they are applied. torch's ``Function.apply`` asks one thing in Python of every
-        function."""
-        asked, ends = functions._is_setup_context_defined, (BackwardHook.setup_input_hook, BackwardHook.setup_output_hook)
-
-        def asking(setup_context: Any) -> Any:
-            frame = sys._getframe(1)
-            has_setup = asked(setup_context)
-            if frame.f_code is _APPLY and _comes_to(self.capture):
-                self._follow(frame.f_locals["cls"], frame.f_locals["args"], has_setup)
-            return has_setup
-
-        def refusing(end: Callable[..., Any]) -> Callable[..., Any]:
-            def set_up(hook: Any, arrays: Any) -> Any:
-                given = [item for item in iterate_structure((arrays,)) if isinstance(item, torch.Tensor)]
-                made = end(hook, arrays)
-                if made is not arrays:  # torch cuts it off from what it is made of: the refusal has to know both
-                    self.refuse(made, given, f"a backward hook of {type(hook.module).__name__}")
-                return made
-
-            return set_up
-
-        functions._is_setup_context_defined = asking
-        BackwardHook.setup_input_hook, BackwardHook.setup_output_hook = map(refusing, ends)
+        """Inside of the block, rules are noticed where they are applied."""
         try:
             yield
         finally:
-            functions._is_setup_context_defined = asked
-            BackwardHook.setup_input_hook, BackwardHook.setup_output_hook = ends
             while self._covered:
                 self._uncover()
             for handle in self._handles:
                 handle.remove()
+
+    def asked(self, frame: types.FrameType, has_setup: bool) -> None:
+        """torch's ``Function.apply`` asks this one thing in Python of every function."""
+        if frame.f_code is _APPLY and _comes_to(self.capture):
+            self._follow(frame.f_locals["cls"], frame.f_locals["args"], has_setup)
 
     def hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], handle: Any) -> None:
         """``tensor.register_hook(function)``. On a tensor of the user's it does not stay."""
@@ -328,3 +310,23 @@ def _message(what: str, origin: Origin, why: str) -> str:
     line = f" at {Path(origin.file).name}:{origin.line}" if origin.file else ""
     reason = f" ({_FOLDERS.sub('', why)})".replace('"', "'").replace("\\", "/") if why else ""
     return f"a gradient is taken through {what}{line}, which the graph does not know{reason}; take it in torch, of the original"
+
+
+def _applied(session: Session, asked: Callable[[Any], bool], setup_context: Any) -> bool:
+    has_setup = asked(setup_context)
+    session.trace.rules.asked(sys._getframe(2), has_setup)
+    return has_setup
+
+
+def _hooked(session: Session, end: Callable[..., Any], hook: Any, arrays: Any) -> Any:
+    given = [item for item in iterate_structure((arrays,)) if isinstance(item, torch.Tensor)]
+    made = end(hook, arrays)
+    if made is not arrays:  # torch cuts it off from what it is made of: the refusal has to know both
+        session.trace.rules.refuse(made, given, f"a backward hook of {type(hook.module).__name__}")
+    return made
+
+
+RULES = (
+    Probe(functions, "_is_setup_context_defined", STAND_IN, _applied),
+    *(Probe(BackwardHook, name, STAND_IN, _hooked) for name in ("setup_input_hook", "setup_output_hook")),
+)

@@ -1,24 +1,21 @@
-"""Python's ``math`` while a torch function is recorded."""
+"""How Python's ``math``, ``int``, ``float`` and ``len`` work with the symbolic numbers and tensors of a torch recording."""
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from typing import Any
+
+import torch
 
 from ....sizes import computed
+from ....tracing.probes.builtin_names import CONVERTED, COUNTED, conversions
+from ....tracing.probes.host_math import Symbols
+from ....tracing.probes.replaced import Place
 from ....tracing.reach.spaces import Space
-from ...host_math import Symbols, math_shims
-from ...shims import shimmed, under_any_name
 from ..trace import Trace
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
-
-
-def math_seen(capture: Trace, spaces: Iterable[Space]) -> AbstractContextManager[None]:
-    """Inside of the block these functions take symbols as they are: as attributes of their module, and under any name in these modules."""
-    return shimmed(under_any_name((vars(math), *(space.held for space in spaces)), math_shims(symbols_of(capture))))
 
 
 def symbols_of(capture: Trace) -> Symbols:
@@ -28,4 +25,27 @@ def symbols_of(capture: Trace) -> Symbols:
         is_symbolic,
         functools.partial(opened, capture),
         lambda function, operands: symbolic(computed(function, operands, decide), decide),
+        _element,
+        _length,
     )
+
+
+def conversion_shims(capture: Trace, symbols: Symbols, spaces: Iterable[Space]) -> list[Place]:
+    """Shims of conversions in the code of these modules: those that give symbols where an attempt has some, and ``len``."""
+    names = (*CONVERTED, *COUNTED) if capture.reading.symbolic else COUNTED
+    places = ((space.held, name, file) for space in spaces for name in names if space.looks_up(name) for file in space.files_with(name))
+    return conversions(places, symbols)
+
+
+def _element(item: Any) -> Any:
+    if not isinstance(item, torch.Tensor):
+        return item
+    try:
+        return item.item()
+    except (RuntimeError, ValueError):  # the class says what is wrong with it
+        return None
+
+
+def _length(item: Any) -> Any:
+    is_counted = isinstance(item, torch.Tensor) and type(item).__len__ is torch.Tensor.__len__ and item.ndim
+    return item.shape[0] if is_counted else None

@@ -5,23 +5,23 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager
 from typing import Any
 
 from ....tracing.append_only_list import AppendOnlyList
 from ....tracing.code_names import globals_read, names_read
+from ....tracing.probes.builtin_names import types_asked
+from ....tracing.probes.name_uses import handed_on, only_called
+from ....tracing.probes.replaced import Place
 from ....tracing.reach.spaces import Space
-from ...name_uses import handed_on, only_called
-from ...type_shim import type_shimmed
 from .sizes import is_symbolic
 
 _NAME = type.__name__
 
 
-def type_calls_seen(spaces: Iterable[Space]) -> AbstractContextManager[None]:
-    """Inside of the block ``type`` of a symbol is the class of the number, and that of what stands for a list ``list``, in the code of
-    these modules that does nothing with the name but call it."""
-    return type_shimmed([(space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)], _stands_in)
+def type_shims(spaces: Iterable[Space]) -> list[Place]:
+    """Shims by which ``type`` of a symbol is the class of the number, and that of what stands for a list ``list``, in the code of these
+    modules that does nothing with the name but call it."""
+    return types_asked(((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in)
 
 
 def _stands_in(item: Any) -> bool:
@@ -34,7 +34,7 @@ def asks_for_types_unseen(spaces: Iterable[Space], owners: Iterable[Any]) -> boo
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)
         or any(_hands_on(function) for space in spaces for function in space.functions)
-        or any(item is type for owner in owners for item in _attributes(getattr(owner, "__self__", owner)))
+        or any(id(type) in map(id, _attributes(getattr(owner, "__self__", owner))) for owner in owners)
     )
 
 
@@ -51,13 +51,12 @@ def _hands_on(function: types.FunctionType) -> bool:
     looked_up = _NAME in globals_read(code) and _NAME not in function.__globals__
     if looked_up and code.co_firstlineno in handed_on(code.co_filename, _NAME):
         return True
-    return any(item is type for item in _held(function)) or "builtins" in code.co_names and _NAME in names_read(code)
+    return id(type) in map(id, _held(function)) or "builtins" in code.co_names and _NAME in names_read(code)
 
 
-def _attributes(owner: Any) -> Iterator[Any]:
+def _attributes(owner: Any) -> list[Any]:
     """What stands in an object and in its class."""
-    yield from getattr(owner, "__dict__", {}).values()
-    yield from vars(type(owner)).values()
+    return [*getattr(owner, "__dict__", {}).values(), *vars(type(owner)).values()]
 
 
 def _held(function: types.FunctionType) -> Iterator[Any]:

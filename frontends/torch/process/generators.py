@@ -8,7 +8,6 @@ Each generator carries a mark in the place of its seed, so that it shows when it
 from __future__ import annotations
 
 import ctypes
-import functools
 import secrets
 import threading
 import types
@@ -23,8 +22,8 @@ from ....ir.node import Node
 from ....ir.record import CallRecord
 from ....ops.registry import ArraySpec
 from ....passes import GeneratorState
-from ....tracing import active
 from ....tracing.code_names import names_read
+from ....tracing.probes import INPUT, Probe, Session
 from ....trees import iterate_structure
 from ..basics.refusals import UnseenDraw
 from ..trace import Trace
@@ -37,7 +36,7 @@ SPEC = ArraySpec((), "generator")
 
 def is_generator(item: Any) -> bool:
     """Whether this is a generator of random numbers on the CPU."""
-    return isinstance(item, torch.Generator) and item.device.type == "cpu"
+    return torch.Generator in type(item).__mro__ and item.device.type == "cpu"  # isinstance runs Python's code of torch
 
 
 class _Followed:
@@ -53,8 +52,7 @@ class _Followed:
     def put_mark(self) -> None:
         """In the place of its seed."""
         marked = self.generator.get_state()
-        mark = list(self.mark.to_bytes(_SEED_BYTES, "little"))
-        marked[:_SEED_BYTES] = torch.tensor(mark, dtype=torch.uint8, device="cpu")  # whatever the default device is
+        ctypes.memmove(marked.data_ptr(), self.mark.to_bytes(_SEED_BYTES, "little"), _SEED_BYTES)
         self.generator.set_state(marked)
 
     def state(self) -> bytes:
@@ -89,10 +87,7 @@ class Generators:
     @contextmanager
     def following(self) -> Iterator[None]:
         """All generators are followed inside of the block, and afterwards as they were before."""
-        spaces, seed = (torch, torch.random), torch.manual_seed
         with self._lock:
-            for space in spaces:
-                space.manual_seed = self._apart(seed)
             for generator in self._reachable:
                 self._follow(generator, is_new=False)
         state = self._followed[id(torch.default_generator)].before
@@ -101,28 +96,19 @@ class Generators:
             yield
         finally:
             with self._lock:
-                for space in spaces:
-                    space.manual_seed = seed
                 for followed in self._followed.values():
                     followed.generator.set_state(followed.before)
                 self._followed = {}
 
-    def _apart(self, seed: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """``torch.manual_seed``, which another thread may call meanwhile: that is no part of the recording."""
-
-        @functools.wraps(seed)
-        def manual_seed(number: Any) -> Any:
-            if active.recording:
-                return seed(number)
-            with self._lock:
-                generator = seed(number)
-                followed = self._followed.get(id(torch.default_generator))
-                if followed is not None:  # the recording may have ended meanwhile
-                    followed.put_mark()
-                    followed.points.append((followed.state(), self._count()))
-            return generator
-
-        return manual_seed
+    def seed_apart(self, seed: Callable[[Any], Any], number: Any) -> Any:
+        """Another thread calls ``torch.manual_seed`` meanwhile: that is no part of the recording."""
+        with self._lock:
+            generator = seed(number)
+            followed = self._followed.get(id(torch.default_generator))
+            if followed is not None:  # the recording may have ended meanwhile
+                followed.put_mark()
+                followed.points.append((followed.state(), self._count()))
+        return generator
 
     def _follow(self, generator: torch.Generator, is_new: bool) -> _Followed:
         if id(generator) not in self._followed:
@@ -270,3 +256,10 @@ def _parts(item: Any) -> Iterator[Any]:
     yield item
     for part in item if isinstance(item, tuple) else ():
         yield from _parts(part)
+
+
+def _seeded(session: Session, seed: Callable[[Any], Any], number: Any) -> Any:
+    return seed(number) if session.hears() else session.trace.generators.seed_apart(seed, number)
+
+
+SEEDS = tuple(Probe(module, "manual_seed", INPUT, _seeded) for module in (torch, torch.random))

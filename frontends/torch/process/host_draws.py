@@ -17,9 +17,10 @@ import torch
 
 from ....errors import TracingError
 from ....sizes import Size, Symbol
-from ....tracing import active
 from ....tracing.host_random import DRAWS, host_state, restore_host_state, same_host_state
 from ....tracing.places import Draw
+from ....tracing.probes import INPUT, Probe, Session
+from ....tracing.probes.call_site import behind
 from ....trees import Static, flatten, unflatten
 from ...open_numbers import DTYPES
 from ..basics.refusals import UnseenDraw
@@ -37,43 +38,40 @@ class HostDraws:
         self._log: list[Callable[[], Any]] = []  # every draw that was seen, of other threads too, to be made again
         self._lock = threading.RLock()
         self.trees: list[Any] = []
-        self._own_randrange = random.randrange
-        self._thread = threading.get_ident()
 
     @contextmanager
-    def seen(self) -> Iterator[None]:
-        """Inside of the block the functions of both modules are seen; afterwards their generators are as before."""
-        replaced = [(space, name, getattr(space, name)) for space, names in DRAWS.items() for name in (*names, "seed")]
-        for space, name, function in replaced:
-            setattr(space, name, self._watched(f"{space.__name__}.{name}", name, getattr(function, "drawn_from", function)))
+    def checked(self) -> Iterator[None]:
+        """The generators of both modules are as before after the block. ``UnseenDraw`` where something was drawn unseen inside."""
         with self._lock:
             states = host_state()
             self._log.clear()
+        is_as_before = False
         try:
             yield
-            self._check_state(states)
+            is_as_before = self._check_state(states)
         finally:
             with self._lock:
-                for space, name, function in replaced:
-                    setattr(space, name, function)
-                restore_host_state(states)
+                if not is_as_before:
+                    restore_host_state(states)
 
-    def _check_state(self, before: Any) -> None:
+    def _check_state(self, before: Any) -> bool:
         """What was drawn is what was seen: the same calls from the state of before lead to the state of now. Other threads wait meanwhile.
+        Tells whether nothing was drawn.
 
         ``setstate`` is not watched, since torch's compiler calls it to put back what it has drawn itself: one that matters shows here.
         """
         if self.bakes:
-            return
+            return False
         with self._lock:
-            now = host_state()
-            reached = self._reached(before) if self._log else before
+            now, has_drawn = host_state(), bool(self._log)
+            reached = self._reached(before) if has_drawn else before
         if not same_host_state(now, reached):
             raise UnseenDraw(
                 f"{self.capture.recorder.graph.name} draws random numbers of Python or numpy in a way that cannot be recorded (by a "
-                "function imported from "
-                "its module before, or inside of another library). Call it through its module, or use torch's random functions"
+                "function that is kept in an object, or inside of another library). Call it through its module, or use torch's random "
+                "functions"
             )
+        return not has_drawn
 
     def _reached(self, before: Any) -> Any:
         """The state to which the draws that were seen lead."""
@@ -86,18 +84,7 @@ class HostDraws:
         self.capture.call = whole
         return self.capture.locator.locate(whole, 3)
 
-    def _watched(self, whole: str, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def drawn(*args: Any, **kwargs: Any) -> Any:
-            if not active.recording and threading.get_ident() != self._thread:
-                return self._draw_apart(function, args, kwargs)
-            if not active.recording or self.bakes or not self._is_users():
-                return function(*args, **kwargs)
-            return self._draw(whole, name, function, args, kwargs)
-
-        drawn.drawn_from = function  # type: ignore[attr-defined]
-        return drawn
-
-    def _draw_apart(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def draw_apart(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What another thread draws is no part of the recording, but it moves the generators, too."""
         with self._lock:
             try:
@@ -107,16 +94,13 @@ class HostDraws:
             self._log.append(again)
             return function(*args, **kwargs)
 
-    def _is_users(self) -> bool:
-        """Not a call that one of these functions makes of another."""
-        return sys._getframe(2).f_globals.get("__name__") != "random"
-
-    def _draw(self, whole: str, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def draw(self, whole: str, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a call of the function draws, as an input of the graph."""
         args, kwargs = (tuple(map(_plain, args)), {key: _plain(item) for key, item in kwargs.items()})
         if name == "shuffle":
             self._refuse(whole, "changes its argument")
         if name == "choice" and whole.startswith("random."):
-            return args[0][self._draw("random.randrange", "randrange", self._own_randrange, (len(args[0]),), {})]
+            return args[0][self.draw("random.randrange", "randrange", random.Random.randrange.__get__(random._inst), (len(args[0]),), {})]
         space = random if whole.startswith("random.") else np.random
         draw = Draw(whole, lambda: _number(getattr(space, name)(*args, **kwargs)))  # as it is then: another thread may be recording
         with self._lock:
@@ -162,3 +146,18 @@ def _plain(item: Any) -> Any:
 
 def _number(item: Any) -> Any:
     return item.item() if isinstance(item, np.generic) else item
+
+
+def _drawn(whole: str, name: str, session: Session, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    draws: HostDraws = session.trace.host_draws
+    if not session.hears():
+        return draws.draw_apart(original, args, kwargs)
+    is_inner = behind(sys._getframe(1)).f_globals.get("__name__") == "random"  # a call that one of these functions makes of another
+    return original(*args, **kwargs) if draws.bakes or is_inner else draws.draw(whole, name, original, args, kwargs)
+
+
+HOST_DRAWS = tuple(
+    Probe(module, name, INPUT, functools.partial(_drawn, f"{module.__name__}.{name}", name))
+    for module, names in DRAWS.items()
+    for name in (*names, "seed")
+)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -13,7 +13,8 @@ from ....assumptions.input_attribute import InputAttribute, attribute_of
 from ....errors import TracingError
 from ....tracing.attributes import is_plain
 from ....tracing.conjunction import EnvironmentGuard
-from ....tracing.listening import Listener
+from ....tracing.probes import Session
+from ....tracing.probes.replaced import Place
 from ....tracing.reach.origin import owner_of
 from ..basics.captured import is_captured
 from ..trace import Trace
@@ -21,44 +22,41 @@ from ..trace import Trace
 Read = Callable[[torch.Tensor, str], None]
 
 
-class AttributeReads(Listener):
-    """Inside of the block, notes which attributes of arguments and captured tensors are read: those that the arguments have in their
-    ``__dict__``, and those that a tensor turns out not to have. What code of torch, numpy or the recording asks does not count.
+class AttributeReads:
+    """Notes which attributes of arguments and captured tensors are read: those that the arguments have in their ``__dict__``, and those
+    that a tensor turns out not to have. What code of torch, numpy or the recording asks does not count.
 
     What an argument has, or has not, becomes an assumption of the graph; that a captured tensor has none, one of the ``facts``.
     ``TracingError`` where an attribute of an argument holds more than a number or a text, and where the function puts one on an argument.
     """
 
-    def __init__(self, capture: Trace, tensors: list[Any]) -> None:
-        super().__init__()
+    def __init__(self, capture: Trace, session: Session, tensors: list[Any]) -> None:
         self.facts: list[EnvironmentGuard] = []
-        self._capture = capture
+        self._capture, self._session = capture, session
         self._before = [(tensor, dict(vars(tensor))) for tensor in tensors if isinstance(tensor, torch.Tensor)]
+
+    def places(self) -> list[Place]:
+        """What stands in the class of tensors meanwhile. It refers to this object, so no object may keep it: arrays are to go with their
+        last user, and wait for no collector."""
         names = dict.fromkeys(name for _, held in self._before for name in held)
-        self._put: dict[str, Any] = {name: _Attribute(name, self._read) for name in names if not hasattr(torch.Tensor, name)}
-        self._put["__getattr__"] = self._missed()
+        own: list[Place] = [(torch.Tensor, name, _Attribute(name, self._read)) for name in names if not hasattr(torch.Tensor, name)]
+        return [*own, (torch.Tensor, "__getattr__", self._missed())]
 
-    def __enter__(self) -> AttributeReads:
-        for name, item in self._put.items():
-            setattr(torch.Tensor, name, item)
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        for name in self._put:
-            with suppress(AttributeError):
-                delattr(torch.Tensor, name)
-        self._put.clear()  # whose functions refer to this object: arrays are to go with their last user, and wait for no collector
-        changed = False
-        for tensor, held in self._before:
-            changed = changed or _identities(vars(tensor)) != _identities(held)
-            vars(tensor).clear()
-            vars(tensor).update(held)
-        self._before.clear()
-        if changed and kind is None:
-            raise TracingError(
-                f"{self._capture.recorder.graph.name} puts attributes on a tensor that is an argument, which a graph cannot do; return "
-                "what they hold"
-            )
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """After the block the arguments have the attributes of before. ``TracingError`` where the block has put some on one."""
+        try:
+            yield
+            if any(_identities(vars(tensor)) != _identities(held) for tensor, held in self._before):
+                raise TracingError(
+                    f"{self._capture.recorder.graph.name} puts attributes on a tensor that is an argument, which a graph cannot do; return "
+                    "what they hold"
+                )
+        finally:
+            for tensor, held in self._before:
+                vars(tensor).clear()
+                vars(tensor).update(held)
+            self._before.clear()
 
     def _missed(self) -> Callable[[torch.Tensor, str], Any]:
         def missed(tensor: torch.Tensor, name: str) -> Any:
@@ -69,7 +67,7 @@ class AttributeReads(Listener):
         return missed
 
     def _read(self, tensor: torch.Tensor, name: str) -> None:
-        if not self.hears():
+        if not self._session.hears():
             return
         given = [index for index, one in enumerate(self._capture.input_tensors) if one is tensor]
         held = vars(tensor).get(name)

@@ -18,8 +18,8 @@ from ..memory.memory import has_memory, is_shared
 from ..memory.snapshots import Snapshot
 from ..memory.watching import layout_of, pieces_of
 from ..memory.words import words_of
+from .module_reads import reads_unseen
 from .parameters import Weights
-from .training import reads_unseen
 
 
 def environment_guards_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool) -> list[EnvironmentGuard]:

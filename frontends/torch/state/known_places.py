@@ -23,6 +23,8 @@ from .state import State, is_given
 
 def converted(request: Request) -> list[Place]:
     """Where objects that are named as stateful hold arrays of another framework, which earlier calls of graphs have put there."""
+    if not request.stateful.objects:
+        return []
     known = {place.identity for place in request.places}
     world = World([(type(item).__name__, item) for item in request.stateful.objects], own=request.stateful.objects)
     parts = ((held, key, item) for held in world.held for key, item in held.before.items())
@@ -58,6 +60,8 @@ def note_changes(auto_dynamic: AutoDynamic, weights: Weights, state: State) -> l
 
 def outermost(known: Sequence[Place]) -> tuple[Place, ...]:
     """Without the places inside of what another place holds, which is looked at as a whole; of places that hold one another, the first."""
+    if len(known) < 2:
+        return tuple(known)
     held = _held_by(known)
     outer = [place for place in known if not _is_inside(place, held)]
     held = _held_by(outer)

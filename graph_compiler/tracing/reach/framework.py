@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...errors import GraphCompilerError, SourceNotFound
-from ...registration import FrontendEntry, frontends, packages, telling, trait
+from ...registration import FrontendEntry, frontends, telling, trait
 from ...trees import iterate_structure
 from ..definitions import place_of
 from ..wrappers import wrapped_by
@@ -56,8 +56,8 @@ def _first(found: Iterable[str], entries: Mapping[str, FrontendEntry]) -> str | 
 
 
 def _is_unknown(package: str) -> bool:
-    """Whether a package is neither Python's nor known here: a frontend may be registered for it."""
-    return package not in ("", "__main__", OWN, *packages()) and package not in sys.stdlib_module_names
+    """Whether a package is neither Python's nor tells a frontend of this package: another one may be registered for it."""
+    return package not in ("", "__main__", OWN, *telling(frontends.own.values())) and package not in sys.stdlib_module_names
 
 
 @contextmanager

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import sys
 import types
 from collections.abc import Iterator
 from typing import Any
 
 from ..code_names import globals_read
 from ..namespaces import Names, Namespace, reaches_own_globals, reads_modules_whole, taken_by_name
-from ..originals import original_of
+from ..originals import module_of, original_of
 from .origin import is_internal, is_users
 
 _ENVIRONMENT = frozenset({"environ", "getenv", "putenv"})
@@ -21,6 +22,7 @@ _INNER: tuple[tuple[Any, str], ...] = (
     ((functools.partial, functools.cached_property), "func"),
     (property, "fget"),
 )
+_MEMBERS = (staticmethod, classmethod, property, functools.cached_property)  # code that is not called itself
 Root = tuple[str, Any]
 
 
@@ -88,7 +90,10 @@ def cell_is_filled(cell: types.CellType) -> bool:
 
 
 def functions_of(item: Any) -> Iterator[types.FunctionType]:
-    """The Python functions that run where a callable is called; of a class all of its own, and those of the user's that it inherits."""
+    """The Python functions that run where a callable is called; of a class all of its own, and those of the user's that it inherits.
+
+    Of a class of a framework those of the user's alone, which somebody has put there: a framework's own keep no state of the user's.
+    """
     item = original_of(item)
     if isinstance(item, functools.partial):
         for part in filter(callable, (item.func, *item.args, *item.keywords.values())):
@@ -96,15 +101,23 @@ def functions_of(item: Any) -> Iterator[types.FunctionType]:
         return
     if isinstance(item, type):
         for base in item.__mro__:
-            # a copy, for other threads may add to a class meanwhile
-            found = [function for part in vars(base).copy().values() for function in layers(part)]
-            yield from (function for function in found if base is item or is_users(function))
+            is_whole = base is item and not is_internal(item)
+            yield from (function for part in _members(base) for function in layers(part) if is_whole or is_users(function))
         return
     yield from layers(item)
     if not isinstance(item, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
         yield from functions_of(type(item))
     elif isinstance(item, types.MethodType) and not isinstance(item.__self__, (type, types.ModuleType)):
         yield from functions_of(type(item.__self__))
+
+
+def _members(cls: type) -> list[Any]:
+    """What may hold functions among the members of a class; of a framework's or of Python's, without those that its own file defines."""
+    members = [
+        part for part in list(vars(cls).values()) if callable(part) or isinstance(part, _MEMBERS)
+    ]  # a copy: other threads may add some
+    home = getattr(sys.modules.get(module_of(cls)), "__dict__", None) if is_internal(cls) else None
+    return [part for part in members if not (type(part) is types.FunctionType and part.__globals__ is home and not vars(part))]
 
 
 def layers(item: Any) -> Iterator[types.FunctionType]:
@@ -117,6 +130,8 @@ def layers(item: Any) -> Iterator[types.FunctionType]:
     while item is not None:
         if isinstance(item, types.FunctionType):
             yield item
+            item = vars(item).get("__wrapped__")
+            continue
         name = next((name for cls, name in _INNER if isinstance(item, cls)), "__wrapped__" if callable(item) else None)
         item = None if name is None or isinstance(item, type) else getattr(item, name, None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import heapq
 import itertools
+import operator
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -160,6 +161,8 @@ class World:
         """What is not as it was."""
         for held in self.held:
             now = held.kind.pairs(held.item)
+            if _is_untouched(held.before, now):
+                continue
             for key in {**held.before, **now}:
                 old, new = held.before.get(key, MISSING), now.get(key, MISSING)
                 if not _same(old, new):
@@ -170,8 +173,7 @@ class World:
     def restore(self) -> None:
         """Puts everything back as it was."""
         for held in self.held:
-            now = held.kind.pairs(held.item)
-            if (now or held.before) and list(map(_identity, now.items())) != list(map(_identity, held.before.items())):
+            if not _is_untouched(held.before, held.kind.pairs(held.item)):
                 held.kind.refill(held.item, held.before)
 
 
@@ -185,5 +187,7 @@ def _same(before: Any, now: Any) -> bool:
     return before is now or (type(before) in (int, float, str, Fixed) and same_static(before, now))
 
 
-def _identity(pair: tuple[Any, Any]) -> tuple[Any, int]:
-    return pair[0], id(pair[1])
+def _is_untouched(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> bool:
+    """Whether the very same parts stand under the same keys in the same order."""
+    is_same = operator.is_  # to compare keys by value might ask a symbolic one, which is a guard
+    return len(before) == len(now) and all(map(is_same, before, now)) and all(map(is_same, before.values(), now.values()))

@@ -82,7 +82,7 @@ IMAGE: dict[str, list[Call]] = {
     **each("flip_left_right flip_up_down transpose", _ANY),
     "rot90": [*_ANY, call(f("bhwc"), 2), call(f("hwc"), k=3), call(f("hwc"), k=-1)],
     "grayscale_to_rgb": [call(f("bhw1")), call(f("hw1")), call(i("hw1", 0, 255, "uint8"))],
-    "rgb_to_grayscale": [call(u("bhw3")), call(i("hw3", 0, 255, "uint8")), call(u("hw3", "float64"))],
+    "rgb_to_grayscale": [call(u("bhw3")), call(i("hw3", 0, 255, "uint8")), call(u("hw3"))],
     "rgb_to_hsv": [*_COLOURED[:3], without(*_COLOURED[3].args)],
     **each("hsv_to_rgb rgb_to_yiq rgb_to_yuv yiq_to_rgb yuv_to_rgb", _COLOURED),
     "image_gradients": [call(f("bhwc")), call(f("bhw1")), call(f("bhwc", dtype="float64"))],

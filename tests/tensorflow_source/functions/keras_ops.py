@@ -361,6 +361,7 @@ KERAS: dict[str, list[Call]] = {
         by(lambda g, x: g(lambda n, y: n < 10, lambda n, y: (n + 1, y + 1.0), (0, x), maximum_iterations=3)[1], f("n")),
     ],
     "convert_to_tensor": [call(f("bn")), call(i("n"), dtype="float32"), call(f("n"), "float64")],
+    **each("fabs", unary("normal", call(i("bn")))),
     **each("fliplr flipud", [call(f("bn")), call(i("bnm")), call(f("bn", dtype="float64"))]),
     "nextafter": NUMPY_LIKE["nextafter"][::2] + [without(f("n"), f("n"))],
 }

@@ -14,10 +14,10 @@ _ASKS = "answers with objects of Python"
 
 LEFT_OUT: dict[str, str] = {
     r"tf\.image\.(.*sample_distorted_bounding_box|generate_bounding_box_proposals)": _BOXES,
-    r"tf\.image\.((decode|encode|extract)_.*|decode_and_crop_jpeg|is_jpeg|.*jpeg_quality)": _FILES,
+    r"tf\.image\.((decode|encode)_.*|extract_jpeg_shape|is_jpeg|.*jpeg_quality)": _FILES,
     r"tf\.(nn|random)\.(.*candidate_sampler|compute_accidental_hits|nce_loss|sampled_softmax_loss)": _CLASSES,
     r"tf\.nn\.(ctc_(beam_search|greedy)_decoder|.*embedding_lookup_sparse)": "takes or gives sparse arrays, whose sizes depend on elements",
-    r"tf\.nn\.fractional_.*_pool": "pools windows whose borders are drawn by an algorithm that no other framework has",
+    r"tf\.nn\.fractional_max_pool": "pools windows whose borders are drawn by an algorithm that no other framework has",
     r"tf\.random\.(experimental\.)?(create_rng_state|[gs]et_global_generator|set_seed)|tnp\.random\.seed": _STATE,
     r"tf\.(as_string|edit_distance|fingerprint|print)": _STRINGS,
     r"tf\.ragged_.*": "makes or takes ragged arrays, whose rows have sizes of their own",

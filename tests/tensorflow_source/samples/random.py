@@ -57,6 +57,10 @@ def _between(draw: Any, low: float, high: float, mean: float) -> Any:
     return call
 
 
+def _of_known_seed(x: Any) -> Any:
+    return tf.random.stateless_uniform(tf.shape(x), seed=(3, -4)) + x, tf.random.stateless_normal(tf.shape(x), seed=(2**40, 1))
+
+
 def _points(x: Any) -> Any:
     return tf.raw_ops.SobolSample(dim=2, num_results=7, skip=1) * x[0], tf.raw_ops.SobolSample(
         dim=1, num_results=3, skip=0, dtype="float64"
@@ -89,6 +93,7 @@ SAMPLES: list[Sample] = [
     ),
     Sample(_stateless("StatelessTruncatedNormal"), **_CALL, name="StatelessTruncatedNormal"),
     Sample(_stateless("StatelessTruncatedNormal", dtype="float16"), **_CALL, name="StatelessTruncatedNormal-float16"),
+    Sample(_of_known_seed, (array(3, 5),), {}, (array(4, 7),), "StatelessRandomUniformV2-known"),
     Sample(_points, (array(3),), {}, (array(5),), "SobolSample"),
     Sample(
         _of_seed(lambda **options: tf.raw_ops.StatelessRandomUniformFullIntV2(dtype="int32", **options)),

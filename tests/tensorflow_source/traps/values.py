@@ -146,14 +146,6 @@ def catches_its_own_exception(x: Any) -> Any:
 
 
 @TRAPS.function()
-def catches_an_exception_of_tensorflow(x: Any) -> Any:
-    try:
-        return tf.reshape(x, (7, -1))
-    except (tf.errors.InvalidArgumentError, ValueError):
-        return x * 2.0
-
-
-@TRAPS.function()
 def dtype_decides(x: Any) -> Any:
     return x * (2.0 if x.dtype == tf.float32 else 3.0) + x.dtype.size + (1.0 if x.dtype.is_floating else 0.0)
 

@@ -226,7 +226,7 @@ def _drawn(b: TensorFlowBuilder, images: Value, boxes: Value, colours: Value) ->
     which = b.remainder(b.maximum(b.subtract(last, 1), 0), b.array(colours.shape[0], "int32"))
     colour = b.take(cut(b, colours, 1, None, b.fix(depth)), which, axis=0)
     drawn = b.reshape(b.greater(last, 0), shape=(batch, height, width, 1))
-    return b.where(drawn, b.astype(colour, dtype=images.dtype), images)
+    return b.stop_gradient(b.where(drawn, b.astype(colour, dtype=images.dtype), images))  # TensorFlow takes no derivative of it
 
 
 def _line(b: TensorFlowBuilder, boxes: Value, place: int, size: Any) -> Any:

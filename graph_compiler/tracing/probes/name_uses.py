@@ -72,7 +72,8 @@ def _uses_in(tree: ast.Module) -> Iterator[_Use]:
 
 def _first_line(function: Any) -> int:
     """As code objects have it."""
-    return min([function.lineno, *(one.lineno for one in getattr(function, "decorator_list", ()))])
+    first: int = min([function.lineno, *(one.lineno for one in getattr(function, "decorator_list", ()))])
+    return first
 
 
 def _arguments(arguments: ast.arguments) -> Iterator[str]:

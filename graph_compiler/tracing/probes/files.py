@@ -7,17 +7,19 @@ import io
 import os
 import pathlib
 import stat
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+from .kinds import ASSUME
+from .probe import Probe
 
 _SHORT = 1 << 16  # bytes: two writes may bear one time, and be of one length
 _NAMES = ("file", "path", "fname")  # under which functions take the name of a file
 _stat = os.stat  # which has a shim while something is recorded
 
 
-def _of_file(*args: Any, **kwargs: Any) -> Any:
+def _of_file(_: Any, *args: Any, **kwargs: Any) -> Any:
     """The contents of a file, of a large one its time of writing. None for a missing file, and for objects that name no file."""
     file: Any = args[0] if args else next((kwargs[name] for name in _NAMES if name in kwargs), None)
     try:
@@ -28,20 +30,21 @@ def _of_file(*args: Any, **kwargs: Any) -> Any:
         return None
 
 
-def _of_opened(*args: Any, **kwargs: Any) -> Any:
+def _of_opened(_: Any, *args: Any, **kwargs: Any) -> Any:
     """As :func:`_of_file`, where it is not written to."""
     mode = args[1] if len(args) > 1 else kwargs.get("mode", "r")
-    return None if set(mode) & set("wax+") else _of_file(*args, **kwargs)
+    return None if set(mode) & set("wax+") else _of_file(_, *args, **kwargs)
 
 
 # Of functions that read a file, or look for one, what is compared is the file.
-FILES: dict[tuple[Any, str], Callable[..., Any]] = {
-    (os, "stat"): _of_file,
-    (builtins, "open"): _of_opened,
-    (io, "open"): _of_opened,
-    **{(np, name): _of_file for name in ("load", "loadtxt", "genfromtxt", "fromfile")},
-}
-if hasattr(pathlib, "_normal_accessor"):  # Python 3.10: pathlib calls these by an object of its own, whose class has them
-    for _module, _name in ((os, "stat"), (io, "open")):
-        setattr(pathlib._normal_accessor, _name, getattr(_module, _name))
-        FILES[pathlib._normal_accessor, _name] = FILES[_module, _name]
+FILES: tuple[Probe, ...] = (
+    Probe(os, "stat", ASSUME, _of_file),
+    Probe(builtins, "open", ASSUME, _of_opened),
+    Probe(io, "open", ASSUME, _of_opened),
+    *(Probe(np, name, ASSUME, _of_file) for name in ("load", "loadtxt", "genfromtxt", "fromfile")),
+)
+if hasattr(pathlib, "_normal_accessor"):  # Python 3.10: pathlib calls these by an object of its own
+    FILES += (
+        Probe(pathlib._normal_accessor, "stat", ASSUME, _of_file),
+        Probe(pathlib._normal_accessor, "open", ASSUME, _of_opened),
+    )

@@ -4,45 +4,47 @@ from __future__ import annotations
 
 import builtins
 import sys
+import threading
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..tracing.code_names import names_read
-from ..tracing.conjunction import EnvironmentGuard
-from ..tracing.listening import Listener
-from ..tracing.namespaces import names_in, reaches_own_globals, values_in
-from ..tracing.reach.absent import names_of_whole
+from ..code_names import names_read
+from ..conjunction import EnvironmentGuard
+from ..namespaces import OWN_GLOBALS, names_in, reaches_own_globals, values_in
+from ..reach.absent import names_of_whole
+from .replaced import Place
 
 _ANY = compile("name", "<globals>", "eval")
 
 
-class GlobalReads(Listener):
-    """Inside of the block, notes which globals code looks up by text, where it finds ``globals``, ``eval`` or ``exec`` under their own
-    names in these places.
+class GlobalReads:
+    """Which globals code looks up by text, where it finds ``globals``, ``eval`` or ``exec`` in the :meth:`places` of this object, in the
+    thread that made it.
 
+    >>> from .replaced import replaced
     >>> def read(name): return globals()[name]
-    >>> with GlobalReads([(read.__globals__, "globals")]) as reads:
+    >>> reads = GlobalReads([read])
+    >>> with replaced(reads.places()):
     ...     _ = read("GlobalReads")
     >>> [function.__code__.co_names for function in reads.functions()]
     [('GlobalReads',)]
     """
 
-    def __init__(self, places: Iterable[tuple[dict[str, Any], str]]) -> None:
-        super().__init__()
-        found = {(id(space), name): (space, name) for space, name in places if name in _STAND_INS and name not in space}
-        self._places = list(found.values())
+    def __init__(self, functions: Iterable[types.FunctionType]) -> None:
+        self._thread = threading.get_ident()
+        spaces = [(one.__globals__, OWN_GLOBALS & names_read(one.__code__)) for one in functions]
+        self._found = {(id(space), name): (space, name) for space, names in spaces for name in names if name not in space}
         self._functions: dict[Any, types.FunctionType] = {}
         self._whole: dict[int, dict[str, Any]] = {}
 
-    def __enter__(self) -> GlobalReads:
-        for space, name in self._places:
-            space[name] = _STAND_INS[name](self, space)
-        return self
+    def places(self) -> list[Place]:
+        """Where code finds the names, and the shims for these."""
+        return [(space, name, _SHIMS[name](self, space)) for space, name in self._found.values()]
 
-    def __exit__(self, *_: object) -> None:
-        for space, name in self._places:
-            del space[name]
+    def hears(self) -> bool:
+        """Whether the caller runs in the thread of the recording."""
+        return threading.get_ident() == self._thread
 
     def note(self, space: dict[str, Any], name: Any) -> None:
         """This name was looked up in these globals."""
@@ -96,55 +98,26 @@ class _Noted(dict[str, Any]):
         super().__init__(space)
         self._reads, self._space = reads, space
 
-    def _all(self) -> dict[str, Any]:
-        self._reads.note_all(self._space)
-        return self._space
 
-    def _one(self, name: Any) -> dict[str, Any]:
-        self._reads.note(self._space, name)
-        return self._space
+def _noting(name: str, note: Callable[[_Noted, Any], None]) -> Callable[..., Any]:
+    """A method of :class:`_Noted`, which notes what is asked and asks the module's own dict."""
 
-    def __getitem__(self, name: Any) -> Any:
-        return self._one(name)[name]
+    def method(self: _Noted, *args: Any, **kwargs: Any) -> Any:
+        note(self, args[0] if args else None)
+        return getattr(self._space, name)(*args, **kwargs)
 
-    def __contains__(self, name: Any) -> bool:
-        return name in self._one(name)
+    return method
 
-    def get(self, name: Any, default: Any = None) -> Any:
-        return self._one(name).get(name, default)
 
-    def pop(self, name: Any, *default: Any) -> Any:
-        return self._one(name).pop(name, *default)
-
-    def setdefault(self, name: Any, default: Any = None) -> Any:
-        return self._one(name).setdefault(name, default)
-
-    def __setitem__(self, name: str, item: Any) -> None:
-        self._space[name] = item
-
-    def __delitem__(self, name: str) -> None:
-        del self._one(name)[name]
-
-    def update(self, *args: Any, **kwargs: Any) -> None:
-        self._space.update(*args, **kwargs)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._all())
-
-    def __len__(self) -> int:
-        return len(self._all())
-
-    def keys(self) -> Any:
-        return self._all().keys()
-
-    def values(self) -> Any:
-        return self._all().values()
-
-    def items(self) -> Any:
-        return self._all().items()
-
-    def copy(self) -> dict[str, Any]:
-        return self._all().copy()
+_METHODS: dict[str, Callable[[_Noted, Any], None]] = {
+    **dict.fromkeys(("__setitem__", "update"), lambda noted, _: None),
+    **dict.fromkeys(("__iter__", "__len__", "keys", "values", "items", "copy"), lambda noted, _: noted._reads.note_all(noted._space)),
+    **dict.fromkeys(
+        ("__getitem__", "__contains__", "get", "pop", "setdefault", "__delitem__"), lambda noted, key: noted._reads.note(noted._space, key)
+    ),
+}
+for _name, _note in _METHODS.items():
+    setattr(_Noted, _name, _noting(_name, _note))
 
 
 def _globals(reads: GlobalReads, space: dict[str, Any]) -> Callable[[], dict[str, Any]]:
@@ -171,7 +144,7 @@ def _running(mode: str, run: Callable[..., Any]) -> Callable[[GlobalReads, dict[
     return shim
 
 
-_STAND_INS: dict[str, Callable[[GlobalReads, dict[str, Any]], Any]] = {
+_SHIMS: dict[str, Callable[[GlobalReads, dict[str, Any]], Any]] = {
     "globals": _globals,
     "eval": _running("eval", builtins.eval),
     "exec": _running("exec", builtins.exec),

@@ -1,0 +1,51 @@
+"""What a recording of torch code watches and stands in for, beside the calls of torch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ...tracing.conjunction import EnvironmentGuard
+from ...tracing.probes import Probes, Session, probing
+from ...tracing.probes.global_reads import GlobalReads
+from ...tracing.probes.host_math import MATH
+from ...tracing.reach.spaces import Space
+from .capture.capture import Capture
+from .gradients.rules import RULES
+from .numbers.host_math import conversion_shims, symbols_of
+from .numbers.type_calls import type_shims
+from .process.clocks import CLOCKS
+from .process.encoders import ENCODERS, encoder_facts
+from .process.generators import SEEDS
+from .process.host_draws import HOST_DRAWS
+from .process.setting_reads import SETTING_READS
+from .state.attribute_reads import AttributeReads
+from .state.module_reads import MODULE_READS, member_facts
+
+PROBES = Probes(*SETTING_READS, *MODULE_READS, *MATH, *CLOCKS, *HOST_DRAWS, *SEEDS, *RULES)
+OF_ENCODERS = Probes(*ENCODERS)  # as long as modes of the recording are on, also while a run is repeated
+
+
+class Reads:
+    """What the code of one attempt asks for beside the calls of torch, which ``session`` is told."""
+
+    def __init__(self, capture: Capture, session: Session, spaces: list[Space], tensors: list[Any]) -> None:
+        self.capture, self.session, self.spaces = capture, session, spaces
+        self.attributes = AttributeReads(capture, session, tensors)
+        self.globals = GlobalReads(function for space in spaces for function in space.functions)
+
+    @contextmanager
+    def seen(self) -> Iterator[None]:
+        """Inside of the block reads are noted, and code finds symbols where it computes with sizes."""
+        spaces, session = self.spaces, self.session
+        self.capture.spaces = frozenset(id(space.held) for space in spaces)
+        session.symbols = symbols = symbols_of(self.capture)
+        names = [*conversion_shims(self.capture, symbols, spaces), *type_shims(spaces), *self.globals.places(), *self.attributes.places()]
+        with self.attributes.kept(), probing(PROBES, session, (space.held for space in spaces), names):
+            yield
+
+    def facts(self) -> list[EnvironmentGuard]:
+        """What was read is what it was."""
+        told = self.session
+        return [*member_facts(told), *self.attributes.facts, *self.globals.facts(), *encoder_facts(told), *told.facts()]

@@ -1,0 +1,125 @@
+"""``int(x)``, ``float(x)``, ``len(x)`` and ``type(x)`` of arrays and symbolic numbers, where code looks up these names in its own module.
+
+Python wants numbers of its very classes, symbols are none; and what stands for an array should tell the class of an array. While
+recording, the modules of the user's functions hold shims under these names. Names that are handed on (``dtype=float``, ``return len``) are
+left as they are, and a conversion then guards the number.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from ...sizes import apply
+from ..code_names import names_read
+from .host_math import Symbols
+from .name_uses import only_called
+from .replaced import Place
+
+LookedUp = tuple[dict[str, Any], str, str]  # globals, a name in them, the file of the code that looks it up
+_FUNCTIONS: dict[type, str] = {int: "trunc", float: "float"}
+CONVERTED = ("int", "float")
+COUNTED = ("len",)
+_ORIGINALS: dict[str, Any] = {"int": int, "float": float, "len": len}
+_BUILT_IN = {type.__name__: type}
+
+
+class ClassShim:
+    """Stands for a class under its name, and is the class itself in all but what a call of it gives.
+
+    >>> asked = ClassShim(type, type)
+    >>> asked(1), isinstance(int, asked), asked("Made", (), {}).__name__
+    (<class 'int'>, True, 'Made')
+    """
+
+    def __init__(self, cls: Any, call: Callable[..., Any]) -> None:
+        self._class, self._call = cls, call
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def __instancecheck__(self, item: Any) -> bool:
+        return isinstance(item, self._class)
+
+    def __subclasscheck__(self, cls: type) -> bool:
+        return issubclass(cls, self._class)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        return (self._class,)
+
+    def __or__(self, other: Any) -> Any:
+        return self._class | (other._class if isinstance(other, ClassShim) else other)
+
+    def __ror__(self, other: Any) -> Any:
+        return other | self._class
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._class, name)
+
+
+def _converting(cls: Any, symbols: Symbols) -> ClassShim:
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        item: Any = symbols.number_of(args[0]) if len(args) == 1 and not kwargs else None
+        operands = symbols.opened((item,)) if symbols.is_symbolic(item) else None
+        if operands is None:
+            return item if item.__class__ is cls else cls(*args, **kwargs)
+        return item if isinstance(item, cls) else symbols.made(functools.partial(apply, _FUNCTIONS[cls]), operands)
+
+    return ClassShim(cls, convert)
+
+
+def _counting(symbols: Symbols) -> Callable[..., Any]:
+    def count(*args: Any, **kwargs: Any) -> Any:
+        length = symbols.length_of(args[0]) if len(args) == 1 and not kwargs else None
+        return len(*args, **kwargs) if length is None else length
+
+    return count
+
+
+def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
+    """Which of the names of conversions the code of functions looks up.
+
+    >>> def length(x): return len(x)
+    >>> [name for _, name, _ in looked_up([length])]
+    ['len']
+    """
+    for function in functions:
+        names = _ORIGINALS.keys() & names_read(function.__code__)
+        yield from ((function.__globals__, name, function.__code__.co_filename) for name in names)
+
+
+def conversions(places: Iterable[LookedUp], symbols: Symbols) -> list[Place]:
+    """The places of the shims for ``int``, ``float`` and ``len``: where code does nothing with the names but call them, and ask
+    ``isinstance``."""
+    spaces: dict[tuple[int, str], dict[str, Any]] = {}
+    files: dict[tuple[int, str], set[str]] = {}
+    for space, name, file in places:
+        spaces[id(space), name] = space
+        files.setdefault((id(space), name), {space.get("__file__") or file}).add(file)
+    found = [(space, key[1]) for key, space in spaces.items() if _may_be_replaced(space, key[1], files[key])]
+    shims = {name: _counting(symbols) if name in COUNTED else _converting(_ORIGINALS[name], symbols) for _, name in found}
+    return [(space, name, shims[name]) for space, name in found]
+
+
+def _may_be_replaced(space: dict[str, Any], name: str, files: Iterable[str]) -> bool:
+    """Whether code in these globals knows this name as Python's own (or as a shim of a recording around this one), and may find something
+    else that can be called under it."""
+    held = space.get(name, _ORIGINALS)
+    is_pythons = held is _ORIGINALS or isinstance(held, ClassShim) or isinstance(held, types.FunctionType) and held.__module__ == __name__
+    return is_pythons and all(name in only_called(file, tuple(_ORIGINALS)) for file in files)
+
+
+def types_asked(
+    places: Iterable[tuple[dict[str, Any], str]],
+    stands: Callable[[Any], bool],
+    class_of: Callable[[Any], type] = lambda item: item.__class__,
+) -> list[Place]:
+    """The places of the shim for ``type``, under its own name or another: it gives ``class_of`` an item that ``stands`` for something."""
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        return class_of(args[0]) if len(args) == 1 and not kwargs and stands(args[0]) else type(*args, **kwargs)
+
+    shim = ClassShim(type, ask)
+    return [(space, name, shim) for space, name in places if space.get(name, _BUILT_IN.get(name)) is type]

@@ -1,0 +1,142 @@
+"""Probes: functions and attributes that hold shims while something is recorded, and the recordings that these tell."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ..conjunction import EnvironmentGuard
+from .replaced import NOTHING, Held, Place, by_owner, put_all, replaced, space_of
+
+Kind = Callable[["Probe", "Probes", Any], Any]
+
+
+class Probe(NamedTuple):
+    """A function or attribute that a recording watches, or stands in for.
+
+    ``kind`` makes the shim of what ``owner`` (a module, a class, an object) has under ``name``, see :mod:`.kinds`, which also tells what
+    ``on_read`` is given.
+    """
+
+    owner: Any
+    name: str
+    kind: Kind
+    on_read: Callable[..., Any]
+
+
+class Session:
+    """One recording, as shims see it: what frontends have it hold for their own rows, and what was noted.
+
+    >>> session = Session()
+    >>> session.note("modules", session), session.noted("modules") == [session], session.noted("threads")
+    (None, True, [])
+    """
+
+    def __init__(self, trace: Any = None, symbols: Any = None) -> None:
+        self.trace, self.symbols, self._thread = trace, symbols, threading.get_ident()
+        self._asked: dict[Any, tuple[str, Callable[[], Any]]] = {}
+        self._noted: dict[str, dict[int, Any]] = {}
+
+    def hears(self) -> bool:
+        """Whether the caller runs in the thread of the recording: what others read meanwhile is no part of the function."""
+        return threading.get_ident() == self._thread
+
+    def note(self, what: str, item: Any) -> None:
+        """Something was read, or happened, that concerns this object."""
+        self._noted.setdefault(what, {})[id(item)] = item
+
+    def noted(self, what: str) -> list[Any]:
+        """The objects of all notes of this name, in the order of the first ones."""
+        return list(self._noted.get(what, {}).values())
+
+    def assume(self, name: str, key: Any, ask: Callable[[], Any]) -> None:
+        """The user's code asked a question: ``ask()`` puts it again."""
+        self._asked[key] = name, ask
+
+    def facts(self) -> list[EnvironmentGuard]:
+        """A guard for each question: it has its answer of now."""
+        return [EnvironmentGuard("{}() == {}", (ask, ask()), f"what {name} gives") for name, ask in self._asked.values()]
+
+
+_NO_SESSIONS: tuple[Session, ...] = ()
+
+
+class Probes:
+    """Tables of probes. While a session is open, in whatever thread, the shims are in their places; they tell sessions of their thread."""
+
+    def __init__(self, *rows: Probe) -> None:
+        self._rows, self._spaces = rows, [space_of(row.owner) for row in rows]
+        self._originals: list[Any] = []
+        self._shims: Held = []
+        self._before: Held = []
+        self._by_original: dict[int, Any] = {}
+        self._here = threading.local()
+        self._lock = threading.Lock()
+        self._open: tuple[Session, ...] = _NO_SESSIONS
+
+    def here(self) -> tuple[Session, ...]:
+        """The open sessions of this thread, the innermost last."""
+        sessions: tuple[Session, ...] = getattr(self._here, "sessions", _NO_SESSIONS)
+        return sessions
+
+    def anywhere(self) -> tuple[Session, ...]:
+        """The open sessions of all threads."""
+        return self._open
+
+    @contextmanager
+    def opened(self, session: Session) -> Iterator[None]:
+        """Inside of the block, what this thread reads is told the session."""
+        with self._lock:
+            if not self._open:
+                self._make_shims()
+                put_all(self._shims)
+            self._open = (*self._open, session)
+        before, self._here.sessions = self.here(), (*self.here(), session)
+        try:
+            yield
+        finally:
+            self._here.sessions = before
+            with self._lock:
+                self._open = tuple(one for one in self._open if one is not session)
+                if not self._open:
+                    put_all(self._before)
+
+    def _make_shims(self) -> None:
+        """Once for a process, and again where somebody has put another original in its place."""
+        found = [space.get(row.name, NOTHING) for row, space in zip(self._rows, self._spaces)]
+        if found == self._originals:
+            return
+        inherited = (getattr(row.owner, row.name, None) if item is NOTHING else item for row, item in zip(self._rows, found))
+        shims = [row.kind(row, self, item) for row, item in zip(self._rows, inherited)]
+        self._originals, self._by_original = found, {id(item): shim for item, shim in zip(found, shims) if item is not NOTHING}
+        self._shims, self._before = self._held(shims), self._held(found)
+
+    def _held(self, items: Iterable[Any]) -> Held:
+        return by_owner((row.owner, row.name, item) for row, item in zip(self._rows, items))
+
+    def shims_in(self, spaces: Iterable[dict[str, Any]]) -> Iterator[Place]:
+        """Where these globals hold an original under any name, and its shim; asked while a session is open."""
+        known = self._by_original
+        for space in spaces:
+            if not known.keys().isdisjoint(map(id, list(space.values()))):
+                yield from ((space, name, known[id(item)]) for name, item in list(space.items()) if id(item) in known)
+
+
+@contextmanager
+def probing(probes: Probes, session: Session, spaces: Iterable[dict[str, Any]] = (), places: Iterable[Place] = ()) -> Iterator[Session]:
+    """Inside of the block the probes tell the session what this thread reads, also by names that these globals have imported.
+
+    ``places`` are replaced besides.
+
+    >>> import os
+    >>> from .kinds import ASSUME
+    >>> probes = Probes(Probe(os, "getcwd", ASSUME, lambda original: original()))
+    >>> with probing(probes, Session()) as session:
+    ...     _ = eval("os.getcwd()", {"os": os, "__name__": "users"})
+    >>> [fact.what for fact in session.facts()]
+    ['what getcwd gives']
+    """
+    with probes.opened(session), replaced((*probes.shims_in({id(space): space for space in spaces}.values()), *places)):
+        yield session

@@ -1,0 +1,82 @@
+"""The loop that records again where an attempt has refuted something."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from graph_compiler.errors import TracingError
+from graph_compiler.tracing.attempts import Refuted, Undisturbed, recorded
+
+
+class Drawn(Exception):
+    """Random numbers were drawn, and nobody has seen it."""
+
+
+def run(attempt: Any, give_up: Any = (), start: Any = frozenset("abc"), most: int = 4) -> tuple[Any, list[Any]]:
+    """The result, and the hypotheses of all attempts."""
+    seen: list[Any] = []
+
+    def seeing(hypotheses: Any) -> Any:
+        seen.append(hypotheses)
+        return attempt(hypotheses)
+
+    return recorded(seeing, start, give_up, most, lambda: "too many"), seen
+
+
+def without(name: str) -> Any:
+    return lambda hypotheses, problem: hypotheses - {name} if name in hypotheses else None
+
+
+def failing_with(*names: str) -> Any:
+    def attempt(hypotheses: Any) -> str:
+        if hypotheses & set(names):
+            raise ValueError("refused")
+        return "".join(sorted(hypotheses))
+
+    return attempt
+
+
+def test_the_weakest_is_given_up_first() -> None:
+    assert run(failing_with("b"), [without("a"), without("b"), without("c")]) == ("c", [set("abc"), set("bc"), set("c")])
+
+
+def test_what_cannot_be_given_up_is_raised() -> None:
+    with pytest.raises(ValueError, match="refused"):
+        run(failing_with("c"), [without("a"), without("b")])
+
+
+def test_refuted_hypotheses_are_replaced_until_there_are_too_many() -> None:
+    assert run(lambda number: "done" if number == 3 else Refuted(number + 1), start=1) == ("done", [1, 2, 3])
+    with pytest.raises(TracingError, match="too many"):
+        run(lambda number: Refuted(number + 1), start=1)
+
+
+def test_other_threads_may_have_drawn() -> None:
+    def attempt(hypotheses: Any) -> Any:
+        raise Drawn("unseen")
+
+    with pytest.raises(Drawn):
+        run(attempt, [Undisturbed(Drawn), without("a")])
+    ended = threading.Event()
+    other = threading.Thread(target=ended.wait)
+    other.start()
+    tries = iter((Drawn("1"), Drawn("2"), None))
+
+    def disturbed(hypotheses: Any) -> Any:
+        if (problem := next(tries)) is not None:
+            raise problem
+        return "done"
+
+    try:
+        result, seen = run(disturbed, [Undisturbed(Drawn)])
+    finally:
+        ended.set()
+        other.join()
+    assert result == "done" and seen == [set("abc")] * 3
+
+
+def test_an_exception_of_another_kind_is_no_disturbance() -> None:
+    assert Undisturbed(Drawn)("same", ValueError()) is None

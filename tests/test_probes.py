@@ -1,0 +1,165 @@
+"""The one mechanism that watches Python and stands in for it: what it tells, and that nothing stays behind."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pytest
+
+from graph_compiler.errors import TracingError
+from graph_compiler.tracing.probes import ASSUME, INPUT, NOTE, REFUSE, STAND_IN, Probe, Probes, Session, probing, replaced
+
+_NAMES = ("ask", "draw", "start", "count", "give")
+
+
+@pytest.fixture
+def library() -> Iterator[ModuleType]:
+    """A module whose functions are as they were after each test."""
+    made = ModuleType("library")
+    vars(made).update({name: functools.partial(_answer, name) for name in _NAMES})
+    before = {name: vars(made)[name] for name in _NAMES}
+    yield made
+    assert {name: vars(made)[name] for name in _NAMES} == before
+
+
+def _answer(name: str, item: Any = 0) -> Any:
+    return name, item
+
+
+def _probes(library: ModuleType) -> Probes:
+    return Probes(
+        Probe(library, "ask", ASSUME, lambda original, *args: original(*args)),
+        Probe(library, "draw", REFUSE, lambda *args: bool(args)),
+        Probe(library, "start", NOTE, lambda session, *args: session.note("started", session)),
+        Probe(library, "count", STAND_IN, lambda session, original, *args: (session, original(*args))),
+        Probe(library, "give", INPUT, lambda session, original, *args: (session.hears(), *original(*args))),
+    )
+
+
+def _called(code: str, space: dict[str, Any], module: str = "users") -> Any:
+    """What an expression gives in a module of this name."""
+    space.setdefault("__name__", module)
+    return eval(code, space)
+
+
+def test_each_kind_does_what_it_says(library: ModuleType) -> None:
+    space = {"library": library}
+    with probing(_probes(library), Session()) as session:
+        assert _called("library.ask(3)", space) == ("ask", 3)
+        assert _called("library.draw(3)", space) == ("draw", 3)
+        with pytest.raises(TracingError, match=r"library\.draw at <string>:1 gives something else at each call"):
+            _called("library.draw()", space)
+        assert _called("library.start()", space) == ("start", 0)
+        assert _called("library.count(1)", space) == (session, ("count", 1))
+        assert _called("library.give(1)", space) == (True, "give", 1)
+    assert [fact.what for fact in session.facts()] == ["what ask gives"] and session.noted("started") == [session]
+    assert _called("library.give(1)", space) == ("give", 1)
+
+
+@pytest.mark.parametrize("module", ["torch.nn", "logging", "graph_compiler.api"])
+def test_what_libraries_ask_for_their_own_ends_counts_not(library: ModuleType, module: str) -> None:
+    with probing(_probes(library), Session()) as session:
+        _called("library.ask(3)", {"library": library}, module)
+        _called("library.draw()", {"library": library}, module)
+    assert session.facts() == []
+
+
+def test_names_that_a_module_has_imported_are_seen(library: ModuleType) -> None:
+    space = {"asked_of": library.ask}
+    before = dict(space)
+    with probing(_probes(library), Session(), [space, space]) as session:
+        _called("asked_of(3)", space)
+    assert len(session.facts()) == 1 and {name: space[name] for name in before} == before
+
+
+def test_nothing_stays_behind_an_exception(library: ModuleType) -> None:
+    space: dict[str, Any] = {}
+    with pytest.raises(KeyError), probing(_probes(library), Session(), places=[(space, "len", max), (library, "other", 1)]):
+        assert space == {"len": max} and library.other == 1
+        raise KeyError
+    assert space == {} and not hasattr(library, "other")
+
+
+def test_of_nested_sessions_all_are_told_and_the_innermost_answers(library: ModuleType) -> None:
+    probes, space = _probes(library), {"library": library}
+    with probing(probes, Session()) as outer:
+        with probing(probes, Session()) as inner:
+            assert _called("library.count(1)", space)[0] is inner
+            _called("library.ask(3)", space)
+        assert _called("library.count(1)", space)[0] is outer
+        _called("library.ask(4)", space)
+    assert len(inner.facts()) == 1 and len(outer.facts()) == 2
+
+
+def test_tables_of_several_frameworks_nest(library: ModuleType) -> None:
+    space = {"library": library}
+    with probing(_probes(library), Session()) as outer, probing(_probes(library), Session()) as inner:
+        assert _called("library.count(1)", space) == (inner, (outer, ("count", 1)))
+        _called("library.ask(3)", space)
+    assert len(inner.facts()) == len(outer.facts()) == 1
+
+
+def _in_another_thread(function: Callable[[], Any]) -> Any:
+    found: list[Any] = []
+    thread = threading.Thread(target=lambda: found.append(function()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+def test_other_threads_are_left_alone(library: ModuleType) -> None:
+    space = {"library": library}
+    with probing(_probes(library), Session()) as session:
+        assert _in_another_thread(lambda: _called("library.ask(3)", space)) == ("ask", 3)
+        assert _in_another_thread(lambda: _called("library.draw()", space)) == ("draw", 0)
+        assert _in_another_thread(lambda: _called("library.count(1)", space)) == ("count", 1)
+        assert _in_another_thread(lambda: _called("library.give(1)", space)) == (False, "give", 1)  # which moves the same source
+    assert session.facts() == []
+
+
+def test_sessions_of_threads_may_end_in_any_order(library: ModuleType) -> None:
+    probes, space, begun, end = _probes(library), {"library": library}, threading.Event(), threading.Event()
+    seen: list[Any] = []
+
+    def other() -> None:
+        with probing(probes, Session()) as session:
+            begun.set()
+            end.wait()
+            seen.append(_called("library.count(1)", space)[0] is session)
+
+    thread = threading.Thread(target=other)
+    with probing(probes, Session()):
+        thread.start()
+        begun.wait()
+    assert _called("library.count(1)", space) == ("count", 1)
+    end.set()
+    thread.join()
+    assert seen == [True]
+
+
+def test_what_somebody_else_has_put_there_is_watched_and_put_back(library: ModuleType) -> None:
+    probes, space = _probes(library), {"library": library}
+    with probing(probes, Session()):
+        pass
+    with replaced([(library, "ask", lambda item: -item)]):
+        with probing(probes, Session()) as session:
+            assert _called("library.ask(3)", space) == -3
+        assert library.ask(2) == -2 and [fact.items[1] for fact in session.facts()] == [-3]
+
+
+def test_names_of_classes_and_of_objects_go_where_they_were_not() -> None:
+    class Base:
+        def call(self) -> str:
+            return "base"
+
+    class Own(Base):
+        pass
+
+    item = SimpleNamespace(kept=1)
+    with replaced([(Own, "call", lambda self: "shim"), (item, "kept", 2), (item, "more", 3)]):
+        assert Own().call() == "shim" and vars(item) == {"kept": 2, "more": 3}
+    assert Own().call() == "base" and "call" not in vars(Own) and vars(item) == {"kept": 1}

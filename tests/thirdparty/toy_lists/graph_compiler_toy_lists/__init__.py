@@ -1,0 +1,11 @@
+"""Registers toy_lists as a target, and a target that nobody has finished. Imports nothing of it."""
+
+from graph_compiler.registration import BackendEntry
+
+backend = BackendEntry(
+    name="toy_lists",
+    module="graph_compiler_toy_lists.backend:backend",
+    packages=("toy_lists",),
+    install="pip install graph-compiler-toy-lists",
+)
+unfinished = BackendEntry(name="toy_unfinished", module="graph_compiler_toy_lists.unfinished:backend", packages=("toy_lists",))
