@@ -23,7 +23,7 @@ class Block:
         with reader.recorder.block(inputs) as self.nodes:
             self.results = run()
         changed = {number: held for number, held in reader.variables.items() if number in before and held is not before[number]}
-        self.variables, self.names = changed, {number: reader.assigned[number] for number in changed}
+        self.variables, self.names = changed, {number: reader.assigned[number] for number in changed if number in reader.assigned}
         reader.variables.update(before)
         reader.assigned.clear()
         reader.assigned.update(assigned)

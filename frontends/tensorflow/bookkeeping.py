@@ -38,14 +38,15 @@ def _rank(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held
 
 def _read_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """What a variable holds. No gradient goes from it to what was assigned before: on a tape each read is of the variable itself."""
-    found = _variable(reader, operation, operands[0])
+    found = variable_of(reader, operation, operands[0])
     if handle_number(operands[0].seen) in reader.assigned and found.seen.dtype.is_floating:
         attributes = {"T": dtype_name(found.seen.dtype)}
         return reader.call(f"{RAW}StopGradient", (reader.value(found),), attributes, [found.seen], reader.origin(operation))
     return [found]
 
 
-def _variable(reader: Reader, operation: Any, handle: Held) -> Held:
+def variable_of(reader: Reader, operation: Any, handle: Held) -> Held:
+    """What the variable with this handle holds."""
     found = reader.variables.get(handle_number(handle.seen))
     if found is None:
         raise UnsupportedOperation(
@@ -57,7 +58,7 @@ def _variable(reader: Reader, operation: Any, handle: Held) -> Held:
 
 def _assign_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     handle, new = operands
-    before, number = _variable(reader, operation, handle), handle_number(handle.seen)
+    before, number = variable_of(reader, operation, handle), handle_number(handle.seen)
     if (combined := ASSIGNS[operation.type]) is not None:
         seen = getattr(tf.raw_ops, combined)(x=before.seen, y=new.seen)
         inputs = (reader.value(before), as_operand(new.item))
@@ -68,7 +69,7 @@ def _assign_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -
 
 
 def _gather_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    table, indices = _variable(reader, operation, operands[0]), operands[1]
+    table, indices = variable_of(reader, operation, operands[0]), operands[1]
     batch, dtype = operation.get_attr("batch_dims"), dtype_name(table.seen.dtype)
     seen = tf.gather(table.seen, indices.seen, axis=batch, batch_dims=batch)
     attributes = {"batch_dims": batch, "Tparams": dtype, "Tindices": dtype_name(indices.seen.dtype), "Taxis": "int32"}
@@ -78,8 +79,8 @@ def _gather_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -
 
 
 def _variable_shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    seen = tf.shape(_variable(reader, operation, operands[0]).seen, operation.get_attr("out_type"))
-    return [Held(known(tuple(seen.numpy().tolist())), seen)]
+    held = variable_of(reader, operation, operands[0])
+    return [Held(known(sizes_of(held, operands[0].seen)), tf.shape(held.seen, operation.get_attr("out_type")))]
 
 
 def _broadcast_axes(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
@@ -108,8 +109,20 @@ def _is_spread(reader: Reader, operation: Any, size: Any, other: Any) -> bool:
     return size is None or hint_of(size) == 1
 
 
+def _ensured(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``EnsureShape``: the sizes that it names are guards."""
+    if not reader.is_hypothetical:
+        reader.seen(operation, operands)
+    wanted = tf.TensorShape(operation.get_attr("shape"))
+    pairs = zip(sizes_of(operands[0], operation.inputs[0]), wanted.as_list() if wanted.rank is not None else ())
+    for size, number in pairs:
+        if number is not None and isinstance(size, Size):
+            reader.recorder.decide_size(apply("eq", size, number), reader.origin(operation))
+    return [operands[0]]
+
+
 def _nothing(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """Of what tells of arrays (``Print``) and gives none, and of checks."""
+    """Of what tells of arrays (``Print``) and gives none."""
     return []
 
 
@@ -131,12 +144,13 @@ READ: dict[str, Handler] = {
     "ShapeN": _shape,
     "Size": _size,
     "Rank": _rank,
+    "EnsureShape": _ensured,
     "BroadcastGradientArgs": _broadcast_axes,
     "ReadVariableOp": _read_variable,
     "ResourceGather": _gather_variable,
     "VariableShape": _variable_shape,
     **dict.fromkeys(ASSIGNS, _assign_variable),
-    **dict.fromkeys(("NoOp", "Assert", "PrintV2"), _nothing),
+    **dict.fromkeys(("NoOp", "PrintV2"), _nothing),
     **dict.fromkeys(("PyFunc", "PyFuncStateless", "EagerPyFunc"), _refused),
     **dict.fromkeys(("StringFormat",), _told),
 }

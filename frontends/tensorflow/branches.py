@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
+from ...errors import UnsupportedOperation
 from ...ir.closing import Body
 from ...ir.node import Value
+from .assertions import asserts_alone
 from .blocks import Block, BlockNode
 from .evaluation import BRANCHES, branches_of, place_of_branch
 from .held import Held
 from .known import nested
+from .list_arrays import Arrays
+from .lists import Unfilled, filled
 from .reader import Handler, Reader
+from .roles import is_changed, static_row_shape
 
 
 def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
@@ -22,17 +28,62 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     graphs = branches_of(operation)
     if isinstance(index.item, np.ndarray):
         return reader.results(graphs[place_of_branch(operation, _decided(reader, operation, index))], given)
-    node = BlockNode(reader, operation)
-    bodies = [Block(reader, [], lambda graph=graph: reader.results(graph, given)) for graph in graphs]  # type: ignore[misc]
+    if asserts_alone(graphs):
+        return reader.results(graphs[0], given)
+    given = [_as_array(reader, operation, held, [graph.inputs[number] for graph in graphs]) for number, held in enumerate(given)]
+    node, place = BlockNode(reader, operation), place_of_branch(operation, index.seen)
+    bodies = [Block(reader, [], _read(reader, graph, given, graph is graphs[place])) for graph in graphs]
     assigned = list(dict.fromkeys(number for body in bodies for number in body.assigned))
     names = ["otherwise", "then"] if len(graphs) == 2 and "If" in operation.type else [f"branch_{place}" for place in range(len(graphs))]
     outputs = [[*body.results, *(body.variables.get(number, reader.variables[number]) for number in assigned)] for body in bodies]
-    taken = outputs[place_of_branch(operation, index.seen)]
+    taken = outputs[place]
     chosen = [place for place, held in enumerate(taken) if _is_array(held)]
+    if any([results[number].spec for number in chosen] != [taken[number].spec for number in chosen] for results in outputs):
+        return _chosen_now(reader, operation, index, given)
     closed = [Body(name, (), *body.closed([results[place] for place in chosen])) for name, body, results in zip(names, bodies, outputs)]
-    made = iter(node.made("branch", [reader.value(index)], closed, [taken[place] for place in chosen]))
+    made = iter(
+        node.made("branch", [reader.value(_inside(reader, operation, index, len(graphs)))], closed, [taken[place] for place in chosen])
+    )
     found = [next(made) if place in chosen else held for place, held in enumerate(taken)]
     return node.with_assigned(found, assigned, bodies)
+
+
+def _inside(reader: Reader, operation: Any, index: Held, count: int) -> Held:
+    """The index of a branch that there is: ``Case`` runs the last one for all others."""
+    if "If" in operation.type:
+        return index
+    arrays, seen = Arrays(reader, operation), index.seen
+    is_above = arrays.call("GreaterEqual", [index, 0], {"T": "int32"}, seen >= 0)
+    is_below = arrays.call("Less", [index, count], {"T": "int32"}, seen < count)
+    is_inside = arrays.call("LogicalAnd", [is_above, is_below], {}, (seen >= 0) & (seen < count))
+    return arrays.call("SelectV2", [is_inside, index, count - 1], {"T": "int32"}, tf.where(is_inside.seen, seen, count - 1))
+
+
+def _chosen_now(reader: Reader, operation: Any, index: Held, given: Sequence[Held]) -> list[Held]:
+    """The results of the branch that is taken now, where branches give other shapes: which one it is is a guard."""
+    origin, place = reader.origin(operation), place_of_branch(operation, index.seen)
+    if reader.recorder.in_block:
+        raise UnsupportedOperation(
+            f"{operation.type}: the branches give arrays of other shapes, inside of a loop or a branch\n    {origin}"
+        )
+    reader.recorder.decide_value(reader.value(index), index.seen.numpy().tolist(), origin)
+    return reader.results(branches_of(operation)[place], given)
+
+
+def _as_array(reader: Reader, operation: Any, held: Held, tensors: Sequence[Any]) -> Held:
+    """A list that a branch writes to, as an array."""
+    if not isinstance(held.item, Unfilled) or not any(map(is_changed, tensors)):
+        return held
+    shape = next((found for tensor in tensors if (found := static_row_shape(tensor)) is not None), None)
+    return filled(Arrays(reader, operation), held, shape)
+
+
+def _read(reader: Reader, graph: Any, given: Sequence[Held], is_taken: bool) -> Callable[[], list[Held]]:
+    def read() -> list[Held]:
+        with reader.hypothetically(not is_taken):
+            return reader.results(graph, given)
+
+    return read
 
 
 def _decided(reader: Reader, operation: Any, index: Held) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ class Count:
 
     length: Any
     counters: Mapping[int, tuple[Any, int]]
+    number_in: Callable[[Any, Any], Any]  # (graph, tensor) -> a whole number that stays the same in all steps; None where it is none
 
     def is_number_of_step(self, place: int | None) -> bool:
         """Whether this part of the state is the number of the step."""
@@ -42,7 +43,9 @@ def count_of(condition: Any, body: Any, start: Sequence[Any]) -> Count | None:
     if steps is None or isinstance(steps, bool):
         return None
     pairs = ((place, (counting.first(place), counting.step(place))) for place in range(len(start)))
-    return Count(steps if nonnegative(steps) else apply("max", steps, 0), {place: pair for place, pair in pairs if None not in pair})
+    return Count(
+        steps if nonnegative(steps) else apply("max", steps, 0), {place: pair for place, pair in pairs if None not in pair}, counting.number
+    )
 
 
 @dataclass(frozen=True)
@@ -69,9 +72,10 @@ class _Counting:
             return None if isinstance(found, Size) else bool(found)
         place = input_behind(self.condition, left)
         first, step, end = self.first(place), self.step(place), numbers[1]
-        if kind not in ("Less", "LessEqual") or None in (first, step, end):
+        if None in (first, step, end) or (step > 0) != kind.startswith("Less"):
             return None
-        return (end - first + int(kind == "LessEqual") + step - 1) // step
+        way = end - first if step > 0 else first - end
+        return (way + int(kind.endswith("Equal")) + abs(step) - 1) // abs(step)
 
     def number(self, graph: Any, tensor: Any) -> Any:
         """A whole number that stays the same in all steps, where it is known."""
@@ -88,12 +92,12 @@ class _Counting:
         return nested(item) if isinstance(item, np.ndarray) and item.ndim == 0 and type(nested(item)) in (int, Size) else None
 
     def step(self, place: int | None) -> Any:
-        """Which number a step adds to a part of the state, where it is one above 0; None otherwise."""
+        """Which number other than 0 a step adds to a part of the state; None where it does something else."""
         operation = None if place is None else behind(self.body.outputs[place]).op
-        if operation is None or operation.type not in ("AddV2", "Add") or input_behind(self.body, operation.inputs[0]) != place:
+        if operation is None or operation.type not in ("AddV2", "Add", "Sub") or input_behind(self.body, operation.inputs[0]) != place:
             return None
         added = self.number(self.body, operation.inputs[1])
-        return added if type(added) is int and added > 0 else None
+        return (-added if operation.type == "Sub" else added) if type(added) is int and added != 0 else None
 
 
 def _both(kind: str, left: Any, right: Any) -> Any:

@@ -19,7 +19,7 @@ from .operations import for_execution, in_order
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
 LOOPS = frozenset({"While", "StatelessWhile"})
-PASSES_ON = frozenset({"Identity", "PlaceholderWithDefault", "PreventGradient", "Snapshot", "EnsureShape"})
+PASSES_ON = frozenset({"Identity", "PlaceholderWithDefault", "PreventGradient", "Snapshot"})
 ASSIGNS = {"AssignVariableOp": None, "AssignAddVariableOp": "AddV2", "AssignSubVariableOp": "Sub"}
 
 
@@ -36,6 +36,16 @@ class Evaluator:
 
     def __init__(self, variables: Variables) -> None:
         self.variables = variables
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Inside of the block what is run assigns variables; afterwards they hold what they held."""
+        before = self.variables
+        self.variables = _Tried(before)
+        try:
+            yield
+        finally:
+            self.variables = before
 
     def graph(self, graph: Any, arguments: Sequence[Any]) -> list[Any]:
         """The results of a function for these arrays (and handles of variables)."""
@@ -75,6 +85,17 @@ class Evaluator:
         while bool(self.graph(condition, state)[0]):
             state = self.graph(body, state)
         return state
+
+
+class _Tried(dict[int, Any]):
+    """What variables hold, with assignments of its own."""
+
+    def __init__(self, before: Variables) -> None:
+        super().__init__()
+        self._before = before
+
+    def __missing__(self, number: int) -> Any:
+        return self._before[number]
 
 
 def executed(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:

@@ -18,6 +18,8 @@ from .names import definition
 Known = np.ndarray[Any, Any]  # of dtype object
 _MOST = 64  # elements; longer ones are data
 _INTEGERS = frozenset({"int32", "int64"})
+DECIDE = "decide"  # what rules find beside the attributes: tells whether a condition on sizes holds, which is then a guard
+_FEW_OF = frozenset({*_INTEGERS, "bool"})
 
 
 def known(rows: Any) -> Known:
@@ -40,25 +42,38 @@ def nested(array: Known) -> Any:
 
 def is_few(dtype: str, count: int, rank: int) -> bool:
     """Whether a constant of this many elements stands in a graph as numbers: scalars of any type that Python has, and short arrays of
-    integers.
+    integers and truth values.
 
     >>> is_few("float32", 1, 0), is_few("float32", 3, 1), is_few("int32", 3, 1), is_few("int32", 100, 1)
     (True, False, True, False)
     """
-    return rank == 0 and dtype != "string" or dtype in _INTEGERS and count <= _MOST
+    return rank == 0 and dtype != "string" or dtype in _FEW_OF and count <= _MOST
 
 
-def computed(key: str, operands: list[Known], attributes: dict[str, Any]) -> list[Known] | None:
-    """What an operation gives for arrays whose elements are known; None where it is none of arithmetic on shapes, or gives too much."""
+def computed(key: str, operands: list[Known], attributes: dict[str, Any], decide: Callable[[Size], Any]) -> list[Known] | None:
+    """What an operation gives for arrays whose elements are known; None where it is none of arithmetic on shapes, or gives too much.
+
+    ``decide`` gives the number that a size or a condition on sizes is now, which is then a guard.
+    """
     rule = _RULES.get(key)
     if rule is None or not operands:
         return None
-    found = rule(attributes, *operands)
+    places = _DECIDED.get(key, ())
+    operands = [_decided(array, decide) if place in places else array for place, array in enumerate(operands)]
+    try:
+        found = rule({**attributes, DECIDE: decide}, *operands)
+    except Undecided:
+        return None
     made = [
         _of_python(known(item) if not isinstance(item, np.ndarray) else item.astype(object))
         for item in (found if isinstance(found, list) else [found])
     ]
     return made if all(item.size <= _MOST for item in made) else None
+
+
+def _decided(array: Known, decide: Callable[[Size], Any]) -> Known:
+    found = [decide(item) if isinstance(item, Size) else item for item in array.ravel()]
+    return np.array(found, dtype=object).reshape(array.shape)
 
 
 def _of_python(array: Known) -> Known:
@@ -71,12 +86,12 @@ def _of_python(array: Known) -> Known:
 
 
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
-    """Whether an operation computes with integers alone, as those on shapes do."""
+    """Whether an operation computes with integers and truth values alone, as those on shapes do."""
     if key == "Cast":  # to a float, too: a size is a number beside arrays of floats
-        return attributes["SrcT"] in (*_INTEGERS, "bool") and attributes["DstT"] in (*_INTEGERS, "bool", "float32", "float64")
+        return attributes["SrcT"] in _FEW_OF and attributes["DstT"] in (*_FEW_OF, "float32", "float64")
     declared = definition(key)
     types = {name for argument in (*declared.input_arg, *declared.output_arg) if (name := argument.type_attr)}
-    return key in _RULES and all(attributes[name] in _INTEGERS for name in types)
+    return key in _RULES and all(attributes[name] in _FEW_OF for name in types)
 
 
 # ------------------------------------------------------------------------------------- rules
@@ -118,9 +133,52 @@ def index_of(attributes: dict[str, Any], begin: Any, end: Any, strides: Any) -> 
     return tuple(one(place, *parts) for place, parts in enumerate(zip(begin, end, strides)))
 
 
+def _broadcast_shape(attributes: dict[str, Any], x: Known, y: Known) -> Any:
+    """The shape of two arrays together; where it depends on sizes, what is now is a guard."""
+
+    def wider(size: Any, other: Any) -> Any:
+        is_same = apply("eq", size, other)
+        if attributes[DECIDE](is_same) if isinstance(is_same, Size) else is_same:
+            return size if isinstance(size, int) else other
+        is_one = apply("eq", size, 1)
+        return other if (attributes[DECIDE](is_one) if isinstance(is_one, Size) else is_one) else size
+
+    rank = max(len(x), len(y))
+    one, two = ([1] * (rank - len(shape)) + shape.tolist() for shape in (x, y))
+    return known(tuple(wider(*pair) for pair in zip(one, two))).reshape(rank)
+
+
+def _cast(attributes: dict[str, Any], x: Known) -> Any:
+    if attributes["SrcT"] == attributes["DstT"] or "bool" not in (attributes["SrcT"], attributes["DstT"]):
+        return x
+    if attributes["DstT"] == "bool":
+        return np.frompyfunc(lambda item: apply("ne", item, 0), 1, 1)(x)
+    if not _is_plain(x):
+        raise Undecided  # it is computed, as an array
+    return np.frompyfunc(int, 1, 1)(x)
+
+
+def _truncated(attributes: dict[str, Any], x: Known, y: Known, function: str) -> Any:
+    """A quotient or rest, of numbers that are not negative."""
+    for item in (*x.ravel(), *y.ravel()):
+        is_positive = apply("ge", item, 0)
+        if not (attributes[DECIDE](is_positive) if isinstance(is_positive, Size) else is_positive):
+            raise Undecided
+    return np.frompyfunc(lambda one, two: apply(function, one, two), 2, 1)(x, y)
+
+
+class Undecided(Exception):
+    """What an operation on sizes gives is not known."""
+
+
 def _split(attributes: dict[str, Any], x: Known) -> list[Known]:
     axis = attributes["axis"]
     return [np.take(x, place, axis) for place in range(x.shape[axis])]
+
+
+def _parts(x: Known, sizes: Known, axis: int) -> list[Any]:
+    lengths = [x.shape[axis] - sum(size for size in sizes if size >= 0) if size < 0 else size for size in map(int, sizes)]
+    return np.split(x, np.cumsum(lengths)[:-1].tolist(), axis)
 
 
 def _is_plain(*arrays: Known) -> bool:
@@ -133,12 +191,6 @@ def _joined(function: str, x: Any, y: Any) -> Any:
         if not isinstance(one, Size):
             return other if bool(one) == (function == "and") else bool(one)
     return apply(function, x, y)
-
-
-def _cast(attributes: dict[str, Any], x: Known) -> Any:
-    if attributes["DstT"] == "bool":
-        return _elementwise(lambda item: apply("ne", item, 0))(attributes, x)
-    return _elementwise(int)(attributes, x) if attributes["SrcT"] == "bool" else x
 
 
 def _axes(axis: Known) -> tuple[int, ...]:
@@ -175,30 +227,13 @@ def _running(function: Callable[..., Any], start: int) -> Callable[..., Any]:
     return rule
 
 
-def _broadcast_shapes(attributes: dict[str, Any], x: Known, y: Known) -> Any:
-    """The shape to which two shapes broadcast; of two sizes of which neither is known to be 1, the larger one."""
-    rank = max(len(x), len(y))
-    first, second = ([1] * (rank - len(one)) + one.tolist() for one in (x, y))
-    return known(tuple(_broadcast(*pair) for pair in zip(first, second)))
-
-
-def _broadcast(one: Any, other: Any) -> Any:
-    if _is_one(other) or one == other:
-        return one
-    return other if _is_one(one) else apply("max", one, other)
-
-
-def _is_one(size: Any) -> bool:
-    return not isinstance(size, Size) and size == 1
-
-
 def _stitched(attributes: dict[str, Any], *operands: Known) -> Any:
     half = len(operands) // 2
     places, parts = operands[:half], operands[half:]
     count = max((int(place.max()) + 1 for place in places if place.size), default=0)
     found = np.zeros((count, *parts[0].shape[places[0].ndim :]), object)
     for place, part in zip(places, parts):
-        found[place.astype(int)] = part
+        found[place.astype(int)] = part if part.ndim else part[()]
     return found
 
 
@@ -229,6 +264,13 @@ _RULES: dict[str, Callable[..., Any]] = {
     "FloorDiv": _elementwise(lambda x, y: x // y),
     "FloorMod": _elementwise(lambda x, y: x % y),
     **{name: _of_two(function) for name, function in _COMPARED.items()},
+    "Sign": _elementwise(lambda x: (x > 0) - (x < 0)),
+    "TruncateDiv": functools.partial(_truncated, function="floordiv"),
+    "TruncateMod": functools.partial(_truncated, function="mod"),
+    "Mod": functools.partial(_truncated, function="mod"),
+    "Split": lambda attributes, axis, x: np.split(x, attributes["num_split"], int(axis)),
+    "SplitV": lambda attributes, x, sizes, axis: _parts(x, sizes, int(axis)),
+    "Where": lambda attributes, x: np.argwhere(x.astype(bool)),
     "Maximum": _of_two("max"),
     "Minimum": _of_two("min"),
     "Cast": _cast,
@@ -245,7 +287,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "LogicalNot": _elementwise(negate),
     "Abs": _elementwise(abs),
     **dict.fromkeys(("Select", "SelectV2"), lambda attributes, chosen, x, y: np.where(chosen.astype(bool), x, y)),
-    "BroadcastArgs": _broadcast_shapes,
+    "BroadcastArgs": _broadcast_shape,
     "BroadcastTo": lambda attributes, x, shape: np.broadcast_to(x, tuple(map(int, shape))),
     "Tile": lambda attributes, x, multiples: np.tile(x, tuple(map(int, multiples))),
     "Pad": lambda attributes, x, paddings: _padded(x, paddings, known(0)),
@@ -271,11 +313,14 @@ _RULES: dict[str, Callable[..., Any]] = {
     "ReverseV2": lambda attributes, x, axis: np.flip(x, tuple(map(int, axis))),
 }
 _NEED_NUMBERS = {
-    "Range": (0, 1, 2), "Fill": (0,), "Reshape": (1,), "StridedSlice": (1, 2, 3), "Slice": (1, 2), "GatherV2": (1, 2), "Abs": (0,),
-    "All": (0, 1), "Any": (0, 1), "Select": (0,), "SelectV2": (0,),
-    "TensorScatterUpdate": (1,), "PadV2": (1,), "BroadcastTo": (1,),
-    "Tile": (1,), "Pad": (1,), "Transpose": (1,), "InvertPermutation": (0,), "ListDiff": (0, 1),
+    "Range": (0, 1, 2), "Fill": (0,), "Reshape": (1,), "StridedSlice": (1, 2, 3), "Slice": (1, 2), "GatherV2": (1, 2),
+    "BroadcastTo": (1,), "Tile": (1,), "InvertPermutation": (0,), "Transpose": (1,), "SplitV": (1, 2), "Split": (0,), "Pad": (1,),
+    "PadV2": (1,), "Cumsum": (1,), "Cumprod": (1,), "Sum": (1,), "Max": (1,), "Min": (1,), "TensorScatterUpdate": (1,),
 }  # fmt: skip
+
+
+# Operands whose sizes are numbers, as guards: conditions, and what is compared one by one.
+_DECIDED = {"SelectV2": (0,), "Select": (0,), "All": (0,), "Any": (0,), "Where": (0,), "Sign": (0,), "ListDiff": (0, 1)}
 
 
 def fits(key: str, operands: list[Known]) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,34 +11,127 @@ import tensorflow as tf
 
 from ...errors import UnsupportedOperation
 from ...ir.node import Value
+from ...sizes import Size, apply, hint_of
 from .dtypes import dtype_name
 from .held import Held
-from .known import known, nested
-from .names import RAW
+from .known import known
+from .list_arrays import Arrays, all_sizes, number_in
 from .reader import Handler, Reader
 
 
 @dataclass(frozen=True)
 class Unfilled:
-    """A list of which single tensors were written, at known places, or none yet."""
+    """A list of which single tensors were written, at known places, or none yet.
 
-    rows: Mapping[int, Any] = field(default_factory=dict)
+    ``length`` is a number or a size, ``shape`` what is known of the sizes of each row (None: nothing; an axis that is None: not that one).
+    """
+
+    length: Any
+    dtype: str
+    shape: tuple[Any, ...] | None = None
+    rows: Mapping[int, Held] = field(default_factory=dict)
+
+    def row_shape(self) -> tuple[Any, ...] | None:
+        """The sizes of a row, where all are known."""
+        row = next(iter(self.rows.values()), None)
+        if row is not None:
+            return all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.seen.shape)
+        return self.shape if self.shape is not None and None not in self.shape else None
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """A list that each step of a loop writes one row into, in order."""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A list after a step of a loop has written one row into it, at an index that the loop computes."""
+    """Such a list after the step has written the row."""
 
-    row: Any
+    row: Held
 
 
 @dataclass(frozen=True)
 class Rows:
-    """A list that step n of a loop reads at n: the row of the step."""
+    """A list that the steps of a loop read in order: the row of the step."""
 
-    row: Any
+    row: Held
 
 
+@dataclass(frozen=True)
+class Repeated:
+    """A list whose rows are all the same known numbers."""
+
+    row: Held
+
+
+# ------------------------------------------------------------------------------------- as arrays
+def filled(arrays: Arrays, held: Held, shape: Sequence[Any] | None = None) -> Held:
+    """A list as an array: zeros stand where nothing was written, as in TensorFlow. ``shape`` are the sizes of a row, where the list does
+    not know them itself."""
+    item = held.item
+    if isinstance(item, Value):
+        return Held(item, held.seen)
+    if not isinstance(item, Unfilled):
+        raise UnsupportedOperation(f"{arrays.operation.type}: a list of tensors is used otherwise than row by row\n    {_origin(arrays)}")
+    if isinstance(item.length, int) and item.rows.keys() == set(range(item.length)) and item.rows:
+        return Held(arrays.stack([item.rows[place] for place in range(item.length)]).item, held.seen)
+    found = shape if (own := item.row_shape()) is None else own
+    if found is None:
+        raise UnsupportedOperation(
+            f"{arrays.operation.type}: the shape of the rows of a TensorArray is not known before they are written; say it with "
+            f"tf.TensorArray(..., element_shape=...)\n    {_origin(arrays)}"
+        )
+    array = arrays.zeros((item.length, *found), item.dtype)
+    for place, row in item.rows.items():
+        array = arrays.written(array, Held(known(place), tf.constant(place)), row, array.seen)
+    return Held(array.item, held.seen)
+
+
+def stack_of(tensors: Any, shape: Sequence[int], dtype: Any) -> Any:
+    """The array of all rows of a list of TensorFlow's, which are of this shape."""
+    return tf.raw_ops.TensorListStack(input_handle=tensors, element_shape=list(shape), element_dtype=dtype)
+
+
+def elements_of(held: Held) -> Held:
+    """A list that is an array, with the array of its elements as it is on the arrays of the call."""
+    spec = held.item.spec
+    return Held(held.item, stack_of(held.seen, spec.hints[1:], tf.as_dtype(spec.dtype)))
+
+
+def _origin(arrays: Arrays) -> Any:
+    return arrays.reader.origin(arrays.operation)
+
+
+def _array(arrays: Arrays, held: Held, shape: Sequence[Any] | None = None) -> Held:
+    return elements_of(filled(arrays, held, shape))
+
+
+def _shape_in(held: Held) -> tuple[Any, ...] | None:
+    """The shape that an operand tells, None for axes that it leaves open."""
+    if not isinstance(held.item, np.ndarray) or held.item.ndim == 0:
+        return None
+    return tuple(None if isinstance(size, int) and size < 0 else size for size in held.item.tolist())
+
+
+def _length_in(reader: Reader, operation: Any, held: Held) -> Any:
+    number = number_in(held)
+    if number is None:
+        raise UnsupportedOperation(
+            f"{operation.type}: how many tensors a TensorArray has is computed from elements of arrays\n    {reader.origin(operation)}"
+        )
+    return number
+
+
+def _sizes_in_list(held: Held) -> tuple[Any, ...] | None:
+    """Length and sizes of the rows of a list, where they are known."""
+    if isinstance(held.item, Value):
+        return all_sizes(held.item)
+    shape = held.item.row_shape() if isinstance(held.item, Unfilled) else None
+    return None if shape is None else (held.item.length, *shape)
+
+
+# ------------------------------------------------------------------------------------- made
 def from_array(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``TensorListFromTensor``: the array itself."""
     return [Held(reader.value(operands[0]), reader.seen(operation, operands)[0])]
@@ -46,88 +139,219 @@ def from_array(reader: Reader, operation: Any, operands: Sequence[Held]) -> list
 
 def reserved(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``TensorListReserve``: nothing is in it yet."""
-    return [Held(Unfilled(), reader.seen(operation, operands)[0])]
+    shape, length = operands
+    dtype = dtype_name(operation.get_attr("element_dtype"))
+    item = Unfilled(_length_in(reader, operation, length), dtype, _shape_in(shape))
+    return [Held(item, reader.seen(operation, operands)[0])]
 
 
+def empty(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``EmptyTensorList``."""
+    dtype = operation.get_attr("element_dtype")
+    name = "float32" if dtype == tf.variant else dtype_name(dtype)
+    return [Held(Unfilled(0, name, _shape_in(operands[0])), reader.seen(operation, operands)[0])]
+
+
+def scattered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``TensorListScatterV2``, ``TensorListScatterIntoExistingList``: rows of an array at places that are given."""
+    (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
+    if operation.type == "TensorListScatterV2":
+        rows, places, _, length = operands
+        size = _length_in(reader, operation, length)
+        before = Held(Unfilled(_grown(size, places) if hint_of(size) < 0 else size, dtype_name(rows.seen.dtype)), seen)
+    else:
+        before, rows, places = operands
+    rows = arrays.array(rows)
+    array = filled(arrays, before, all_sizes(rows.item)[1:])
+    return [Held(arrays.written(array, places, rows, stack_of(seen, rows.seen.shape[1:], rows.seen.dtype)).item, seen)]
+
+
+def _grown(size: Any, places: Held) -> Any:
+    if not isinstance(places.item, np.ndarray):
+        raise UnsupportedOperation("the length of a TensorArray depends on elements of arrays")
+    return max((hint_of(place) for place in places.item.ravel()), default=-1) + 1
+
+
+def split(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``TensorListSplit``: parts of an array, of lengths that are given."""
+    array, _, lengths = operands
+    if not isinstance(lengths.item, np.ndarray):
+        raise UnsupportedOperation(f"{operation.type}: the lengths are computed from elements of arrays\n    {reader.origin(operation)}")
+    arrays, first, rows = Arrays(reader, operation), 0, dict[int, Held]()
+    for place, length in enumerate(lengths.item.tolist()):
+        rows[place] = arrays.part(arrays.array(array), first, length)
+        first += length
+    item = Unfilled(len(rows), dtype_name(array.seen.dtype), None, rows)
+    return [Held(item, reader.seen(operation, operands)[0])]
+
+
+# ------------------------------------------------------------------------------------- read
 def item_of(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``TensorListGetItem``: a row."""
     held, index, _ = operands
-    if isinstance(held.item, Rows):
+    if isinstance(held.item, (Rows, Repeated)):
         return [held.item.row]
-    (seen,) = reader.seen(operation, operands)
-    if isinstance(held.item, Unfilled) and isinstance(index.item, np.ndarray) and nested(index.item) in held.item.rows:
-        return [held.item.rows[nested(index.item)]]
-    attributes = {"batch_dims": 0, "Tparams": dtype_name(seen.dtype), "Tindices": "int32", "Taxis": "int32"}
-    operand = nested(index.item) if isinstance(index.item, np.ndarray) else index.item
-    return reader.call(f"{RAW}GatherV2", (_array(reader, operation, held), operand, 0), attributes, [seen], reader.origin(operation))
+    if isinstance(held.item, Unfilled) and number_in(index) in held.item.rows:
+        return [held.item.rows[number_in(index)]]
+    arrays = Arrays(reader, operation)
+    return [arrays.row(_array(arrays, held), index, reader.seen(operation, operands)[0])]
 
 
-def with_item(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """``TensorListSetItem``: another row in its place."""
-    held, index, row = operands
-    (seen,) = reader.seen(operation, operands)
-    is_known = isinstance(index.item, np.ndarray)
-    if isinstance(held.item, Unfilled):
-        place = nested(index.item) if is_known else index.item
-        item: Any = Unfilled({**held.item.rows, place: row}) if is_known else Written(row)
-        return [Held(item, seen)]
-    attributes = {"T": dtype_name(row.seen.dtype), "Tindices": "int32", "bad_indices_policy": ""}
-    dtype = dtype_name(row.seen.dtype)
-    array = _array(reader, operation, held)
-    place = ((nested(index.item),),) if is_known else _as_row(reader, operation, index, 2, "int32")
-    rows = _as_row(reader, operation, row, 1, dtype)
-    whole = stack(seen, row.seen)
-    (made,) = reader.call(f"{RAW}TensorScatterUpdate", (array, place, rows), attributes, [whole], reader.origin(operation))
-    return [Held(made.item, seen)]
+def gathered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``TensorListGather``: rows."""
+    arrays = Arrays(reader, operation)
+    return [arrays.row(_array(arrays, operands[0]), operands[1], reader.seen(operation, operands)[0])]
+
+
+def popped(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``TensorListPopBack``: the list without its last row, and that."""
+    held = operands[0]
+    if isinstance(held.item, (Rows, Repeated)):
+        return [held, held.item.row]
+    seen = reader.seen(operation, operands)
+    if isinstance(held.item, Unfilled) and held.item.rows:
+        last = max(held.item.rows)
+        rest = replace(held.item, length=last, rows={place: row for place, row in held.item.rows.items() if place != last})
+        return [Held(rest, seen[0]), Held(held.item.rows[last].item, seen[1])]
+    arrays = Arrays(reader, operation)
+    array = _array(arrays, held)
+    last = all_sizes(array.item)[0] - 1
+    row = arrays.row(array, Held(known(last), tf.constant(hint_of(last))), seen[1])
+    return [Held(arrays.part(array, 0, last).item, seen[0]), row]
 
 
 def stacked(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``TensorListStack``: the array of all rows."""
-    held = operands[0]
-    (seen,) = reader.seen(operation, operands)
-    if not isinstance(held.item, Unfilled):
-        return [Held(_array(reader, operation, held), seen)]
-    rows = [reader.value(held.item.rows[place]) for place in sorted(held.item.rows)]
-    if not rows or len(rows) != seen.shape[0]:
-        raise UnsupportedOperation(f"{operation.type}: rows of a TensorArray that were never written\n    {reader.origin(operation)}")
-    attributes = {"N": len(rows), "T": rows[0].dtype, "axis": 0}
-    return reader.call(f"{RAW}Pack", (tuple(rows),), attributes, [seen], reader.origin(operation))
+    (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
+    return [Held(filled(arrays, operands[0], _shape_in(operands[1])).item, seen)]
 
 
-def stack(tensors: Any, row: Any) -> Any:
-    """The array of all rows of a list of TensorFlow's, one of which is given."""
-    return tf.raw_ops.TensorListStack(input_handle=tensors, element_shape=row.shape, element_dtype=row.dtype)
+def concatenated(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``TensorListConcatV2``: all rows one behind the other, and how long each was."""
+    held, arrays, seen = operands[0], Arrays(reader, operation), reader.seen(operation, operands)
+    if isinstance(held.item, Unfilled) and isinstance(held.item.length, int) and held.item.rows.keys() == set(range(held.item.length)):
+        rows = [arrays.array(held.item.rows[place]) for place in range(held.item.length)]
+        lengths = known(tuple(all_sizes(row.item)[0] for row in rows))
+        return [arrays.joined(rows), Held(lengths, seen[1])]
+    array = _array(arrays, held)
+    count, length, *rest = all_sizes(array.item)
+    lengths = known((length,) * count) if isinstance(count, int) else None
+    return [arrays.reshaped(array, (count * length, *rest)), Held(lengths, seen[1])]
 
 
 def length_of(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``TensorListLength``."""
+    (seen,), held = reader.seen(operation, operands), operands[0]
+    length = all_sizes(held.item)[0] if isinstance(held.item, Value) else getattr(held.item, "length", None)
+    if length is None:
+        raise UnsupportedOperation(f"{operation.type}: a list that a loop fills is asked for its length\n    {reader.origin(operation)}")
+    return [Held(known(length), seen)]
+
+
+def element_shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``TensorListElementShape``: the sizes of a row, as far as the list knows them."""
+    (seen,), sizes = reader.seen(operation, operands), _sizes_in_list(operands[0])
+    return [Held(known(tuple(seen.numpy().tolist()) if sizes is None or seen.shape.rank == 0 else sizes[1:]), seen)]
+
+
+# ------------------------------------------------------------------------------------- changed
+def with_item(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``TensorListSetItem``: another row in its place."""
+    held, index, row = operands
+    (seen,), place = reader.seen(operation, operands), number_in(index)
+    if isinstance(held.item, Awaited):
+        return [Held(Written(row), seen)]
+    if isinstance(held.item, Unfilled) and isinstance(place, int):
+        length = apply("max", held.item.length, place + 1) if operation.get_attr("resize_if_index_out_of_bounds") else held.item.length
+        return [Held(replace(held.item, length=length, rows={**held.item.rows, place: row}), seen)]
+    arrays, sizes = Arrays(reader, operation), all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.seen.shape)
+    array = filled(arrays, held, sizes)
+    for size, wanted in zip(sizes, all_sizes(array.item)[1:]):
+        reader.recorder.decide_size(apply("eq", size, wanted), reader.origin(operation))
+    return [Held(arrays.written(array, index, row, stack_of(seen, row.seen.shape, row.seen.dtype)).item, seen)]
+
+
+def pushed(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``TensorListPushBack``: one row more."""
+    held, row = operands
     (seen,) = reader.seen(operation, operands)
-    return [Held(known(int(seen)), seen)]
+    if isinstance(held.item, Awaited):
+        return [Held(Written(_of_outside(reader, operation, row)), seen)]
+    if held.item is None:  # nobody reads it
+        return [Held(None, seen)]
+    if isinstance(held.item, Unfilled) and isinstance(held.item.length, int):
+        length = held.item.length
+        return [Held(replace(held.item, length=length + 1, rows={**held.item.rows, length: row}), seen)]
+    arrays = Arrays(reader, operation)
+    return [Held(arrays.joined([_array(arrays, held), arrays.deeper(arrays.array(row), 1)]).item, seen)]
 
 
-def _as_row(reader: Reader, operation: Any, held: Held, axes: int, dtype: str) -> Value:
-    """An array with more axes of length 1 in front."""
-    value, seen = reader.value(held), held.seen
-    for _ in range(axes):
-        seen = tf.expand_dims(seen, 0)
-        (made,) = reader.call(f"{RAW}ExpandDims", (value, 0), {"T": dtype, "Tdim": "int32"}, [seen], reader.origin(operation))
-        value = made.item
-    return value
+def _of_outside(reader: Reader, operation: Any, row: Held) -> Held:
+    """Known numbers that mean the same outside of the step that knows them: sizes of arrays of the step are numbers, which are checked."""
+    if not isinstance(row.item, np.ndarray):
+        return row
+    recorder, origin = reader.recorder, reader.origin(operation)
+
+    def outside(item: Any) -> Any:
+        is_inner = isinstance(item, Size) and any(recorder.is_inside(symbol.source) for symbol in item.symbols())
+        return recorder.decide_size(item, origin) if is_inner else item
+
+    return Held(known([*map(outside, row.item.ravel())]).reshape(row.item.shape), row.seen)
 
 
-def _array(reader: Reader, operation: Any, held: Held) -> Value:
-    if isinstance(held.item, Value):
-        return held.item
-    raise UnsupportedOperation(
-        f"{operation.type}: a list of tensors that is read before it is filled, or grows\n    {reader.origin(operation)}"
-    )
+def resized(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``TensorListResize``: more tensors, of a list in the making."""
+    held, length = operands
+    if not isinstance(held.item, Unfilled):
+        raise UnsupportedOperation(f"{operation.type}: a list that is filled is made longer\n    {reader.origin(operation)}")
+    return [Held(replace(held.item, length=_length_in(reader, operation, length)), reader.seen(operation, operands)[0])]
+
+
+def _of_lists(name: str) -> Handler:
+    """An operation on arrays that gradients use for lists, too: ``AddN``, ``ZerosLike``."""
+
+    def handler(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequence[Held]:
+        if operation.inputs[0].dtype != tf.variant:
+            return reader.computed(operation, operands)
+        (seen,), arrays = reader.seen(operation, operands), Arrays(reader, operation)
+        if not any(isinstance(operand.item, (Value, Unfilled)) for operand in operands):
+            return [Held(None, seen)]
+        if name == "ZerosLike":
+            return [Held(_zeros_like(arrays, operands[0]), seen)]
+        lists = [filled(arrays, operand, _common_shape(operands)) for operand in operands]
+        whole = [elements_of(one) for one in lists]
+        attributes = {"N": len(lists), "T": whole[0].item.dtype}
+        return [Held(arrays.call("AddN", [whole], attributes, tf.add_n([one.seen for one in whole])).item, seen)]
+
+    return handler
+
+
+def _zeros_like(arrays: Arrays, held: Held) -> Any:
+    sizes = _sizes_in_list(held)
+    return replace(held.item, rows={}) if isinstance(held.item, Unfilled) else arrays.zeros(sizes or (), held.item.dtype).item
+
+
+def _common_shape(operands: Sequence[Held]) -> Any:
+    return next((sizes[1:] for sizes in map(_sizes_in_list, operands) if sizes is not None), None)
 
 
 READ: dict[str, Handler] = {
     "TensorListFromTensor": from_array,
     "TensorListReserve": reserved,
+    "EmptyTensorList": empty,
+    "TensorListScatterV2": scattered,
+    "TensorListScatterIntoExistingList": scattered,
+    "TensorListSplit": split,
     "TensorListGetItem": item_of,
-    "TensorListSetItem": with_item,
+    "TensorListGather": gathered,
+    "TensorListPopBack": popped,
     "TensorListStack": stacked,
+    "TensorListConcatV2": concatenated,
     "TensorListLength": length_of,
+    "TensorListElementShape": element_shape,
+    "TensorListSetItem": with_item,
+    "TensorListPushBack": pushed,
+    "TensorListResize": resized,
+    "AddN": _of_lists("AddN"),
+    "ZerosLike": _of_lists("ZerosLike"),
 }

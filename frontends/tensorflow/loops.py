@@ -2,12 +2,13 @@
 
 A loop that counts (``for i in tf.range(n)``, a layer that goes through time) becomes a ``scan``: the number of its steps is known before it
 begins, so that gradients go through it in every target. What its steps read from a list of tensors, one after the other, are the rows of a
-sequence, and what they write into one are their outputs.
+sequence, and what they write into one are their outputs. A list that is used otherwise is an array that the loop carries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,73 +18,53 @@ from ...errors import UnsupportedOperation
 from ...ir.closing import Body
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
+from ...sizes import apply, hint_of
 from .blocks import Block, BlockNode
-from .counting import Count, behind, count_of, input_behind, is_steady, uses_of
-from .evaluation import LOOPS, constant_of, function_of
+from .counting import Count, count_of, uses_of
+from .evaluation import LOOPS, function_of
 from .held import Held
 from .known import known
-from .lists import Rows, Unfilled, Written, stack
+from .list_arrays import Arrays, all_sizes
+from .lists import Awaited, Repeated, Rows, Unfilled, Written, elements_of, filled, stack_of
 from .reader import Handler, Reader
+from .roles import Filling, Roles, roles_of, static_row_shape
 
 
 def while_loop(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``While``: as a ``scan`` where it counts. Variables that a step assigns are carried, too."""
     body = function_of(operation, "body")
+    operands = [Held(None, held.seen) if _is_unread(reader, operation, place, held) else held for place, held in enumerate(operands)]
     count = count_of(function_of(operation, "cond"), body, [operand.item for operand in operands])
-    loop = _Loop(reader, operation, operands, count, _roles(body, operands, count))
+    roles = roles_of(body, operands, count)
+    arrays = Arrays(reader, operation)
+    given = list(operands)
+    for place in roles.carried:
+        if isinstance(operands[place].item, Unfilled):
+            shape = static_row_shape(body.inputs[place])
+            given[place] = filled(arrays, operands[place], _shape_of_a_row(reader, operation, operands, place) if shape is None else shape)
+    loop = _Loop(reader, operation, given, count, roles)
     while more := loop.read():
         loop.variables += more
     return loop.results()
 
 
-@dataclass(frozen=True)
-class _Roles:
-    """What the parts of the state of a loop are, by place: arrays that change, lists that step n reads at n, lists that it writes at n, and
-    lists whose one row each step writes anew (with the place of the row). Others stay as they are, or count and are read by nobody."""
-
-    carried: list[int]
-    rows: list[int]
-    stacked: list[int]
-    last: Mapping[int, int]
+def _is_unread(reader: Reader, operation: Any, place: int, held: Held) -> bool:
+    """Whether a list that begins empty is read by nobody: a gradient outside of the function has added it to the graph of the loop."""
+    end = operation.outputs[place]
+    is_empty = isinstance(held.item, Unfilled) and held.item.length == 0 and not held.item.rows
+    return is_empty and not list(uses_of(end)) and id(end) not in reader.wanted
 
 
-def _roles(body: Any, operands: Sequence[Held], count: Count | None) -> _Roles:
-    places = range(len(operands))
-    rows = [
-        place for place in places if count is not None and isinstance(operands[place].item, Value) and _is_read_in_order(body, place, count)
-    ]
-    writes = {place: end for place in places if count is not None and (end := _write(body, place, operands)) is not None}
-    numbers = {place: input_behind(body, write.inputs[1]) for place, write in writes.items()}
-    stacked = [place for place, number in numbers.items() if count is not None and count.is_number_of_step(number)]
-    last = {
-        place: int(constant_of(behind(write.inputs[1]).op)) for place, write in writes.items() if behind(write.inputs[1]).op.type == "Const"
-    }
-    handled = [*writes.values(), *(use for place in rows for use in uses_of(body.inputs[place]))]
-    idle = [place for place in (count.counters if count is not None else ()) if _only_counts(body, place, handled)]
-    others = {*rows, *stacked, *last, *idle}
-    carried = [place for place in places if operands[place].item is not None and not is_steady(body, place) and place not in others]
-    return _Roles(carried, rows, stacked, last)
-
-
-def _is_read_in_order(body: Any, place: int, count: Count) -> bool:
-    uses = list(uses_of(body.inputs[place])) if body.inputs[place].dtype == tf.variant and is_steady(body, place) else []
-    return bool(uses) and all(
-        use.type == "TensorListGetItem" and count.is_number_of_step(input_behind(body, use.inputs[1])) for use in uses
-    )
-
-
-def _write(body: Any, place: int, operands: Sequence[Held]) -> Any:
-    """The operation by which a step writes a row into a list that is empty before the loop, where nothing else is done with it."""
-    if not isinstance(operands[place].item, Unfilled) or is_steady(body, place):
-        return None
-    end = behind(body.outputs[place]).op
-    return end if end.type == "TensorListSetItem" and list(uses_of(body.inputs[place])) == [end] else None
-
-
-def _only_counts(body: Any, place: int, handled: Sequence[Any]) -> bool:
-    """Whether nothing but the counting itself, and lists that follow the steps, reads a counter."""
-    added = behind(body.outputs[place]).op
-    return all(use is added or any(use is one for one in handled) for use in uses_of(body.inputs[place]))
+def _shape_of_a_row(reader: Reader, operation: Any, operands: Sequence[Held], number: int) -> tuple[int, ...] | None:
+    """The shape of the first row of a list that a loop writes, on the arrays of the call."""
+    dtype = tf.as_dtype(operands[number].item.dtype)
+    with reader.evaluator.trying():
+        tensors = reader.evaluator.operation(operation, [operand.seen for operand in operands])[number]
+    for place in range(int(tf.raw_ops.TensorListLength(input_handle=tensors))):
+        with contextlib.suppress(tf.errors.InvalidArgumentError):
+            row = tf.raw_ops.TensorListGetItem(input_handle=tensors, index=place, element_shape=-1, element_dtype=dtype)
+            return tuple(row.shape)
+    return None
 
 
 @dataclass
@@ -94,18 +75,15 @@ class _Loop:
     operation: Any
     operands: Sequence[Held]
     count: Count | None
-    roles: _Roles
+    roles: Roles
     variables: list[int] = field(default_factory=list)  # numbers of the variables that steps assign
 
     def __post_init__(self) -> None:
-        self.origin = self.reader.origin(self.operation)
-        if any(isinstance(self.operands[place].item, Unfilled) for place in self.roles.carried):
-            raise UnsupportedOperation(
-                f"{self.operation.type}: a TensorArray is filled in another order than that of the steps, or in a loop whose number of "
-                "steps is not "
-                "known before it begins, for which other frameworks have no list; write into an array with tf.tensor_scatter_nd_update\n "
-                f"   {self.origin}"
-            )
+        self.origin, self.arrays = self.reader.origin(self.operation), Arrays(self.reader, self.operation)
+        popped = [place for place in self.roles.popped if isinstance(self.operands[place].item, Value)]
+        whole = [elements_of(self.operands[place]) for place in (*self.roles.rows, *popped)]
+        count = len(self.roles.rows)
+        self.sequences = dict(zip((*self.roles.rows, *popped), [*whole[:count], *map(self.arrays.reversed, whole[count:])]))
 
     def read(self) -> list[int]:
         """Reads a step; the numbers of variables that it assigns and that are not carried yet."""
@@ -113,26 +91,31 @@ class _Loop:
         held = [*(self.operands[place] for place in self.roles.carried), *(reader.variables[number] for number in self.variables)]
         self.start = [reader.value(one) for one in held]
         self.state = [Held(Value(value.name, value.spec), one.seen) for value, one in zip(self.start, held)]
-        self.row = [self._first_row(place) for place in self.roles.rows]
+        self.row = [self._first_row(sequence) for sequence in self.sequences.values()]
         inputs = [one.item for one in (*self.state, *self.row)]
         self.step = Block(reader, inputs, lambda: self._run(function_of(self.operation, "body")))
         if self.count is None:
             self.goes_on = Block(reader, inputs, lambda: self._run(function_of(self.operation, "cond")))
         return [number for number in self.step.assigned if number not in self.variables]
 
-    def _first_row(self, place: int) -> Held:
-        value = self.operands[place].item
-        seen = tf.raw_ops.TensorListGetItem(
-            input_handle=self.operands[place].seen, index=0, element_shape=value.spec.shape[1:], element_dtype=value.dtype
-        )
-        return Held(Value("row", ArraySpec(value.spec.shape[1:], value.dtype)), seen)
+    def _first_row(self, sequence: Held) -> Held:
+        spec = ArraySpec(sequence.spec.shape[1:], sequence.spec.dtype)
+        first = sequence.seen[0] if sequence.seen.shape[0] else tf.zeros(spec.hints, spec.dtype)
+        return Held(Value("row", spec), first)
 
     def _run(self, graph: Any) -> list[Held]:
         carried = len(self.roles.carried)
         self.reader.variables.update(zip(self.variables, self.state[carried:]))
         given = dict(zip(self.roles.carried, self.state))
-        given.update((place, Held(Rows(row), self.operands[place].seen)) for place, row in zip(self.roles.rows, self.row))
-        return self.reader.results(graph, [given.get(place, operand) for place, operand in enumerate(self.operands)])
+        given.update((place, Held(Rows(row), self.operands[place].seen)) for place, row in zip(self.sequences, self.row))
+        given.update((place, Held(Awaited(), self.operands[place].seen)) for place in self._written)
+        with self.reader.hypothetically(self.count is not None and self._steps() == 0):
+            return self.reader.results(graph, [given.get(place, operand) for place, operand in enumerate(self.operands)])
+
+    @property
+    def _written(self) -> list[int]:
+        """The lists that steps write."""
+        return [*self.roles.stacked, *self.roles.last]
 
     # ------------------------------------------------------------------------------ what it gives
     def results(self) -> list[Held]:
@@ -156,63 +139,123 @@ class _Loop:
 
     def _scan(self, given: Sequence[Held], like: Sequence[Held], ends: Sequence[Any]) -> list[Held]:
         assert self.count is not None
-        written = [self._written(place) for place in (*self.roles.stacked, *self.roles.last)]
-        whole = [Held(None, self._whole(ends[place], row)) for place, row in zip((*self.roles.stacked, *self.roles.last), written)]
+        written = {place: self._row(place) for place in self._stacked()}
+        whole = [Held(None, self._whole(place, ends[place], row)) for place, row in written.items()]
         inputs = [one.item for one in (*self.state, *self.row)]
-        sequences = [self.operands[place].item for place in self.roles.rows]
+        sequences = [sequence.item for sequence in self.sequences.values()]
         params = {"carried": len(self.start), "sequences": len(sequences), "length": self.count.length}
-        body = Body("body", inputs, *self.step.closed([*given, *written]))
+        body = Body("body", inputs, *self.step.closed([*given, *written.values()]))
         return BlockNode(self.reader, self.operation).made("scan", [*self.start, *sequences], [body], [*like, *whole], **params)
 
-    def _written(self, place: int) -> Held:
+    def _row(self, place: int) -> Held:
         item = self.step.results[place].item
-        assert isinstance(item, (Written, Unfilled))
-        return item.row if isinstance(item, Written) else next(iter(item.rows.values()))
+        assert isinstance(item, Written)
+        return item.row
 
-    def _whole(self, end: Any, row: Held) -> Any:
-        """The array of what all steps have written, or one of its shape."""
-        stacked = stack(end, row.seen)
-        return tf.repeat(stacked[:1], self._steps(), 0) if stacked.shape[0] != self._steps() else stacked
+    def _stacked(self) -> list[int]:
+        """The lists whose rows are outputs of the steps: not those of which all rows are the same known numbers."""
+        return [place for place in self._written if not self._is_repeated(place)]
+
+    def _is_repeated(self, place: int) -> bool:
+        """Whether all rows of a list are the same known numbers."""
+        return self.operands[place].item == Unfilled(
+            0, self.operands[place].item.dtype, self.operands[place].item.shape
+        ) and not isinstance(self._row(place).item, Value)
+
+    def _whole(self, place: int, end: Any, row: Held) -> Any:
+        """The array of what all steps have written, in the order of the steps."""
+        count, filling = self._steps(), self.roles.stacked.get(place)
+        if count == 0 or filling is None:
+            return tf.repeat(row.seen[None], count, 0)
+        first = hint_of(_lowest(filling, count))
+        rows = stack_of(end, row.seen.shape, row.seen.dtype)[first : first + count]
+        return rows if filling.step == 1 else tf.reverse(rows, [0])
 
     def _steps(self) -> int:
         assert self.count is not None
-        return int(getattr(self.count.length, "hint", self.count.length))
+        return int(hint_of(self.count.length))
 
+    # ------------------------------------------------------------------------------ lists
     def _lists(self, made: Sequence[Held], ends: Sequence[Any]) -> dict[int, Held]:
         """The lists that steps have written: arrays, and lists of the one row that the last step wrote."""
         first = len(self.roles.carried) + len(self.variables)
-        outputs = dict(zip((*self.roles.stacked, *self.roles.last), made[first:]))
-        found = {place: Held(outputs[place].item, ends[place]) for place in self.roles.stacked}
-        for place, row in self.roles.last.items():
-            found[place] = Held(Unfilled({row: self._last(place, outputs[place], made)}), ends[place])
+        outputs = dict(zip(self._stacked(), made[first:]))
+        found = {place: Held(Repeated(self._row(place)), ends[place]) for place in self._written if place not in outputs}
+        for place, array in outputs.items():
+            item = self._last(place, array, made) if place in self.roles.last else self._joined(place, array)
+            found[place] = Held(item, ends[place])
         return found
 
-    def _last(self, place: int, outputs: Held, made: Sequence[Held]) -> Held:
-        """What the last step has written: often an array that is carried, else the last of the outputs of all steps."""
-        written = self._written(place)
-        same = (held for carried, held in zip(self.roles.carried, made) if self.step.results[carried].item is written.item)
-        if (carried := next(same, None)) is not None:
-            return carried
-        dtype = outputs.item.dtype
-        attributes = {"batch_dims": 0, "Tparams": dtype, "Tindices": "int32", "Taxis": "int32"}
+    def _joined(self, place: int, rows: Held) -> Any:
+        """The rows that steps have written, with what stood before and behind them in the list."""
         assert self.count is not None
-        inputs = (outputs.item, self.count.length - 1, 0)
-        return self.reader.call("tf.raw_ops.GatherV2", inputs, attributes, [outputs.seen[-1]], self.origin)[0]
+        filling, before, count = self.roles.stacked[place], self.operands[place], self.count.length
+        if filling.step == -1:
+            rows = self.arrays.reversed(rows)
+        low = _lowest(filling, count)
+        rest = before.item.length - low - count if not self._grows(place) else 0
+        sizes = all_sizes(rows.item)[1:]
+        parts = [self._kept_rows(before, 0, low, sizes), rows, self._kept_rows(before, low + count, rest, sizes)]
+        return self.arrays.joined([part for part in parts if part is not None]).item
+
+    def _grows(self, place: int) -> bool:
+        """Whether the list ends where the last step has written."""
+        before = self.operands[place].item
+        end = before.length - _lowest(self.roles.stacked[place], self.count.length) - self.count.length  # type: ignore[union-attr]
+        return bool(hint_of(end) <= 0) and self._holds(apply("le", end, 0))
+
+    def _holds(self, condition: Any) -> bool:
+        return bool(self.reader.recorder.decide_size(condition, self.origin) if hasattr(condition, "hint") else condition)
+
+    def _kept_rows(self, before: Held, first: Any, count: Any, sizes: Sequence[Any]) -> Held | None:
+        """Rows of the list that no step writes; None where there are none."""
+        if hint_of(count) == 0 and self._holds(apply("eq", count, 0)):
+            return None
+        rows = before.item.rows
+        if isinstance(first, int) and isinstance(count, int) and all(place in rows for place in range(first, first + count)):
+            return self.arrays.stack([rows[place] for place in range(first, first + count)])
+        if not rows:
+            return self.arrays.zeros((count, *sizes), before.item.dtype)
+        return self.arrays.part(elements_of(filled(self.arrays, before, sizes)), first, count)
+
+    def _last(self, place: int, outputs: Held, made: Sequence[Held]) -> Unfilled:
+        """The list with what the last step has written: often an array that is carried, else the last of the outputs of all steps."""
+        before, row, written = self.operands[place].item, self.roles.last[place], self._row(place)
+        same = (held for carried, held in zip(self.roles.carried, made) if self.step.results[carried].item is written.item)
+        if (found := next(same, None)) is None:
+            assert self.count is not None
+            last = self.count.length - 1
+            seen = outputs.seen[-1] if outputs.seen.shape[0] else written.seen
+            found = self.arrays.row(outputs, Held(known(last), tf.constant(hint_of(last))), seen)
+        return Unfilled(apply("max", before.length, row + 1), before.dtype, before.shape, {**before.rows, row: found})
 
     def _kept(self, place: int, end: Any) -> Held:
         """What stays as it is, or only counts."""
         if self.count is not None and place in self.count.counters:
             return Held(known(self.count.end(place)), end)
+        if place in self.roles.popped:
+            item = self.operands[place].item
+            return Held(item if isinstance(item, Repeated) else Unfilled(0, item.spec.dtype), end)
         return self.operands[place]
 
     def _check_shapes(self, results: Sequence[Held]) -> None:
         for one, held in zip(self.state, results):
             if one.spec != held.spec:
+                if isinstance(one.seen, tf.Tensor) and one.seen.dtype == tf.variant:
+                    raise UnsupportedOperation(
+                        f"{self.operation.type}: a TensorArray grows in a loop whose number of steps is not known before it begins; give "
+                        f"it the size that it needs at most (tf.TensorArray(..., size=...)), and cut it afterwards\n    {self.origin}"
+                    )
                 raise UnsupportedOperation(
                     f"{self.operation.type}: {one.item.name} is {one.spec} before a step and {held.spec} after it; what a loop carries "
                     "keeps its shape\n"
                     f"    {self.origin}"
                 )
+
+
+def _lowest(filling: Filling, count: Any) -> Any:
+    """The place of the first row that is written, counted from the front."""
+    return filling.first if filling.step == 1 else filling.first - (count - 1)
 
 
 READ: dict[str, Handler] = dict.fromkeys(LOOPS, while_loop)

@@ -6,7 +6,8 @@ The operations are also run as they are read, on the arrays of the call: their r
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -16,13 +17,15 @@ import tensorflow as tf
 from ...errors import UnsupportedOperation
 from ...ir.node import Origin, Value
 from ...ir.record import CallRecord
+from ...sizes import Size
 from ...tracing import Recorder
 from . import known as of_shapes
+from .counting import behind
 from .dtypes import dtype_name
 from .evaluation import CALLS, PASSES_ON, Evaluator, function_of, handle_number
 from .held import Held, spec_of
 from .known import known, nested
-from .names import CONVERT, RAW
+from .names import CONVERT, RAW, row_key
 from .operations import attributes_of, in_order, layer_path, origin_of
 from .variables import Weights
 
@@ -37,9 +40,11 @@ class Reader:
         self.recorder, self.weights, self.handlers, self.layers = recorder, weights, handlers, frozenset(layers)
         self.around = Origin()  # of the call that is read at the moment
         self.orders = ORDERS  # of derivatives that rules are followed for
+        self.is_hypothetical = False  # whether what is read is not run on the arrays of the call: a branch that is not taken
         self.held: dict[int, Held] = {}  # by the identity of the tensor
         self.variables: dict[int, Held] = {}  # what the variables hold, by the number of their handle
         self.assigned: dict[int, str] = {}  # number of the handle -> name, of variables that were assigned
+        self.wanted: set[int] = set()  # the identities of tensors that a function gives to what has called it
         self.evaluator = Evaluator(_Seen(self.variables))
         self._read: dict[int, set[int]] = {}  # graph -> its operations that were read
 
@@ -59,12 +64,22 @@ class Reader:
     def values_of(self, graph: Any, given: Mapping[int, Held], tensors: Sequence[Any]) -> list[Held]:
         """What tensors of another graph are, of which some are ``given`` by their identity."""
         outside, self.held = self.held, {}
+        self.wanted.update(id(behind(tensor)) for tensor in tensors)
         self._read.pop(id(graph), None)
         try:
             self.read(graph, given)
             return [self.held[id(tensor)] for tensor in tensors]
         finally:
             self.held = outside
+
+    @contextmanager
+    def hypothetically(self, is_so: bool = True) -> Iterator[None]:
+        """Inside of the block what is read is not run on the arrays of the call, where ``is_so``: it may fail on them."""
+        before, self.is_hypothetical = self.is_hypothetical, self.is_hypothetical or is_so
+        try:
+            yield
+        finally:
+            self.is_hypothetical = before
 
     def _take_captures(self, graph: Any) -> None:
         """Arrays and variables of the outside that a graph refers to."""
@@ -105,32 +120,51 @@ class Reader:
         elif operation.type in PASSES_ON:
             found = operands[: len(operation.outputs)]
         else:
-            found = self._computed(operation, operands) if handler is None else handler(self, operation, operands)
+            found = self.computed(operation, operands) if handler is None else handler(self, operation, operands)
         self.held.update(zip(map(id, operation.outputs), found))
 
     def _called(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
         around, self.around = self.around, self.origin(operation)
         try:
-            return self.results(function_of(operation, "f"), operands)
+            graph = function_of(operation, "f")  # gradients may have added outputs since it was called
+            return self.values_of(graph, dict(zip(map(id, graph.inputs), operands)), graph.outputs[: len(operation.outputs)])
         finally:
             self.around = around
 
-    def _computed(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    def computed(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
         """An operation on arrays, or on what is known of shapes. What gives no array (a list that only gradients need) is followed, not
         recorded."""
         attributes = attributes_of(operation)
         seen = self.seen(operation, operands)
         arrays = [operand.item for operand in operands if isinstance(operand.item, np.ndarray)]
         if len(arrays) == len(operands) and of_shapes.takes_integers(operation.type, attributes) and of_shapes.fits(operation.type, arrays):
-            found = of_shapes.computed(operation.type, arrays, attributes)
+            found = of_shapes.computed(operation.type, arrays, attributes, self._decide(operation))
             if found is not None:
                 return [Held(*pair) for pair in zip(found, seen)]
+        if (number := self._between(operation, operands)) is not None:
+            return [Held(known(number), seen[0])]
         if operation.outputs and not any(is_numeric(tensor.dtype) for tensor in operation.outputs):
             return [Held(None, array) for array in seen]
         for tensor, operand in zip(operation.inputs, operands):
             if not isinstance(operand.item, (Value, np.ndarray)):
                 raise UnsupportedOperation(_no_array(operation, tensor, self.origin(operation)))
         return self.node(operation, _grouped(operation, [operand.item for operand in operands]), attributes, seen)
+
+    def _between(self, operation: Any, operands: Sequence[Held]) -> Any:
+        """The number that ``min(number, max(least, x))`` is where ``least`` is as large: a length that is both least and most."""
+        if operation.type != "Minimum" or operation.outputs[0].shape.rank != 0:
+            return None
+        (number, other) = (
+            (operands[0].item, operands[1].item) if isinstance(operands[0].item, np.ndarray) else (operands[1].item, operands[0].item)
+        )
+        made = self.recorder.maker(other) if isinstance(other, Value) else None
+        if made is None or row_key(made.op) != "Maximum" or not isinstance(number, np.ndarray):
+            return None
+        least = [item for item in made.inputs if isinstance(item, int)]
+        return number[()] if least and isinstance(number[()], int) and least[0] >= number[()] else None
+
+    def _decide(self, operation: Any) -> Callable[[Size], Any]:
+        return lambda size: self.recorder.decide_size(size, self.origin(operation))
 
     def node(self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]) -> list[Held]:
         """A node for an operation; arrays that are known stand in it as numbers."""
@@ -151,7 +185,8 @@ class Reader:
         """What is held as an array: numbers become one."""
         if isinstance(held.item, Value):
             return held.item
-        assert held.item is not None
+        if not isinstance(held.item, np.ndarray):
+            raise UnsupportedOperation(f"{what_is(held.seen)} have no counterpart in other frameworks, and are no result of a graph")
         made = self.call(CONVERT, (nested(held.item),), {"dtype": dtype_name(held.seen.dtype)}, [held.seen], self.around)
         assert isinstance(made[0].item, Value)
         return made[0].item
@@ -199,12 +234,16 @@ def is_numeric(dtype: tf.DType) -> bool:
     return bool(dtype.is_numpy_compatible) and dtype not in (tf.string, tf.resource, tf.variant) and not dtype.is_quantized
 
 
-def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
+def what_is(tensor: Any) -> str:
+    """What a tensor without numbers holds, in words."""
     what = {tf.string: "texts", tf.resource: "tables or iterators", tf.variant: "lists or sets of tensors (ragged, sparse, datasets)"}
-    kind = what.get(tensor.dtype, f"arrays of {tensor.dtype.name}")
+    return what.get(tensor.dtype, f"arrays of {tensor.dtype.name}")
+
+
+def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
     return (
-        f"{operation.type}: {kind} have no counterpart in other frameworks; compute with dense arrays of numbers, and do the rest "
-        f"before\n    {origin}"
+        f"{operation.type}: {what_is(tensor)} have no counterpart in other frameworks; compute with dense arrays of numbers, and do the "
+        f"rest before\n    {origin}"
     )
 
 

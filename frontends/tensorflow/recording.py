@@ -5,7 +5,7 @@ from __future__ import annotations
 import dis
 import re
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from types import TracebackType
 from typing import Any
@@ -15,10 +15,11 @@ import tensorflow as tf
 
 from ...assumptions import SameArray
 from ...assumptions.same_array import NO_ARRAY
-from ...errors import GraphCompilerError, TracingError
+from ...errors import GraphCompilerError, TracingError, UnsupportedOperation
 from ...ir.graph import Effect
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
+from ...passes.carried_checks import carry_out
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.attempts import recorded
@@ -32,21 +33,23 @@ from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..reading import Reading
 from ..signatures import input_names
-from . import bookkeeping, branches, derivatives, lists, loops
+from . import assertions, bookkeeping, branches, checks, derivatives, lists, loops, partial_writes
 from .arguments import as_tensor, is_array, opens
+from .creation import Created
 from .evaluation import computing
 from .folders import is_users
+from .keras_sizes import numbers_for_keras
 from .modes import mode_of
 from .numbers import number_shims, symbols_of
 from .outside import layers_of, outside_of, reach_of
-from .reader import Reader
+from .reader import Reader, is_numeric, what_is
 from .tracing import Trace
 from .variables import Weights
 
-_HANDLERS = {**bookkeeping.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ}
+_HANDLERS = {**bookkeeping.READ, **assertions.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ, **partial_writes.READ}
 _MOST_REFUTED = 1  # none is: what fails raises
 # What TensorFlow and Keras say of a size that is not known while they trace.
-_OF_OPEN_SIZES = re.compile(r"None|[Uu]nknown|[Uu]ndefined|be defined|symbolic|not iterable|statically")
+_OF_OPEN_SIZES = re.compile(r"None|[Uu]nknown|[Uu]ndefined|be defined|symbolic|not iterable|statically|Failed to convert")
 Axes = frozenset[tuple[int, int]]  # of (argument, axis)
 
 _PROBES = Probes(*SETTINGS, *MATH)
@@ -118,23 +121,35 @@ def _called(function: Any) -> Any:
 
 def _told(name: str, problem: Exception) -> Exception:
     """What TensorFlow says of tensors whose elements are not known, with the line; any other exception as it is."""
-    if not isinstance(problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError)):
+    if isinstance(problem, AttributeError) and "SymbolicTensor" in str(problem) and "assign" in str(problem):
+        why = "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the function or its object"
+    elif isinstance(problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError)):
+        lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
+        words = next((line for line in lines if line.startswith(type(problem).__name__)), lines[0] if lines else "")
+        why = f"needs the elements of an array while a function inside of it is traced ({words.partition('. ')[0]})"
+    else:
         return problem
-    own = [frame for frame in traceback.extract_tb(problem.__traceback__) if is_users(frame.filename)]
-    place = f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown place"
-    made = TracingError(
-        f"{place}: {name} needs the elements of an array while a function inside of it is traced ({str(problem).splitlines()[0]})"
-    )
+    made = TracingError(f"{_place(problem)}: {name} {why}")
     made.__cause__ = problem
     return made
 
 
+def _place(problem: Exception) -> str:
+    """The last line of the user's that led to an exception, also in code that AutoGraph has rewritten."""
+    rewritten = getattr(getattr(problem, "ag_error_metadata", None), "translated_stack", ())
+    found = [(frame.filename, frame.lineno) for frame in rewritten if is_users(frame.filename)]
+    own = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(problem.__traceback__) if is_users(frame.filename)]
+    return "{}:{}".format(*(found[0] if found else own[-1] if own else ("unknown file", 0)))
+
+
 @dataclass
 class _Attempt:
-    """One tracing."""
+    """One tracing. What the first one has made of variables is there in the second."""
 
     request: Request
     hypotheses: Hypotheses
+    is_first: bool = True
+    created: Created = field(default_factory=Created)
 
     def run(self) -> Recording:
         """The recording."""
@@ -153,16 +168,22 @@ class _Attempt:
         trace = Trace(self.recorder, self.reader, locator, self.hypotheses.reading)
         self.session.symbols = symbols = symbols_of(trace)
         spaces = (function.__globals__ for function in reached.functions)
-        with probing(_PROBES, self.session, spaces, (*self.globals.places(), *number_shims(symbols, reached.functions))):
-            result, tree = self._traced(trace, leaves)
-        return self._finished(result, tree)
+        shims = (*self.globals.places(), *number_shims(symbols, reached.functions))
+        try:
+            with probing(_PROBES, self.session, spaces, shims), self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen):
+                result, tree = self._traced(trace, leaves)
+            return self._finished(result, tree)
+        except Exception:
+            if self.created.count and self.is_first:
+                return _Attempt(request, self.hypotheses, is_first=False).run()
+            raise
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """The leaves of the result (values, sizes), and its structure."""
         names = input_names(_called(self.request.function), self.request.args, self.tree)
         arrays = [self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))]
         args, kwargs = call_of(self.tree, arrays)
-        with trace.graph.as_default(), trace.answering(), self.mode.applied():
+        with trace.graph.as_default(), trace.answering(), numbers_for_keras(trace.graph, trace.size), self.mode.applied():
             result = self.request.function(*args, **kwargs)
             found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]
@@ -171,6 +192,8 @@ class _Attempt:
 
     def _argument(self, trace: Trace, index: int, name: str, leaf: Any) -> Any:
         array = as_tensor(leaf)
+        if not is_numeric(array.dtype):
+            raise UnsupportedOperation(f"{self.request.name}: {name} holds {what_is(array)}, which have no counterpart in other frameworks")
         value = self.recorder.add_input(name, leaf, ArraySpec(tuple(array.shape), array.dtype.name))
         fixed = [(index, axis) in self.hypotheses.fixed for axis in range(array.ndim)]
         for axis, is_fixed in enumerate(fixed):
@@ -194,7 +217,7 @@ class _Attempt:
         graph.input_tree, graph.output_tree = self.tree, tree
         graph.assume(SameArray((NO_ARRAY,) * len(graph.inputs)))  # tensors never change: they may be one or two
         self.recorder.forget_arrays()
-        return Recording(graph, self.weights, self._unchanged(), opened=self.hypotheses.reading.any)
+        return Recording(carry_out(graph, checks.recorded), self.weights, self._unchanged(), opened=self.hypotheses.reading.any)
 
     def _referred(self) -> tuple[Any, ...]:
         return (self.request.function, *referred(self.tree))
@@ -208,6 +231,5 @@ class _Attempt:
                 "has to be in variables. Return it, or keep it in a tf.Variable"
             )
         self.reached.extend(self.globals.functions())
-        return EnvironmentGuards(
-            [*self.globals.facts(), *self.session.facts(), self.mode.fact(), *outside_of(self.reached, self._referred())]
-        )
+        outside = outside_of(self.reached, self._referred())
+        return EnvironmentGuards([*self.globals.facts(), *self.session.facts(), self.mode.fact(), *outside, *self.weights.facts()])

@@ -7,7 +7,7 @@ to them was run on the arrays of the call: the answer is what came out, and a gu
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import ops
 from tensorflow.python.framework.func_graph import FuncGraph
+from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
 from ...errors import TracingError
 from ...ir.node import Value
@@ -62,6 +63,11 @@ class Trace:
         return self.reader.held[id(tensor)]
 
     # ------------------------------------------------------------------------------ what Python asks
+    answers: Mapping[str, Callable[[Any], Any]] = {
+        "__bool__": bool, "__int__": int, "__float__": float, "__complex__": complex, "__index__": operator.index,
+        "numpy": lambda elements: elements, "__array__": lambda elements: elements,
+    }  # fmt: skip
+
     def decide(self, size: Size) -> Any:
         """The number of a size, as a guard."""
         return decide(self.recorder, size, self.locator.locate("a number", 3))
@@ -79,6 +85,12 @@ class Trace:
             return tensor
         self.reading.any = True
         return symbolic(self, read(self.recorder, READ, held.item, seen, self.locator.locate(READ, 3), CallRecord("item")))
+
+    def size(self, tensor: Any, axis: int) -> int:
+        """The number of one size of a tensor, as a guard."""
+        held = self.held(tensor)
+        hint = int(held.seen.shape[axis])
+        return int(self.decide(Size.of(Symbol(held.item, axis, hint)))) if isinstance(held.item, Value) else hint
 
     def tensor(self, size: Size, dtype: Any) -> Any:
         """A size as a scalar of the traced graph."""
@@ -110,11 +122,13 @@ class Trace:
     def shape(self, tensor: Any) -> Any:
         """The shape as the user's code sees it."""
         traced = _SHAPE(tensor)
-        if traced.rank is None or traced.is_fully_defined():
+        if traced.rank is None or traced.is_fully_defined() or tensor.graph is not self.graph:
             return traced
-        if asked_by(*PACKAGES) and not (tensor.graph is self.graph and (asked_by(*EAGER_PACKAGES) or asked_in(EAGER_FUNCTIONS))):
-            return traced
-        return self._open_shape(tensor, traced)
+        return (
+            traced
+            if asked_by(*PACKAGES) and not (asked_by(*EAGER_PACKAGES) or asked_in(EAGER_FUNCTIONS))
+            else self._open_shape(tensor, traced)
+        )
 
     def length(self, tensor: Any) -> Any:
         """What ``len`` gives of a tensor: a size; None of anything else, and where TensorFlow has an error."""
@@ -133,8 +147,34 @@ class Trace:
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Inside of the block traced tensors of this graph answer Python."""
-        with replaced((ops.SymbolicTensor, name, method) for name, method in self._methods().items()):
+        names = ("numpy", "__array__", "__bool__", "__int__", "__float__", "__complex__")
+        places = (
+            *((ops.SymbolicTensor, name, method) for name, method in self._methods().items()),
+            *((BaseResourceVariable, name, self._of_variable(name)) for name in names),
+            *((tf, name, answer) for name, answer in self._modes().items()),
+        )
+        with replaced(places):
             yield
+
+    def _of_variable(self, name: str) -> Callable[..., Any]:
+        """What Python asks of a variable, as it asks a tensor."""
+        before = getattr(BaseResourceVariable, name)
+
+        def method(variable: Any, *args: Any, **kwargs: Any) -> Any:
+            if asked_by("tensorflow.") or tf.compat.v1.get_default_graph() is not self.graph:
+                return before(variable, *args, **kwargs)
+            return self.answers[name](self.elements(variable.read_value(), f"tf.Variable.{name}"))
+
+        return method
+
+    def _modes(self) -> dict[str, Any]:
+        """What code that runs eagerly hears of the mode that it runs in."""
+
+        def asked(name: str, answer: bool) -> Callable[[], bool]:
+            before = getattr(tf, name)
+            return lambda: answer if tf.compat.v1.get_default_graph() is self.graph and not asked_by(*PACKAGES) else before()
+
+        return {"executing_eagerly": asked("executing_eagerly", True), "inside_function": asked("inside_function", False)}
 
     def _methods(self) -> dict[str, Any]:
         def of_elements(name: str, answer: Callable[[Any], Any]) -> Callable[..., Any]:
@@ -149,16 +189,8 @@ class Trace:
 
             return method
 
-        numbers: dict[str, Callable[[Any], Any]] = {
-            "__bool__": bool,
-            "__int__": int,
-            "__float__": float,
-            "__complex__": complex,
-            "__index__": operator.index,
-        }
         return {
-            **{name: of_elements(name, answer) for name, answer in numbers.items()},
-            **{name: of_elements(name, lambda elements: elements) for name in ("numpy", "__array__")},
+            **{name: of_elements(name, answer) for name, answer in self.answers.items()},
             **{f"__{kind}{name}__": _beside_sizes(f"__{kind}{name}__") for name in _OPERATORS for kind in ("", "r")},
             **{f"__{name}__": _beside_sizes(f"__{name}__") for name in _COMPARISONS},
             "__hash__": tf.Tensor.__hash__,

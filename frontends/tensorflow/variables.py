@@ -13,6 +13,7 @@ from tensorflow.python.eager import record
 from tensorflow.python.trackable.autotrackable import AutoTrackable
 
 from ... import contracts
+from ...tracing.conjunction import EnvironmentGuard
 from .modes import Mode
 
 
@@ -105,6 +106,16 @@ class Weights(contracts.Weights):
     def is_training(self) -> bool:
         """Whether layers are trained: not before somebody asks for it."""
         return bool(self.mode.training) if self.has_modes else True
+
+    def facts(self) -> list[EnvironmentGuard]:
+        """That variables which may take arrays of other shapes hold arrays of the shapes of now."""
+        return [
+            EnvironmentGuard(
+                "tuple({}.read_value().shape) == {}", (one, tuple(one.read_value().shape)), f"the shape of the variable {name}"
+            )
+            for name, one in self.variables.items()
+            if not one.shape.is_fully_defined()
+        ]
 
     # ------------------------------------------------------------------------------ beside a graph
     def live(self, names: Iterable[str]) -> LiveArrays:

@@ -18,6 +18,7 @@ WITHOUT_GRADIENTS = frozenset(  # operations that TensorFlow takes no gradient o
         "AudioSpectrogram",
         "CombinedNonMaxSuppression",
         "DrawBoundingBoxesV2",
+        "GRUBlockCellGrad",
         "GuaranteeConst",
         "LSTMBlockCellGrad",
         "NonMaxSuppressionV5",

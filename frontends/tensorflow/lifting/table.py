@@ -23,7 +23,7 @@ from typing import Any
 from ....ir import Value
 from ....ops.dtypes import is_floating
 from ....ops.registry import ArraySpec
-from ....sizes import Size
+from ....sizes import Size, hint_of
 from ....trees import iterate_structure
 from ...building import RaisingBuilder
 from ...rows import Row, Rows
@@ -69,7 +69,7 @@ class TensorFlowBuilder(RaisingBuilder):
     def result_type(self, *operands: Any) -> str:
         """The dtype of the arrays, which are of one; that of Python's numbers where there are only such."""
         found = [item.dtype for item in operands if isinstance(item, Value)]
-        return found[0] if found else _DTYPES.get(type(operands[0]), "int32")  # a size
+        return found[0] if found else _DTYPES[type(hint_of(operands[0]))]
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
         """``x`` as an array of ``dtype``; nested tuples of numbers and sizes too."""

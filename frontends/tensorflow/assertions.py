@@ -1,0 +1,52 @@
+"""Assertions of TensorFlow's as guards: ``tf.Assert``, and what is made of it (``tf.debugging.assert_positive``)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from ...ir.node import Origin, Value
+from .held import Held
+from .known import nested
+from .reader import Handler, Reader
+
+_INERT = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
+
+
+def asserts_alone(graphs: Sequence[Any]) -> bool:
+    """Whether the branches of an ``If`` (otherwise, then) do nothing but assert the condition by which they are chosen.
+
+    So ``tf.Assert`` is written: the branch where the condition does not hold fails. Whether it holds may be asserted at once.
+    """
+    kinds = [{operation.type for operation in graph.get_operations()} for graph in graphs]
+    return len(kinds) == 2 and kinds[0] - _INERT == {"Assert"} and kinds[1] <= _INERT
+
+
+def asserted(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``Assert``: a guard on a size, or on an element. TensorFlow's own error where it does not hold on the arrays of the call."""
+    condition, *data = operands
+    if not reader.is_hypothetical:
+        reader.seen(operation, operands)
+    origin = _told(reader.origin(operation), data)
+    if isinstance(condition.item, Value):
+        reader.recorder.decide_value(condition.item, True, origin)
+    elif hasattr(nested(condition.item), "hint"):
+        reader.recorder.decide_size(nested(condition.item), origin)
+    return []
+
+
+def _told(origin: Origin, data: Sequence[Held]) -> Origin:
+    """The origin of an assertion, with its message."""
+    texts = [str(one.seen.numpy().decode(errors="replace")) for one in data if _is_text(one)]
+    message = " ".join(" ".join(texts).split())
+    return dataclasses.replace(origin, call=f"tf.Assert ({message})" if message else "tf.Assert")
+
+
+def _is_text(held: Held) -> bool:
+    return isinstance(held.seen, tf.Tensor) and held.seen.dtype == tf.string and held.seen.shape.rank == 0
+
+
+READ: dict[str, Handler] = {"Assert": asserted}

@@ -1,0 +1,1 @@
+"""Programs in TensorFlow's words in which a recording could go wrong without a word."""

@@ -1,0 +1,169 @@
+"""What a trap is, and the comparison of its graph with the original."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+import graph_compiler
+
+from ...support.compare import assert_same, dtype_name
+
+TARGETS = ("tensorflow", "torch", "jax", "numpy")
+ELSEWHERE = "elsewhere"  # every target but the framework that a program is written in
+EVERYWHERE = "everywhere"
+
+
+def drawn(rows: int = 4, columns: int = 3, seed: int = 0, scale: float = 1.0) -> Any:
+    """Normal numbers."""
+    return tf.constant(np.random.default_rng(seed).standard_normal((rows, columns)).astype("float32") * scale)
+
+
+def whole(*shape: int, most: int = 5, seed: int = 0) -> Any:
+    """Whole numbers from 0 on."""
+    return tf.constant(np.random.default_rng(seed).integers(0, most, shape).astype("int32"))
+
+
+Call = Callable[[], tuple[Any, ...]]
+CALLS: tuple[Call, ...] = (lambda: (drawn(),), lambda: (drawn(),), lambda: (drawn(6, seed=1),), lambda: (drawn(5, seed=2) - 3,))
+
+
+@dataclass(frozen=True)
+class Trap:
+    """``make()`` gives a fresh function, layer or module; ``calls`` give the arguments of one call each, the first is recorded.
+
+    ``errors``: target, ELSEWHERE or EVERYWHERE -> words of the message of the error that is right there, and ``raises``: number of a call
+    -> words of the message of the exception that both the original and the graph raise. ``changes``: number of a call -> what the user
+    does to the function before that call. ``draws``: random numbers differ between targets, shapes and types alone are compared.
+    """
+
+    make: Callable[[], Any]
+    calls: tuple[Call, ...] = CALLS
+    errors: dict[str, str] = field(default_factory=dict)
+    raises: dict[int, str] = field(default_factory=dict)
+    changes: dict[int, Callable[[Any], Any]] = field(default_factory=dict)
+    variants: int | None = None
+    draws: bool = False
+
+    def error(self, to: str) -> str | None:
+        """The words of the error that is right in a target."""
+        fallback = self.errors.get(EVERYWHERE) if to == "tensorflow" else self.errors.get(ELSEWHERE, self.errors.get(EVERYWHERE))
+        return self.errors.get(to, fallback)
+
+
+class Traps(dict[str, Trap]):
+    """A table that the decorators fill: of functions, and of functions that make one."""
+
+    def function(self, *calls: Call, **options: Any) -> Callable[[Any], Any]:
+        """The decorated function is the program."""
+
+        def add(function: Any) -> Any:
+            self[getattr(function, "python_function", function).__name__] = Trap(lambda: function, calls or CALLS, **options)
+            return function
+
+        return add
+
+    def made(self, *calls: Call, **options: Any) -> Callable[[Any], Any]:
+        """What the decorated function returns is the program."""
+
+        def add(make: Callable[[], Any]) -> Callable[[], Any]:
+            self[make.__name__] = Trap(make, calls or CALLS, **options)
+            return make
+
+        return add
+
+
+def check(trap: Trap, to: str) -> None:
+    """Every call gives what the original gives, and leaves the same state behind."""
+    original, function = (_fresh(trap) for _ in range(2))
+    graph = graph_compiler.compile(function, to=to, source="tensorflow")
+    for number, call in enumerate(trap.calls):
+        for one in (original, function):
+            trap.changes.get(number, _nothing)(one)
+        found, right = (_outcome(one, call(), number in trap.raises) for one in (graph, original))
+        if number in trap.raises:
+            assert trap.raises[number] in found, found
+            assert trap.raises[number] in right, right
+        else:
+            assert_same(*(_shapes(item) if trap.draws else item for item in (found, right)))
+        if not trap.draws:
+            assert_same(state_of(function), state_of(original))
+    if trap.variants is not None:
+        assert len(graph.variants) == trap.variants, graph.explain()
+
+
+def _fresh(trap: Trap) -> Any:
+    keras.utils.set_random_seed(1)
+    return trap.make()
+
+
+def _outcome(function: Any, args: tuple[Any, ...], raises: bool) -> Any:
+    keywords = args[-1] if args and isinstance(args[-1], Keywords) else Keywords()
+    args = args[:-1] if keywords or args and isinstance(args[-1], Keywords) else args
+    if not raises:
+        return function(*args, **keywords)
+    try:
+        function(*args, **keywords)
+    except Exception as problem:
+        return f"{type(problem).__name__}: {problem}"
+    return "nothing was raised"
+
+
+class Keywords(dict[str, Any]):
+    """The last part of a call that are its keyword arguments."""
+
+
+def _shapes(tree: Any) -> Any:
+    return tf.nest.map_structure(lambda item: (tuple(item.shape), dtype_name(item)) if hasattr(item, "shape") else item, tree)
+
+
+def state_of(function: Any) -> list[Any]:
+    """What the variables within reach of a function hold."""
+    return [np.array(variable) for variable in _variables(function, set())]
+
+
+def _variables(item: Any, seen: set[int]) -> Iterator[Any]:
+    if id(item) in seen:
+        return
+    seen.add(id(item))
+    if isinstance(item, tf.Variable):
+        yield item
+    elif isinstance(item, (keras.Layer, keras.Metric, keras.optimizers.Optimizer)):
+        for variable in item.variables:
+            yield from _variables(variable.value, seen)
+    elif isinstance(item, keras.Variable):
+        yield from _variables(item.value, seen)
+    elif isinstance(item, (list, tuple, dict)):
+        for part in item.values() if isinstance(item, dict) else item:
+            yield from _variables(part, seen)
+    else:
+        for part in _parts(item):
+            yield from _variables(part, seen)
+
+
+def _parts(item: Any) -> Iterator[Any]:
+    """What a function, a method or an object refers to."""
+    for name in ("python_function", "__self__", "__wrapped__", "__func__"):
+        if (
+            not isinstance(item, type)
+            and (part := vars(item).get(name) if hasattr(item, "__dict__") and name in vars(item) else getattr(item, name, None))
+            is not None
+        ):
+            yield part
+    for cell in getattr(item, "__closure__", None) or ():
+        yield cell.cell_contents
+    if isinstance(item, tf.Module):
+        yield from item.variables
+    elif (
+        isinstance(item, tf.__internal__.tracking.AutoTrackable) or type(item).__module__.startswith("tests.") and hasattr(item, "__dict__")
+    ):
+        yield from vars(item).values()
+
+
+def _nothing(function: Any) -> None:
+    """No change."""
