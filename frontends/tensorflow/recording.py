@@ -49,7 +49,7 @@ from .variables import Weights
 _HANDLERS = {**bookkeeping.READ, **assertions.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ, **partial_writes.READ}
 _MOST_REFUTED = 1  # none is: what fails raises
 # What TensorFlow and Keras say of a size that is not known while they trace.
-_OF_OPEN_SIZES = re.compile(r"None|[Uu]nknown|[Uu]ndefined|be defined|symbolic|not iterable|statically|Failed to convert")
+_OF_OPEN_SIZES = re.compile(r"None|[Uu]nknown|[Uu]ndefined|be defined|symbolic|not iterable|statically|Failed to convert|\[\?")
 Axes = frozenset[tuple[int, int]]  # of (argument, axis)
 
 _PROBES = Probes(*SETTINGS, *MATH)
