@@ -65,6 +65,8 @@ class TensorFlowTarget(Target):
 
     def elements(self, array: Any) -> Any:
         """Nested lists."""
+        if isinstance(array, (bool, int, float)):  # a number that was read from an array
+            return array
         return self.to_numpy(array).tolist()
 
     def on_host(self, array: Any) -> Any:

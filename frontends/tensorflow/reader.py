@@ -135,6 +135,8 @@ class Reader:
         """An operation on arrays, or on what is known of shapes. What gives no array (a list that only gradients need) is followed, not
         recorded."""
         attributes = attributes_of(operation)
+        if any(kind in operation.type for kind in _WAITS):  # it is not run: a queue that is empty would never answer
+            raise UnsupportedOperation(_no_array(operation, operation.inputs[0], self.origin(operation)))
         seen = self.seen(operation, operands)
         arrays = [operand.item for operand in operands if isinstance(operand.item, np.ndarray)]
         if len(arrays) == len(operands) and of_shapes.takes_integers(operation.type, attributes) and of_shapes.fits(operation.type, arrays):
@@ -214,6 +216,9 @@ class _Seen:
         self._held[number] = Held(self._held[number].item, array)
 
 
+_WAITS = ("QueueEnqueue", "QueueDequeue", "Stage", "Barrier", "Mutex")
+
+
 def as_operand(item: Any) -> Any:
     """Known numbers as a node has them: a number, or nested tuples."""
     return nested(item) if isinstance(item, np.ndarray) else item
@@ -236,7 +241,7 @@ def is_numeric(dtype: tf.DType) -> bool:
 
 def what_is(tensor: Any) -> str:
     """What a tensor without numbers holds, in words."""
-    what = {tf.string: "texts", tf.resource: "tables or iterators", tf.variant: "lists or sets of tensors (ragged, sparse, datasets)"}
+    what = {tf.string: "texts", tf.resource: "tables, queues or iterators", tf.variant: "sets of tensors (ragged, sparse, datasets)"}
     return what.get(tensor.dtype, f"arrays of {tensor.dtype.name}")
 
 

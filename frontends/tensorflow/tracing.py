@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.data.ops.iterator_ops import OwnedIterator
 from tensorflow.python.framework import ops
 from tensorflow.python.framework.func_graph import FuncGraph
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
-from ...errors import TracingError
+from ...errors import TracingError, UnsupportedOperation
 from ...ir.node import Value
 from ...ir.record import CallRecord
 from ...sizes import Size, Symbol, hint_of
@@ -152,9 +153,17 @@ class Trace:
             *((ops.SymbolicTensor, name, method) for name, method in self._methods().items()),
             *((BaseResourceVariable, name, self._of_variable(name)) for name in names),
             *((tf, name, answer) for name, answer in self._modes().items()),
+            (OwnedIterator, "__next__", lambda iterator: self._next_element(iterator)),  # noqa: PLW0108  (as __iter__ below)
         )
         with replaced(places):
             yield
+
+    def _next_element(self, iterator: Any) -> Any:
+        """Refuses what would have no end: while it is traced, a dataset tells of no last element."""
+        raise UnsupportedOperation(
+            "a dataset is iterated inside of the function; give its elements as arguments\n    "
+            f"{self.locator.locate('tf.data.Dataset.__iter__', 3)}"
+        )
 
     def _of_variable(self, name: str) -> Callable[..., Any]:
         """What Python asks of a variable, as it asks a tensor."""

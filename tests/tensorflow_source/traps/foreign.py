@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import numpy as np
@@ -95,15 +94,6 @@ def constants_of_numpy(x: Any) -> Any:
     return x * window + np.arange(3, dtype="float32") + np.eye(3, dtype="float32")[0]
 
 
-@TRAPS.function(errors={EVERYWHERE: ""})
-def another_thread(x: Any) -> Any:
-    found = []
-    thread = threading.Thread(target=lambda: found.append(tf.exp(x)))
-    thread.start()
-    thread.join()
-    return found[0]
-
-
 @TRAPS.function(draws=True)
 def draws_numbers(x: Any) -> Any:
     return x + tf.random.normal(tf.shape(x)), tf.random.uniform((x.shape[0], 2), -1, 1), tf.random.shuffle(x)
@@ -114,7 +104,7 @@ def draws_of_a_seed(x: Any) -> Any:
     return x + tf.random.stateless_uniform(tf.shape(x), seed=[1, 2]), tf.random.stateless_normal((2, 3), seed=[3, x.shape[0]])
 
 
-@TRAPS.made(draws=True)
+@TRAPS.made(errors={EVERYWHERE: _HERE})
 def generator_of_random_numbers() -> Any:
     source = tf.random.Generator.from_seed(3)
     return lambda x: x + source.normal(tf.shape(x))
@@ -129,12 +119,12 @@ def draws_in_a_loop(x: Any) -> Any:
     return total
 
 
-@TRAPS.function()
+@TRAPS.function(errors={ELSEWHERE: _HERE})
 def time_is_asked(x: Any) -> Any:
     return x * tf.cast(tf.timestamp() > 0.0, tf.float32)
 
 
-@TRAPS.function(errors={ELSEWHERE: _HERE})
+@TRAPS.function(errors={EVERYWHERE: _HERE})
 def strings_in_a_branch(x: Any) -> Any:
     return tf.cond(tf.reduce_sum(x) > 0, lambda: tf.strings.to_number(tf.strings.as_string(x)), lambda: x)
 
@@ -149,7 +139,7 @@ def tensor_array_is_returned(x: Any) -> Any:
     return tf.TensorArray(tf.float32, size=2).write(0, x[0]).write(1, x[1])
 
 
-@TRAPS.function(errors={EVERYWHERE: ""})
+@TRAPS.function(errors={EVERYWHERE: "queues"})
 def queue(x: Any) -> Any:
     waiting = tf.queue.FIFOQueue(3, [tf.float32])
     waiting.enqueue(x)

@@ -296,7 +296,6 @@ def operations_of_keras(x: Any) -> Any:
     return (
         ops.scan(lambda state, row: (state + row, state), ops.zeros((3,)), x),
         ops.cond(ops.sum(x) > 0, lambda: x, lambda: -x),
-        ops.shape(x)[0],
     )
 
 
