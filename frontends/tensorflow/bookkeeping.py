@@ -116,8 +116,8 @@ def _ensured(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
     wanted = tf.TensorShape(operation.get_attr("shape"))
     pairs = zip(sizes_of(operands[0], operation.inputs[0]), wanted.as_list() if wanted.rank is not None else ())
     for size, number in pairs:
-        if number is not None and isinstance(size, Size):
-            reader.recorder.decide_size(apply("eq", size, number), reader.origin(operation))
+        if number is not None and isinstance(condition := apply("eq", size, number), Size):
+            reader.recorder.decide_size(condition, reader.origin(operation))
     return [operands[0]]
 
 

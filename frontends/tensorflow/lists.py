@@ -235,8 +235,8 @@ def concatenated(reader: Reader, operation: Any, operands: Sequence[Held]) -> li
         return [arrays.joined(rows), Held(lengths, seen[1])]
     array = _array(arrays, held)
     count, length, *rest = all_sizes(array.item)
-    lengths = known((length,) * count) if isinstance(count, int) else None
-    return [arrays.reshaped(array, (count * length, *rest)), Held(lengths, seen[1])]
+    each = known((length,) * count) if isinstance(count, int) else None
+    return [arrays.reshaped(array, (count * length, *rest)), Held(each, seen[1])]
 
 
 def length_of(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
@@ -267,7 +267,8 @@ def with_item(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[
     arrays, sizes = Arrays(reader, operation), all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.seen.shape)
     array = filled(arrays, held, sizes)
     for size, wanted in zip(sizes, all_sizes(array.item)[1:]):
-        reader.recorder.decide_size(apply("eq", size, wanted), reader.origin(operation))
+        if isinstance(condition := apply("eq", size, wanted), Size):
+            reader.recorder.decide_size(condition, reader.origin(operation))
     return [Held(arrays.written(array, index, row, stack_of(seen, row.seen.shape, row.seen.dtype)).item, seen)]
 
 

@@ -162,8 +162,8 @@ class Reader:
         made = self.recorder.maker(other) if isinstance(other, Value) else None
         if made is None or row_key(made.op) != "Maximum" or not isinstance(number, np.ndarray):
             return None
-        least = [item for item in made.inputs if isinstance(item, int)]
-        return number[()] if least and isinstance(number[()], int) and least[0] >= number[()] else None
+        least, limit = [item for item in made.inputs if isinstance(item, int)], number.item()
+        return limit if least and isinstance(limit, int) and least[0] >= limit else None
 
     def _decide(self, operation: Any) -> Callable[[Size], Any]:
         return lambda size: self.recorder.decide_size(size, self.origin(operation))
