@@ -84,5 +84,5 @@ def written_for_jax(name: str) -> str:
 
 
 def test_a_section_is_listed_before_it_has_operations() -> None:
-    with pytest.raises(UnknownOperation, match=r"no section 'convolutions'; did you mean 'convolution'.*ops/sections\.py"):
+    with pytest.raises(UnknownOperation, match=r"no section 'convolutions'; did you mean 'convolution'.*declare_section"):
         declare("convolutions")

@@ -150,6 +150,7 @@ class Weights(Protocol):
         """The mode that they are in; True, as of any new module, where there are none."""
         return True
 
+    @default
     def in_mode(self, mode: bool) -> AbstractContextManager[None]:
         """Inside of the block the model is in this mode."""
         return nullcontext()

@@ -164,7 +164,7 @@ class Graph(Retraced, Inspected, Viewed):
         >>> import torch, graph_compiler
         >>> linear = torch.nn.Linear(3, 2)
         >>> graph = graph_compiler.transpile(linear, to="jax", args=(torch.ones(1, 3),))
-        >>> graph.to_source({name: 0 * array for name, array in graph.parameters.items()})
+        >>> graph.to_source({name: abs(0 * array) for name, array in graph.parameters.items()})
         >>> linear.bias.tolist()
         [0.0, 0.0]
         """

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ....ir.block import Region
-from ....ir.node import Node
+from ....ir.node import Node, Value
 from ...structured import Loop, Scope, associative_scan_by, call, checkpointed, function, names_of, tuple_text
 from .table import rows
 
@@ -14,7 +14,7 @@ from .table import rows
 def _scan(scope: Scope, node: Node) -> None:
     loop, params, count = Loop.of(scope, node), node.params, node.params["carried"]
     name, captured = _step(scope, node, loop, lambda made: f"{tuple_text(made[:count])}, {tuple_text(made[count:])}")
-    specs = tuple_text([_spec(scope, value.shape[1:], value.dtype) for value in node.outputs[count:]])
+    specs = tuple_text([_spec(scope, node, value) for value in node.outputs[count:]])
     made = scope.name(node)
     length = repr(scope.literal(params["length"]))
     options = ["reverse=True"] * params["reverse"] + [f"checkpoint={tuple_text(captured)}"] * params["checkpoint"]
@@ -38,8 +38,10 @@ def _step(scope: Scope, node: Node, loop: Loop, results: Callable[[Sequence[str]
     return name, []
 
 
-def _spec(scope: Scope, shape: tuple[Any, ...], dtype: str) -> str:
-    return f"({scope.literal(shape)!r}, {scope.dialect.dtype_text(dtype)})"
+def _spec(scope: Scope, node: Node, value: Value) -> str:
+    """Shape and type of an output of a step. Of recorded calls the shape is that of the recording, which another call may not have."""
+    shape = None if node.record is not None and node.params["length"] != 0 else scope.literal(value.shape[1:])
+    return f"({shape!r}, {scope.dialect.dtype_text(value.dtype)})"
 
 
 def _while_loop(scope: Scope, node: Node) -> None:

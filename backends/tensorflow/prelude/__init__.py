@@ -38,6 +38,7 @@ from .bessel import airy_decay as airy_decay
 from .bessel import airy_waves as airy_waves
 from .control import associative_scan as associative_scan
 from .control import doubled as doubled
+from .control import element_shape as element_shape
 from .control import interleaved as interleaved
 from .control import keep_shapes as keep_shapes
 from .control import scan as scan

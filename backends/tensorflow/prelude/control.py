@@ -33,7 +33,7 @@ def scan(
     checkpoint: tuple[Any, ...] | None = None,
 ) -> tuple[tuple[tf.Tensor, ...], tuple[tf.Tensor, ...]]:
     """``state, outputs = body(*state, *rows)`` for all rows of the sequences: the last state, and the outputs stacked. ``specs`` are shape
-    and type of each output.
+    and type of each output; a shape may be None where all steps give the same.
 
     With ``checkpoint``, the arrays that ``body`` takes besides, each step is computed again for a gradient.
     """
@@ -48,14 +48,21 @@ def scan(
 
     if isinstance(length, int) and length == 0:  # XLA compiles the step, which takes a row
         return start, tuple(tf.zeros([0, *shape], dtype) for shape, dtype in specs)
-    arrays = tuple(tf.TensorArray(dtype, length, element_shape=tf.TensorShape([static(dim) for dim in shape])) for shape, dtype in specs)
+    arrays = tuple(tf.TensorArray(dtype, length, element_shape=element_shape(shape)) for shape, dtype in specs)
     most = length if isinstance(length, int) else None
     _, last, outputs = tf.while_loop(lambda time, *_: time < length, step, (tf.constant(0), start, arrays), maximum_iterations=most)
     return tuple(last), tuple(stacked(array, length, shape) for array, (shape, _) in zip(outputs, specs))
 
 
-def stacked(array: tf.TensorArray, length: Any, shape: tuple[Any, ...]) -> tf.Tensor:
+def element_shape(shape: tuple[Any, ...] | None) -> tf.TensorShape:
+    """A shape as far as it is known while TensorFlow traces."""
+    return tf.TensorShape(None if shape is None else [static(dim) for dim in shape])
+
+
+def stacked(array: tf.TensorArray, length: Any, shape: tuple[Any, ...] | None) -> tf.Tensor:
     """The elements of an array along a new first axis; of none too, where sizes are not known before the call."""
+    if shape is None:
+        return array.stack()
     if tf.executing_eagerly():
         return tf.reshape(array.stack(), [length, *shape])
     sizes = tf.convert_to_tensor(list(shape), tf.int32)
