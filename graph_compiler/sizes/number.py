@@ -93,7 +93,7 @@ class SymbolicNumber:
         return complex(self.number())
 
     def __bool__(self) -> bool:
-        return bool(self.compared("ne", 0))
+        return bool(self.number() if self.kind() is bool else self.compared("ne", 0))
 
     def __hash__(self) -> int:
         return hash(self.number())
