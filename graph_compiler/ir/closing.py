@@ -7,14 +7,15 @@ that sizes compare as they do there. :func:`close` then gives every input, and e
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import InvalidGraph
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, substitute
-from ..trees import iterate_structure, map_structure
+from ..trees import iterate_structure
 from .block import Block, Region
+from .copying import copied
 from .node import Node, Value
 
 
@@ -70,7 +71,7 @@ class _Closing:
 
     def region(self) -> Region:
         inputs = tuple(map(self._input, (*self.body.inputs, *self.captured)))
-        nodes = tuple(map(self._node, self.body.nodes))
+        nodes = tuple(copied(node, self.own, self._mapped) for node in self.body.nodes)
         return Region(self.body.name, Block(inputs, nodes, tuple(map(self._mapped, self.body.outputs))), self.sizes)
 
     def _input(self, value: Value) -> Value:
@@ -89,20 +90,6 @@ class _Closing:
             if not any(source.source in self.body.inputs for source in dim.symbols()):
                 self.sizes[symbol] = dim
         return self.inner[dim]
-
-    def _node(self, node: Node) -> Node:
-        regions = tuple(
-            replace(region, sizes={symbol: self._mapped(size) for symbol, size in region.sizes.items()}) for region in node.regions
-        )
-        inputs, params = self.mapped(node.inputs), self.mapped(node.params)
-        outputs = tuple(Value(value.name, value.spec) for value in node.outputs)
-        self.own.update(zip(node.outputs, outputs))
-        for value in outputs:
-            value.spec = ArraySpec(tuple(map(self._mapped, value.shape)), value.dtype)
-        return Node(node.op, inputs, params, node.origin, outputs, node.record and node.record.mapped(self.mapped), regions)
-
-    def mapped(self, structure: Any) -> Any:
-        return map_structure(self._mapped, structure)
 
     def _mapped(self, item: Any) -> Any:
         if isinstance(item, Value):

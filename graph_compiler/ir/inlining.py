@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, substitute
-from ..trees import map_structure
 from .block import Region
+from .copying import copied
 from .node import Node, Value
 
 
@@ -18,6 +17,7 @@ def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], Non
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ir.closing import close
+    >>> from graph_compiler.ops import ArraySpec
     >>> build = Builder(Graph("f", "canonical"))
     >>> x = build.input("x", ArraySpec((3,), "float32"))
     >>> (region,), _ = close(build.body("body", [Value("held", x.spec)], lambda held: (build.multiply(held, 2.0),)))
@@ -37,23 +37,8 @@ class _Inlined:
 
     def outputs(self) -> tuple[Any, ...]:
         for node in self.region.block.nodes:
-            self.append(self._node(node))
+            self.append(copied(node, self.own, self._mapped))
         return tuple(map(self._mapped, self.region.block.outputs))
-
-    def _node(self, node: Node) -> Node:
-        inputs, params = self.mapped(node.inputs), self.mapped(node.params)
-        regions = tuple(
-            replace(region, sizes={symbol: self._mapped(size) for symbol, size in region.sizes.items()}) for region in node.regions
-        )
-        outputs = tuple(Value(value.name, value.spec) for value in node.outputs)
-        self.own.update(zip(node.outputs, outputs))
-        for value in outputs:
-            value.spec = ArraySpec(tuple(map(self._mapped, value.shape)), value.dtype)
-        return Node(node.op, inputs, params, node.origin, outputs, node.record and node.record.mapped(self.mapped), regions)
-
-    def mapped(self, structure: Any) -> Any:
-        """Nested arguments in values and sizes of the outside."""
-        return map_structure(self._mapped, structure)
 
     def _mapped(self, item: Any) -> Any:
         if isinstance(item, Value):

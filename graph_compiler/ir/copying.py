@@ -1,0 +1,29 @@
+"""Copies nodes into another block: in other values and sizes, with outputs of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from ..ops.registry import ArraySpec
+from ..trees import map_structure
+from .node import Node, Value
+
+
+def copied(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> Node:
+    """The node with each value and size as ``mapped`` gives it. Its outputs are new; ``own`` is told which stand for those of the node."""
+
+    def whole(structure: Any) -> Any:
+        return map_structure(mapped, structure)
+
+    regions = tuple(replace(region, sizes={symbol: mapped(size) for symbol, size in region.sizes.items()}) for region in node.regions)
+    inputs, params = whole(node.inputs), whole(node.params)
+    outputs = tuple(Value(value.name, value.spec) for value in node.outputs)
+    own.update(zip(node.outputs, outputs))
+    for value in outputs:
+        value.spec = ArraySpec(tuple(map(mapped, value.shape)), value.dtype)
+    return Node(node.op, inputs, params, node.origin, outputs, node.record and node.record.mapped(whole), regions)
+
+
+__all__ = ["copied"]
