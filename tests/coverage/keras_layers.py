@@ -21,16 +21,11 @@ def group_of(name: str) -> str:
 
 def judge(name: str, target: str) -> dict[str, Any]:
     """A graph that is recorded with some sizes computes with others what Keras computes."""
-    from ..keras_source.judging import judge as judged
+    from ..keras_source.judging import judge_layer
     from ..keras_source.layers import SAMPLES
 
-    sample = SAMPLES[name]
     try:
-        layer = sample.made()
+        layer = SAMPLES[name].made()
     except Exception as problem:
         raise Skipped(str(problem)) from problem
-    return {
-        "variants": judged(
-            lambda *arrays: sample.call(layer, *arrays), layer.variables, [sample.arrays(), sample.arrays(other=True)], target
-        )
-    }
+    return judge_layer(SAMPLES[name], layer, target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,11 @@ import graph_compiler
 from graph_compiler.errors import GradientRefused
 
 from ..support.compare import arrays, assert_same, to_numpy
+from ..support.tolerance import tolerance
+from .layer_sample import LayerSample
 
 Function = Callable[..., Any]
+REFUSED = "refused"
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,11 @@ def judge(
     to: str,
     gradients: bool = True,
     jitted: bool = False,
-    half: bool = False,
-) -> int:
-    """Records the first of the ``calls`` and compares all of them; the number of recordings. ``jitted``: in JAX, by ``jax.jit``; ``half``: floats of
-    16 bits are inside.
+    computed_in: str = "float32",
+) -> dict[str, Any]:
+    """Records the first of the ``calls`` and compares all of them; the number of recordings, and whether gradients are refused.
+
+    ``jitted``: in JAX, by ``jax.jit``; ``computed_in`` is the least precise type that is inside.
     """
     expected = [observed(function, variables, call, gradients) for call in calls]
     graph = graph_compiler.compile(
@@ -49,20 +53,31 @@ def judge(
         graph.state
     )  # no optimizer trains what calls write to
     assert graph.trained == trained, f"trained: {sorted(graph.trained ^ trained)}"
+    facts: dict[str, Any] = {}
     for call, right in zip(calls, expected):
         with kept(variables):
             result = graph(*map(_plain, call))
             if jitted and gradients:  # a whole network in training, where rounding grows from layer to layer
-                assert_gradients(arrays(result), arrays(right.result), False)
-                assert_gradients(values_of(variables), right.left, False)
+                assert_close(arrays(result), arrays(right.result), 3e-3)
+                assert_close(values_of(variables), right.left, 3e-3)
             else:
                 assert_same(result, right.result)
                 assert_same(values_of(variables), right.left)
         if gradients and to in _GRADIENTS and right.gradients is not None:
-            with suppress(GradientRefused):  # never wrong
-                wanted = {name: array for name, array in right.gradients.items() if name.isdigit() or name in graph.trained}
-                assert_gradients(_GRADIENTS[to](graph, call, jitted), wanted, half or is_half(right.result))
-    return len(graph.variants)
+            wanted = {name: array for name, array in right.gradients.items() if name.isdigit() or name in graph.trained}
+            try:
+                found = _GRADIENTS[to](graph, call, jitted)
+            except GradientRefused:  # never wrong
+                facts["gradients"] = REFUSED
+            else:
+                assert_close(found, wanted, 3e-3 if jitted else tolerance(computed_in)[0], "gradient of ")
+    return {"variants": len(graph.variants), **facts}
+
+
+def judge_layer(sample: LayerSample, layer: Any, to: str) -> dict[str, Any]:
+    """A sample of a layer, called as it is recorded and otherwise."""
+    calls = [sample.arrays(), sample.arrays(other=True)]
+    return judge(lambda *arrays: sample.call(layer, *arrays), variables_of(layer), calls, to, computed_in=least_precise(layer))
 
 
 def _plain(item: Any) -> Any:
@@ -70,23 +85,36 @@ def _plain(item: Any) -> Any:
     return item if item.dtype == tf.bfloat16 else item.numpy()
 
 
-def is_half(result: Any) -> bool:
-    """Whether something is computed in floats of 16 bits."""
-    return any(str(array.dtype).rpartition("float")[2].startswith("16") for array in arrays(result).values())
+def assert_close(found: Mapping[Any, Any], right: Mapping[Any, Any], relative: float, what: str = "") -> None:
+    """Each element differs by no more than ``relative`` of the largest in its array: sums in another order round as their terms do.
 
-
-def assert_gradients(found: dict[str, Any], right: dict[str, Any], is_half: bool) -> None:
-    """Sums in another order differ by the rounding of their largest terms; those of 16 bits are compared as a whole."""
-    largest = max((float(np.abs(to_numpy(array)).max(initial=0.0)) for array in right.values() if array is not None), default=0.0)
+    The unit of an array that is nothing but rounding beside the others (a gradient that is zero in theory) is taken from the others.
+    """
+    least = 1e-3 * max((_largest(array) for array in right.values()), default=0.0)
     for name, array in right.items():
-        wanted = 0.0 if array is None else to_numpy(array)
-        got = 0.0 if found.get(name) is None else to_numpy(found[name])
-        if is_half:
-            assert np.linalg.norm(np.float64(got) - wanted) <= 0.1 * np.linalg.norm(np.float64(wanted)) + 1e-3 * largest, (
-                f"gradient of {name}"
-            )
-        else:
-            np.testing.assert_allclose(got, wanted, rtol=3e-3, atol=1e-5 * max(largest, 1.0), err_msg=f"gradient of {name}")
+        wanted, got = (np.zeros(()) if item is None else to_numpy(item) for item in (array, found.get(name)))
+        assert array is None or found.get(name) is None or got.shape == wanted.shape, (
+            f"{what}{name}: shape {got.shape}, expected {wanted.shape}"
+        )
+        allowed = relative * max(_largest(array), least)
+        np.testing.assert_allclose(got, np.broadcast_to(wanted, got.shape), rtol=0, atol=allowed, err_msg=f"{what}{name}")
+
+
+def _largest(array: Any) -> float:
+    numbers = np.zeros(()) if array is None else np.abs(to_numpy(array).astype(np.float64))
+    return float(numbers.max(initial=0.0, where=np.isfinite(numbers)))
+
+
+def variables_of(layer: Any) -> list[Any]:
+    """The variables of a layer, and the states that recurrent ones keep, which Keras does not count among them."""
+    states = (state for one in layer._flatten_layers() for state in tf.nest.flatten(getattr(one, "states", None)))
+    return list({id(one): one for one in (*layer.variables, *states) if one is not None}.values())
+
+
+def least_precise(layer: Any) -> str:
+    """The type with the fewest digits that a layer, or one inside of it, computes in."""
+    found = {str(one.compute_dtype) for one in layer._flatten_layers()}
+    return max((dtype for dtype in found if "float" in dtype), key=lambda dtype: tolerance(dtype)[0], default="float32")
 
 
 # ---------------------------------------------------------------------------------------------- by TensorFlow

@@ -83,7 +83,7 @@ def in_doubles() -> Iterator[None]:
 def judge_prediction(name: str, to: str) -> int:
     """The network as it predicts, in float32: recorded with two images, run with three."""
     model = network(name)
-    return judge(model, model.variables, [[images(model, 2)], [images(model, 3)]], to, gradients=False, jitted=True)
+    return int(judge(model, model.variables, [[images(model, 2)], [images(model, 3)]], to, gradients=False, jitted=True)["variants"])
 
 
 def judge_training(name: str, to: str) -> int:
@@ -93,6 +93,7 @@ def judge_training(name: str, to: str) -> int:
         for layer in model._flatten_layers():
             for rate in {"rate", "drop_path_rate"} & vars(layer).keys():
                 setattr(layer, rate, 0.0)
-        return judge(
+        judged = judge(
             lambda images: model(images, training=True), model.variables, [[images(model, 2)], [images(model, 3)]], to, jitted=True
         )
+        return int(judged["variants"])

@@ -149,7 +149,13 @@ def test_program(program: Callable[[], Made], to: str) -> None:
     random = np.random.default_rng(0)
     calls = [[tf.constant(random.standard_normal((rows + more, *rest)).astype("float32")) for rows, *rest in shapes] for more in (0, 1)]
     function(*calls[0])  # builds it
-    judge(function, [variable for owner in owners for variable in owner.variables], calls, to, half="mixed" in program.__name__)
+    judge(
+        function,
+        [variable for owner in owners for variable in owner.variables],
+        calls,
+        to,
+        computed_in="bfloat16" if "mixed" in program.__name__ else "float32",
+    )
 
 
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Nadam", "Lion", "Adamax", "Ftrl"])

@@ -13,7 +13,7 @@ from graph_compiler.errors import UnsupportedOperation
 
 from ..support.turns import a_share, in_turn
 from . import networks
-from .judging import judge
+from .judging import judge_layer
 from .layers import SAMPLES
 from .left_out import LEFT_OUT
 from .limits import REFUSED
@@ -32,8 +32,7 @@ def test_every_public_layer_has_samples_or_a_reason() -> None:
 @pytest.mark.parametrize("name", a_share("a layer of Keras", TRIED, weeks=8))
 def test_layer(name: str) -> None:
     sample, to = SAMPLES[name], TARGETS[len(name) % 4]
-    layer = sample.made()
-    judge(lambda *arrays: sample.call(layer, *arrays), layer.variables, [sample.arrays(), sample.arrays(other=True)], to)
+    judge_layer(sample, sample.made(), to)
 
 
 @pytest.mark.parametrize("name", a_share("a refused layer of Keras", REFUSED, weeks=4))
@@ -51,7 +50,7 @@ def test_layer_in_every_target(name: str) -> None:
     sample = SAMPLES[name]
     layer = sample.made()
     for to in TARGETS:
-        judge(lambda *arrays: sample.call(layer, *arrays), layer.variables, [sample.arrays(), sample.arrays(other=True)], to)
+        judge_layer(sample, layer, to)
 
 
 @pytest.mark.parametrize(("name", "to"), in_turn("a network of Keras", ("MobileNet", "MobileNetV3Small", "ResNet50", "VGG16"), TARGETS))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import keras
 
 from ..layer_sample import Array, samples
@@ -42,6 +44,15 @@ ACTIVATIONS = [
     "tanh",
     "tanh_shrink",
 ]
+
+
+def multiplied(x: Any, factor: float) -> Any:
+    return x * factor
+
+
+def kept(x: Any, mask: Any) -> Any:
+    return keras.ops.where(mask[..., None], x, 0.0)
+
 
 SAMPLES = [
     *samples(
@@ -112,4 +123,89 @@ SAMPLES = [
         "SpatialDropout2D", (Array((2, 6, 5, 4), (3, 6, 4, 5)),), {"rate": 0.4, "seed": 3, "data_format": "channels_first"}, training=BOTH
     ),
     *samples("SpatialDropout3D", (Array((2, 3, 4, 5, 6), (3, 4, 3, 4, 6)),), {"rate": 0.4, "seed": 3}, training=BOTH),
+    *samples("Dense", ROWS, {"units": 4, "lora_rank": 2, "lora_alpha": 0.5}, {"units": 4, "dtype": "float16"}),
+    *samples("Dense", (Array((2, 3, 4, 6), (1, 5, 2, 6)),), {"units": 3, "activation": "gelu"}),
+    *samples("Dense", (Array((0, 6), (4, 6)),), {"units": 3}),
+    *samples(
+        "EinsumDense",
+        (Array((2, 5, 3, 4), (3, 7, 3, 4)),),
+        {"equation": "abcd,cde->abe", "output_shape": (None, 6), "bias_axes": "e"},
+        {"equation": "abcd,cde->abe", "output_shape": (None, 6), "dtype": "mixed_bfloat16"},
+        {"equation": "...cd,cd->...c", "output_shape": (None, 3), "activation": "relu"},
+    ),
+    *samples(
+        "EinsumDense",
+        SEQUENCES,
+        {"equation": "abc,cd->abd", "output_shape": (None, 4), "lora_rank": 2, "lora_alpha": 3.0, "bias_axes": "d"},
+    ),
+    *samples("Embedding", (Array((2, 3, 4), (3, 5, 2), 0, 10, "int64"),), {"input_dim": 10, "output_dim": 4, "mask_zero": True}),
+    *samples(
+        "Embedding",
+        (Array((2, 5), (3, 7), 0, 10),),
+        {"input_dim": 10, "output_dim": 4},
+        {"input_dim": 10, "output_dim": 4, "dtype": "bfloat16"},
+    ),
+    *samples("Embedding", (Array((2, 5), (3, 7), 0, 10, "uint8"),), {"input_dim": 10, "output_dim": 4, "dtype": "float64"}),
+    *samples(
+        "ReversibleEmbedding",
+        (Array((2, 5, 4), (3, 7, 4)),),
+        {"input_dim": 10, "output_dim": 4, "reverse_dtype": "float32", "dtype": "mixed_bfloat16"},
+        {"input_dim": 10, "output_dim": 4, "tie_weights": False, "logit_soft_cap": 1.0},
+        reverse=True,
+    ),
+    *(row for name in ACTIVATIONS for row in samples("Activation", SEQUENCES, {"activation": name, "dtype": "mixed_bfloat16"})),
+    *(row for name in ACTIVATIONS for row in samples("Activation", SEQUENCES, {"activation": name, "dtype": "float64"})),
+    *samples(
+        "ReLU", SEQUENCES, {"negative_slope": 0.3, "dtype": "mixed_float16"}, {"max_value": 1.0, "threshold": 0.5, "dtype": "float64"}
+    ),
+    *samples("LeakyReLU", SEQUENCES, {"negative_slope": 0.0}, {"negative_slope": 0.2, "dtype": "mixed_bfloat16"}),
+    *samples("PReLU", (Array((4, 5, 6, 3), (3, 4, 5, 3)),), {"shared_axes": [1, 2]}, {"shared_axes": [1, 2], "dtype": "mixed_bfloat16"}),
+    *samples("ELU", SEQUENCES, {"dtype": "float64"}),
+    *samples("Softmax", SEQUENCES, {"axis": -2, "dtype": "mixed_float16"}),
+    *samples(
+        "Softmax",
+        (*SEQUENCES, Array((2, 5, 6), (3, 7, 6), dtype="bool")),
+        {"axis": (1, 2)},
+        call=lambda layer, x, mask: layer(x, mask=mask),
+    ),
+    *samples("Flatten", ROWS),
+    *samples("Flatten", (Array((4,), (5,)),)),
+    *samples("Reshape", SEQUENCES, {"target_shape": (-1, 3)}, {"target_shape": (-1,)}, {"target_shape": (2, -1, 3)}),
+    *samples("Reshape", ROWS, {"target_shape": (3, 1, 2), "dtype": "mixed_bfloat16"}),
+    *samples("Permute", (Array((2, 3, 4, 5), (3, 5, 2, 3)),), {"dims": (3, 1, 2)}, {"dims": (2, 1, 3), "dtype": "float64"}),
+    *samples("RepeatVector", ROWS, {"n": 1}, {"n": 5, "dtype": "mixed_bfloat16"}),
+    *samples("Identity", (Array((2, 5), (3, 7), -3, 4, "int32"),), {"dtype": "int32"}),
+    *samples("Masking", SEQUENCES, {"dtype": "mixed_bfloat16"}),
+    *samples("ActivityRegularization", ROWS, {"l2": 0.2, "dtype": "float64"}, training=BOTH),
+    *samples(
+        "Lambda", ROWS, {"function": multiplied, "arguments": {"factor": 3.0}}, {"function": keras.ops.sum, "arguments": {"axis": -1}}
+    ),
+    *samples(
+        "Lambda", (*SEQUENCES, Array((2, 5), (3, 7), dtype="bool")), {"function": kept}, call=lambda layer, x, mask: layer(x, mask=mask)
+    ),
+    *samples(
+        "Dropout", ROWS, {"rate": 0.4, "seed": 3, "dtype": "float64"}, {"rate": 0.9, "seed": 3, "dtype": "mixed_bfloat16"}, training=BOTH
+    ),
+    *samples(
+        "AlphaDropout",
+        ROWS,
+        {"rate": 0.4, "seed": 3, "dtype": "float64"},
+        {"rate": 0.1, "seed": 3, "dtype": "mixed_bfloat16"},
+        training=BOTH,
+    ),
+    *samples(
+        "GaussianDropout",
+        ROWS,
+        {"rate": 0.4, "seed": 3, "dtype": "float64"},
+        {"rate": 0.4, "seed": 3, "dtype": "mixed_bfloat16"},
+        training=BOTH,
+    ),
+    *samples("GaussianNoise", ROWS, {"stddev": 0.4, "seed": 3, "dtype": "mixed_bfloat16"}, {"stddev": 0.0}, training=BOTH),
+    *samples(
+        "SpatialDropout3D",
+        (Array((2, 6, 3, 4, 5), (3, 6, 4, 3, 4)),),
+        {"rate": 0.4, "seed": 3, "data_format": "channels_first"},
+        training=BOTH,
+    ),
+    *samples("SpatialDropout1D", SEQUENCES, {"rate": 0.4, "seed": 3, "dtype": "mixed_bfloat16"}, training=BOTH),
 ]

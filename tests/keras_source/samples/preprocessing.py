@@ -5,11 +5,12 @@ from __future__ import annotations
 import keras
 
 from ..layer_sample import Array, samples
-from .core import BOTH, ROWS
+from .core import BOTH, ROWS, SEQUENCES
 
 L = keras.layers
 IMAGES = (Array((2, 10, 12, 3), (3, 9, 13, 3), 0, 255),)
 FIRST = (Array((2, 3, 10, 12), (3, 3, 9, 13), 0, 255),)
+ONE_IMAGE = (Array((10, 12, 3), (9, 13, 3), 0, 255),)
 SOUNDS = (Array((2, 200), (3, 260)),)
 CATEGORIES = (Array((2, 4), (3, 6), 0, 8, "int32"),)
 FACTOR, SEED = {"factor": 0.4}, {"seed": 4}
@@ -43,6 +44,20 @@ RANDOM: dict[str, tuple[dict[str, object], ...]] = {
     "AugMix": ({},),
     "MixUp": ({},),
     "CutMix": ({},),
+}
+OTHER_RANDOM: dict[str, tuple[dict[str, object], ...]] = {
+    "RandomColorDegeneration": ({"factor": 0.4, "value_range": (0, 1)},),
+    "RandomElasticTransform": ({"factor": 1.0, "fill_mode": "constant", "fill_value": 1.0},),
+    "RandomErasing": ({"factor": 1.0, "scale": (0.1, 0.2), "fill_value": 3.0},),
+    "RandomPerspective": ({"factor": 1.0, "scale": 0.5, "interpolation": "nearest", "fill_value": 1.0},),
+    "RandomRotation": ({"factor": (0.1, 0.2), "fill_mode": "wrap"}, {"factor": 0.3, "fill_mode": "constant", "fill_value": 2.0}),
+    "RandomShear": ({"x_factor": 0.2, "interpolation": "nearest", "fill_mode": "constant", "fill_value": 2.0},),
+    "RandomTranslation": ({"height_factor": (0.1, 0.2), "width_factor": 0.3, "fill_mode": "constant", "interpolation": "nearest"},),
+    "RandomZoom": ({"height_factor": (-0.3, -0.2), "interpolation": "nearest", "fill_mode": "nearest"},),
+    "RandomContrast": ({"factor": (0.1, 0.5), "value_range": (0, 1)},),
+    "RandomHue": ({"factor": 0.3, "value_range": (0, 1)},),
+    "RandomGaussianBlur": ({"factor": 1.0, "kernel_size": (3, 5), "sigma": 0.5},),
+    "RandAugment": ({"num_ops": 1, "factor": 0.2},),
 }
 
 SAMPLES = [
@@ -89,4 +104,76 @@ SAMPLES = [
     *samples("Discretization", ROWS, {"bin_boundaries": [-1.0, 0.0, 1.0]}, {"bin_boundaries": [-1.0, 0.0, 1.0], "output_mode": "one_hot"}),
     *samples("CategoryEncoding", CATEGORIES, {"num_tokens": 8}, {"num_tokens": 8, "output_mode": "count"}),
     *samples("CategoryEncoding", (Array((4,), (6,), 0, 8, "int32"),), {"num_tokens": 8, "output_mode": "one_hot"}),
+    *(
+        row
+        for name, options in OTHER_RANDOM.items()
+        for row in samples(name, IMAGES, *({**each, **SEED} for each in options), training=BOTH)
+    ),
+    *(
+        row
+        for name in ("RandomRotation", "RandomTranslation", "RandomZoom", "RandomGrayscale", "RandomHue", "RandomSaturation", "RandomCrop")
+        for row in samples(name, FIRST, *({**RANDOM[name][0], **SEED, "data_format": "channels_first"},), training=BOTH)
+    ),
+    *samples("RandomFlip", ONE_IMAGE, {**SEED}, training=BOTH),
+    *samples("RandomBrightness", ONE_IMAGE, {**FACTOR, **SEED}, training=BOTH),
+    *samples(
+        "RandomContrast", IMAGES, {**FACTOR, **SEED, "dtype": "float64"}, {**FACTOR, **SEED, "dtype": "mixed_bfloat16"}, training=BOTH
+    ),
+    *samples("Rescaling", (Array((2, 5), (3, 7), 0, 200, "uint8"),), {"scale": 1 / 255}, {"scale": 1 / 255, "dtype": "float64"}),
+    *samples("Rescaling", FIRST, {"scale": 0.1, "offset": 0.5, "dtype": "mixed_bfloat16"}),
+    *samples("Resizing", ONE_IMAGE, {"height": 7, "width": 9}),
+    *samples("Resizing", (Array((2, 10, 12, 3), (3, 9, 13, 3), 0, 255, "uint8"),), {"height": 7, "width": 9}),
+    *samples(
+        "Resizing",
+        IMAGES,
+        {"height": 7, "width": 9, "pad_to_aspect_ratio": True},
+        {"height": 20, "width": 21, "crop_to_aspect_ratio": True, "interpolation": "nearest"},
+        {"height": 20, "width": 21, "interpolation": "lanczos5", "dtype": "float64"},
+    ),
+    *samples("CenterCrop", ONE_IMAGE, {"height": 5, "width": 6}),
+    *samples("CenterCrop", IMAGES, {"height": 20, "width": 21}, {"height": 9, "width": 12}),
+    *samples("AutoContrast", IMAGES, {"value_range": (0, 1)}, training=BOTH),
+    *samples("Equalization", IMAGES, {"bins": 16}, training=BOTH),
+    *samples("ContrastLimitedAdaptiveHistogramEqualization", IMAGES, {"tile_grid_size": (3, 2), "clip_limit": 2.0}, training=BOTH),
+    *samples("Pipeline", IMAGES, {"layers": [L.RandomFlip(seed=1), L.RandomContrast(0.3, seed=2), L.Resizing(5, 6)]}, training=BOTH),
+    *samples(
+        "STFTSpectrogram",
+        (Array((2, 1, 200), (3, 1, 260)),),
+        {"mode": "log", "frame_length": 32, "frame_step": 16, "data_format": "channels_first"},
+    ),
+    *(
+        row
+        for options in (
+            {"scaling": "spectrum"},
+            {"scaling": None, "window": "hamming"},
+            {"window": None, "periodic": True},
+            {"dtype": "float64"},
+        )
+        for row in samples(
+            "STFTSpectrogram", (Array((2, 200, 1), (3, 260, 1)),), {"mode": "psd", "frame_length": 32, "frame_step": 16, **options}
+        )
+    ),
+    *samples(
+        "MelSpectrogram",
+        (Array((200,), (260,)),),
+        {
+            "fft_length": 64,
+            "sequence_stride": 32,
+            "num_mel_bins": 8,
+            "window": "hamming",
+            "sequence_length": 48,
+            "top_db": 20.0,
+            "mag_exp": 1.0,
+        },
+    ),
+    *samples("Discretization", SEQUENCES, {"bin_boundaries": [-1.0, 0.0, 1.0]}, {"bin_boundaries": [0.5], "dtype": "float32"}),
+    *samples("Discretization", ROWS, *({"bin_boundaries": [-1.0, 0.0, 1.0], "output_mode": mode} for mode in ("multi_hot", "count"))),
+    *samples(
+        "CategoryEncoding",
+        (*CATEGORIES, Array((2, 4), (3, 6), 0.1, 2.0)),
+        {"num_tokens": 8, "output_mode": "count"},
+        call=lambda layer, x, weights: layer(x, count_weights=weights),
+    ),
+    *samples("CategoryEncoding", (Array((3, 1), (5, 1), 0, 8, "int32"),), {"num_tokens": 8, "output_mode": "one_hot"}, {"num_tokens": 8}),
+    *samples("CategoryEncoding", (Array((4,), (6,), 0, 8, "int64"),), {"num_tokens": 8}, {"num_tokens": 8, "output_mode": "count"}),
 ]
