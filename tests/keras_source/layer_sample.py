@@ -46,7 +46,10 @@ class LayerSample:
 
     def made(self) -> Any:
         """The layer, built, with weights that are all different."""
-        layer = self.make()
+        return self.made_of(self.make())
+
+    def made_of(self, layer: Any) -> Any:
+        """A layer of the sample, built as above."""
         self.call(layer, *self.arrays())
         fill_weights(layer)
         return layer
@@ -104,9 +107,15 @@ def _fresh(item: Any) -> Any:
 
 
 def _text(name: str, options: dict[str, Any], given: dict[str, Any]) -> str:
-    words = [f"{key}={getattr(item, '__name__', None) or getattr(item, 'name', None) or item}" for key, item in options.items()]
+    words = [f"{key}={_word(item)}" for key, item in options.items()]
     called = f"({', '.join(f'{key}={item}' for key, item in given.items())})" if given else ""
     return f"{name}({', '.join(words)}){called}"[:150]
+
+
+def _word(item: Any) -> str:
+    if isinstance(item, list):
+        return f"[{', '.join(map(_word, item))}]"
+    return type(item).__name__ if isinstance(item, keras.Layer) else str(getattr(item, "__name__", item))
 
 
 def named(prefix: str, **made: LayerSample) -> Iterator[tuple[str, LayerSample]]:

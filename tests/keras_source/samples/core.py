@@ -131,7 +131,7 @@ SAMPLES = [
         (Array((2, 5, 3, 4), (3, 7, 3, 4)),),
         {"equation": "abcd,cde->abe", "output_shape": (None, 6), "bias_axes": "e"},
         {"equation": "abcd,cde->abe", "output_shape": (None, 6), "dtype": "mixed_bfloat16"},
-        {"equation": "...cd,cd->...c", "output_shape": (None, 3), "activation": "relu"},
+        {"equation": "...cd,cd->...c", "output_shape": 3, "activation": "relu"},
     ),
     *samples(
         "EinsumDense",
