@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +15,8 @@ import tensorflow as tf
 import graph_compiler
 from graph_compiler.errors import GradientRefused
 
-from ..support.compare import arrays, assert_no_further, assert_same, to_numpy
+from ..coverage.judging import assert_metadata
+from ..support.compare import arrays, assert_no_further, assert_same, dtype_name, to_numpy
 from ..support.tolerance import tolerance
 from .layer_sample import LayerSample
 
@@ -24,7 +26,7 @@ REFUSED = "refused"
 
 @dataclass(frozen=True)
 class Observed:
-    """What a call gives, what the variables hold then, and the gradients of the sum of squares (by input, by path of the variable)."""
+    """What a call gives, what the variables hold then, and the gradients of a weighted sum (by input, by path of the variable)."""
 
     result: Any
     left: dict[str, Any]
@@ -43,29 +45,25 @@ def judge(
 ) -> dict[str, Any]:
     """Records the first of the ``calls`` and compares all of them; the number of recordings, and whether gradients are refused.
 
-    ``jitted``: in JAX, by ``jax.jit``; ``computed_in`` is the least precise type that is inside, and ``exactly`` gives the function and its
-    variables in one that is more precise: gradients are as near to those as Keras' own, where they are not as near to Keras' as the table of
-    tolerances says.
+    ``jitted``: in JAX, by ``jax.jit``; ``computed_in`` is the least precise type that is inside. ``exactly`` gives the function and its
+    variables in float64: what is not as near to Keras' own as the table of tolerances says has to be as near to that as Keras' own is.
     """
     expected = [observed(function, variables, call, gradients) for call in calls]
     graph = graph_compiler.compile(
         function, to=to, args=list(calls[0]), source="tensorflow", return_backend_compiled_fn=jitted and to == "jax"
     )
-    names = {variable.path for variable in variables}
-    assert set(graph.parameters) <= names, f"names {sorted(set(graph.parameters) - names)} are no paths of variables"
-    trained = {variable.path for variable in variables if variable.trainable} & set(graph.parameters) - set(
-        graph.state
-    )  # no optimizer trains what calls write to
-    assert graph.trained == trained, f"trained: {sorted(graph.trained ^ trained)}"
+    _assert_names(graph, variables)
     facts: dict[str, Any] = {}
+    relative = 3e-3 if jitted else tolerance(computed_in)[0]  # a whole network: rounding grows from layer to layer
     for call, right in zip(calls, expected):
+        exact = functools.cache(partial(_exact, exactly, call, gradients))
         with kept(variables):
             result = graph(*map(_plain, call))
-            if jitted and gradients:  # a whole network in training, where rounding grows from layer to layer
-                assert_close(arrays(result), arrays(right.result), 3e-3)
-                assert_close(values_of(variables), right.left, 3e-3)
+            if jitted and gradients:
+                assert_close(arrays(result), arrays(right.result), relative)
+                assert_close(values_of(variables), right.left, relative)
             else:
-                assert_same(result, right.result)
+                _assert_right(result, right.result, partial(_part, exact, "result"))
                 assert_same(values_of(variables), right.left)
         if gradients and to in _GRADIENTS and right.gradients is not None:
             wanted = {name: array for name, array in right.gradients.items() if name.isdigit() or name in graph.trained}
@@ -74,63 +72,64 @@ def judge(
             except GradientRefused:  # never wrong
                 facts["gradients"] = REFUSED
             else:
-                _assert_gradients(found, wanted, 3e-3 if jitted else tolerance(computed_in)[0], lambda call=call: _gradients(exactly, call))
+                _assert_gradients(found, wanted, relative, partial(_part, exact, "gradients"))
     return {"variants": len(graph.variants), **facts}
+
+
+def _assert_names(graph: Any, variables: Sequence[Any]) -> None:
+    """The parameters are the variables by their paths, and those are trained that Keras trains and no call writes to."""
+    names = named(variables)
+    assert set(graph.parameters) <= names.keys(), f"names {sorted(graph.parameters.keys() - names.keys())} are no paths of variables"
+    trained = {name for name, variable in names.items() if variable.trainable} & set(graph.parameters) - set(graph.state)
+    assert graph.trained == trained, f"trained: {sorted(graph.trained ^ trained)}"
 
 
 def judge_layer(sample: LayerSample, layer: Any, to: str) -> dict[str, Any]:
     """A sample of a layer, called as it is recorded and otherwise."""
-    calls, least = [sample.arrays(), sample.arrays(other=True)], least_precise(layer)
+    calls = [sample.arrays(), sample.arrays(other=True)]
 
     def exactly() -> tuple[Function, list[Any]]:
-        other = sample.made_of(in_floats(type(layer), layer.get_config()))
+        other = sample.made_of(in_doubles(type(layer), layer.get_config()))
         for one, given in zip(other.variables, layer.variables, strict=True):
             one.assign(given.value)
             one._path = given.path
         return partial(sample.call, other), variables_of(other)
 
-    return judge(
-        lambda *arrays: sample.call(layer, *arrays),
-        variables_of(layer),
-        calls,
-        to,
-        computed_in=least,
-        exactly=exactly if "16" in least else None,
-    )
+    computed_in = least_precise(layer)
+    return judge(lambda *arrays: sample.call(layer, *arrays), variables_of(layer), calls, to, computed_in=computed_in, exactly=exactly)
 
 
-def in_floats(cls: Any, config: Any) -> Any:
-    """A layer of this class and configuration that computes in float32, and so do the layers inside of it."""
-    return cls.from_config(_in_floats(config))
+# ---------------------------------------------------------------------------------------------- comparisons
+def _assert_right(found: Any, wanted: Any, exact: Callable[[], Any]) -> None:
+    """As the table of tolerances says, or no further from float64 than Keras' own."""
+    try:
+        assert_same(found, wanted)
+    except AssertionError as problem:
+        assert_metadata(found, wanted)
+        reference = _near(exact, arrays(wanted), problem)
+        assert_no_further(arrays(found), arrays(wanted), reference)
 
 
-def _in_floats(config: Any) -> Any:
-    if isinstance(config, list):
-        return list(map(_in_floats, config))
-    if isinstance(config, dict):
-        return {key: "float32" if key == "dtype" else _in_floats(item) for key, item in config.items()}
-    return config
-
-
-def _gradients(exactly: Callable[[], tuple[Function, Sequence[Any]]] | None, call: Sequence[Any]) -> dict[str, Any] | None:
-    return None if exactly is None else observed(*exactly(), call).gradients
-
-
-def _assert_gradients(found: dict[str, Any], wanted: dict[str, Any], relative: float, exact: Callable[[], dict[str, Any] | None]) -> None:
+def _assert_gradients(found: dict[str, Any], wanted: dict[str, Any], relative: float, exact: Callable[[], dict[str, Any]]) -> None:
+    """Each element as near as ``relative`` of the largest in its array, or no further from float64 than Keras' own."""
     try:
         assert_close(found, wanted, relative, "gradient of ")
-    except AssertionError:
-        reference = exact()
-        if reference is None:
-            raise
+    except AssertionError as problem:
         given = {name: array for name, array in wanted.items() if array is not None}
+        reference = _near(exact, given, problem)
         assert_close(found, dict.fromkeys(wanted.keys() - given.keys()), relative, "gradient of ")
-        assert_no_further(*({name: gradients[name] for name in given} for gradients in (found, wanted, reference)))
+        assert_no_further(*({name: gradients[name] for name in given} for gradients in (found, given, reference)))
 
 
-def _plain(item: Any) -> Any:
-    """bfloat16 has no array of numpy."""
-    return item if item.dtype == tf.bfloat16 else item.numpy()
+def _near(exact: Callable[[], Any], wanted: Mapping[Any, Any], problem: AssertionError) -> dict[Any, Any]:
+    """What is computed in float64; ``problem`` is raised where there is none, or it is something else: numbers that are drawn are others."""
+    try:
+        found = {name: arrays(exact())[name] for name in wanted}
+        relative = max(tolerance(dtype_name(array))[0] for array in wanted.values())
+        assert_close(found, wanted, 20 * relative)
+    except Exception as other:
+        raise problem from other
+    return found
 
 
 def assert_close(found: Mapping[Any, Any], right: Mapping[Any, Any], relative: float, what: str = "") -> None:
@@ -153,6 +152,35 @@ def _largest(array: Any) -> float:
     return float(numbers.max(initial=0.0, where=np.isfinite(numbers)))
 
 
+# ---------------------------------------------------------------------------------------------- in float64
+def _exact(exactly: Callable[[], tuple[Function, Sequence[Any]]] | None, call: Sequence[Any], gradients: bool) -> Any:
+    if exactly is None:
+        raise LookupError("nothing is computed in float64")
+    return observed(*exactly(), [tf.cast(item, tf.float64) if item.dtype.is_floating else item for item in call], gradients)
+
+
+def _part(exact: Callable[[], Observed], name: str) -> Any:
+    return getattr(exact(), name)
+
+
+def in_doubles(cls: Any, config: Any) -> Any:
+    """A layer of this class and configuration that computes in float64, and so do the layers inside of it."""
+    return cls.from_config(_in_doubles(config))
+
+
+def _in_doubles(config: Any) -> Any:
+    if isinstance(config, list):
+        return list(map(_in_doubles, config))
+    if isinstance(config, dict):
+        return {key: "float64" if key == "dtype" else _in_doubles(item) for key, item in config.items()}
+    return config
+
+
+def _plain(item: Any) -> Any:
+    """bfloat16 has no array of numpy."""
+    return item if item.dtype == tf.bfloat16 else item.numpy()
+
+
 def variables_of(layer: Any) -> list[Any]:
     """The variables of a layer, and the states that recurrent ones keep, which Keras does not count among them."""
     states = (state for one in layer._flatten_layers() for state in tf.nest.flatten(getattr(one, "states", None)))
@@ -166,9 +194,18 @@ def least_precise(layer: Any) -> str:
 
 
 # ---------------------------------------------------------------------------------------------- by TensorFlow
+def named(variables: Sequence[Any]) -> dict[str, Any]:
+    """Variables by their paths, which are numbered where several have one."""
+    found: dict[str, Any] = {}
+    for variable in variables:
+        count = sum(other.path == variable.path for other in found.values())
+        found[f"{variable.path}_{count}" if count else variable.path] = variable
+    return found
+
+
 def values_of(variables: Sequence[Any]) -> dict[str, Any]:
     """What variables hold."""
-    return {variable.path: tf.identity(variable.value) for variable in variables}
+    return {name: tf.identity(variable.value) for name, variable in named(variables).items()}
 
 
 @contextmanager
@@ -178,8 +215,8 @@ def kept(variables: Sequence[Any]) -> Iterator[None]:
     try:
         yield
     finally:
-        for variable in variables:
-            variable.assign(before[variable.path])
+        for name, variable in named(variables).items():
+            variable.assign(before[name])
 
 
 def observed(function: Function, variables: Sequence[Any], call: Sequence[Any], gradients: bool = True) -> Observed:
@@ -188,8 +225,8 @@ def observed(function: Function, variables: Sequence[Any], call: Sequence[Any], 
         for array in call:
             tape.watch(array)
         result = function(*call)
-        left, total = values_of(variables), total_of(result, lambda array: tf.reduce_sum(tf.square(tf.cast(array, tf.float32))))
-    trained = {variable.path: variable.value for variable in variables if variable.trainable}
+        left, total = values_of(variables), total_of(result, lambda array, weights: tf.reduce_sum(tf.cast(array, tf.float32) * weights))
+    trained = {name: variable.value for name, variable in named(variables).items() if variable.trainable}
     inputs = {str(place): array for place, array in enumerate(call) if array.dtype.is_floating}
     if total is None or not gradients:
         return Observed(result, left, None)
@@ -204,10 +241,16 @@ def _dense(gradient: Any) -> Any:
     return gradient if gradient is None else tf.convert_to_tensor(gradient)
 
 
-def total_of(result: Any, of_one: Callable[[Any], Any]) -> Any:
-    """The sum over all arrays of floats in a result; None where there are none."""
-    parts = [of_one(array) for array in arrays(result).values() if "float" in str(array.dtype)]
+def total_of(result: Any, of_one: Callable[[Any, Any], Any]) -> Any:
+    """The sum over all arrays of floats in a result, of which ``of_one`` gives that of one, whose elements have weights; None where there
+    are none."""
+    parts = [of_one(array, _weights(array)) for array in arrays(result).values() if "float" in str(array.dtype)]
     return sum(parts[1:], parts[0]) if parts else None
+
+
+def _weights(array: Any) -> Any:
+    """A weight for each element, so that no gradient is 0 because a sum is always the same."""
+    return np.cos(np.arange(1.0, 1 + int(np.prod(array.shape)))).reshape(tuple(array.shape)).astype("float32")
 
 
 # ---------------------------------------------------------------------------------------------- by targets
@@ -218,7 +261,7 @@ def _by_torch(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
     given = [torch.from_numpy(array.numpy().copy()) for array in call]
     given = [array.requires_grad_() if array.is_floating_point() else array for array in given]
     result, _ = graph.purely(leaves, tuple(given), {}, None)
-    total = total_of(result, lambda array: array.float().square().sum())
+    total = total_of(result, lambda array, weights: (array.float() * torch.from_numpy(weights)).sum())
     if total.requires_grad:
         total.backward()
     return {**{str(place): array.grad for place, array in enumerate(given)}, **{name: leaf.grad for name, leaf in leaves.items()}}
@@ -235,7 +278,7 @@ def _by_jax(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
     def total(trained: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
         given = [inputs.get(str(place), array) for place, array in enumerate(plain)]
         result, _ = graph.purely({**graph.parameters, **trained}, tuple(given), {}, None)
-        return total_of(result, lambda array: (array.astype("float32") ** 2).sum())
+        return total_of(result, lambda array, weights: (array.astype("float32") * weights).sum())
 
     gradient = jax.grad(total, (0, 1))
     weights, others = (jax.jit(gradient) if jitted else gradient)(trained, inputs)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -91,8 +91,14 @@ def samples(
             said = {**given, **({} if mode is None else {"training": mode})}
             yield (
                 _text(name, each, said),
-                LayerSample(partial(_made, getattr(keras.layers, name), each), tuple(inputs), partial(call, **said)),
+                LayerSample(partial(_made, getattr(keras.layers, name), each), _inputs(inputs, each), partial(call, **said)),
             )
+
+
+def _inputs(inputs: Iterable[Array], options: dict[str, Any]) -> tuple[Array, ...]:
+    """A layer that computes in float64 is given such arrays."""
+    is_wide = options.get("dtype") == "float64"
+    return tuple(replace(one, dtype="float64") if is_wide and one.dtype == "float32" else one for one in inputs)
 
 
 def _made(cls: Any, options: dict[str, Any]) -> Any:
