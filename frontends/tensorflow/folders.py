@@ -15,9 +15,6 @@ from ... import errors
 _PYTHONS = frozenset({"contextlib.py", "functools.py"})
 _LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("keras", "keras_hub", "tensorflow_probability", "wrapt"))
 PACKAGES = ("tensorflow.", "keras.", "keras_hub.", "numpy.", "wrapt.", "graph_compiler.", "functools.", "contextlib.")
-# Code of Keras that goes another way where it is given no numbers: what it does eagerly is to be recorded.
-EAGER_PACKAGES = ("keras.src.layers.preprocessing.",)
-EAGER_FUNCTIONS = (("keras.src.backend.tensorflow.core", "shape"),)
 
 
 def _folders_of(*files: str | None) -> Iterator[str]:

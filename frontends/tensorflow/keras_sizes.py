@@ -1,38 +1,18 @@
-"""Layers of Keras that do something else where a size is unknown than where it is a number, which it is in eager code."""
+"""Code of Keras that goes another way where it knows no size: it gets the numbers that it has eagerly, as symbols.
+
+Other code of Keras, and TensorFlow's, hears that sizes of a traced tensor are not known, and computes with ``tf.shape``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any
+import sys
 
-import keras
-import tensorflow as tf
-
-from ...tracing.probes import replaced
-
-# Layer -> the axis that has to be a number: it goes through as many steps as there are samples where their number is unknown.
-_AXES: dict[type[Any], int] = {keras.layers.TimeDistributed: 1}
+_MODULES = ("keras.src.backend.tensorflow.", "keras.src.layers.preprocessing.", "keras.src.layers.rnn.time_distributed.")
+_OTHERS = frozenset({("keras.src.backend.tensorflow.numpy", "add")})  # of these modules: it only looks for a bias, by sets of sizes
 
 
-@contextmanager
-def numbers_for_keras(graph: Any, size_of: Callable[[Any, int], int]) -> Iterator[None]:
-    """Inside of the block those layers get a number for their axis; ``size_of`` decides it, as a guard.
-
-    ``RuntimeError`` where a ``tf.function`` inside is traced with the size unknown, which sizes of the arguments that are fixed avoid.
-    """
-
-    def called(original: Callable[..., Any], axis: int) -> Callable[..., Any]:
-        def call(layer: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
-            if tf.is_symbolic_tensor(inputs) and inputs.shape.as_list()[axis] is None:
-                if inputs.graph is not graph:
-                    raise RuntimeError(f"{type(layer).__name__} needs the number of its axis {axis}, which is unknown")
-                sizes: list[Any] = [None] * len(inputs.shape)
-                sizes[axis] = size_of(inputs, axis)
-                inputs = tf.ensure_shape(inputs, sizes)
-            return original(layer, inputs, *args, **kwargs)
-
-        return call
-
-    with replaced((layer, "call", called(layer.call, axis)) for layer, axis in _AXES.items()):
-        yield
+def wants_numbers(depth: int) -> bool:
+    """Whether such code asks, ``depth`` frames above the caller."""
+    frame = sys._getframe(depth + 1)
+    module = frame.f_globals.get("__name__", "")
+    return f"{module}.".startswith(_MODULES) and (module, frame.f_code.co_name) not in _OTHERS

@@ -38,7 +38,6 @@ from .arguments import as_tensor, is_array, opens
 from .creation import Created
 from .evaluation import computing
 from .folders import is_users
-from .keras_sizes import numbers_for_keras
 from .modes import mode_of
 from .numbers import number_shims, symbols_of
 from .outside import layers_of, outside_of, reach_of
@@ -183,7 +182,7 @@ class _Attempt:
         names = input_names(_called(self.request.function), self.request.args, self.tree)
         arrays = [self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))]
         args, kwargs = call_of(self.tree, arrays)
-        with trace.graph.as_default(), trace.answering(), numbers_for_keras(trace.graph, trace.size), self.mode.applied():
+        with trace.graph.as_default(), trace.answering(), self.mode.applied():
             result = self.request.function(*args, **kwargs)
             found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]

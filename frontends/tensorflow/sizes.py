@@ -8,7 +8,7 @@ scalar.
 from __future__ import annotations
 
 import sys
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from types import FrameType
 from typing import Any, Protocol
 
@@ -114,16 +114,10 @@ def asked_by(*packages: str) -> bool:
     return f"{frame.f_globals.get('__name__', '')}.".startswith(packages)
 
 
-def asked_in(functions: Container[tuple[str, str]]) -> bool:
-    """Whether one of these functions, given by module and name, asks for something."""
-    frame = sys._getframe(2)
-    return (frame.f_globals.get("__name__", ""), frame.f_code.co_name) in functions
-
-
 def _refuse_trial(frame: FrameType) -> None:
     """``TypeError`` where TensorFlow tries whether a shape holds numbers alone: it then makes a tensor of it."""
     if frame.f_globals.get("__name__") == _TRIES_MODULE or frame.f_code.co_name == _TRIES_FUNCTION:
         raise TypeError("this size is not known yet")
 
 
-__all__ = ["Shape", "SizeNumber", "Sizes", "asked_by", "asked_in", "symbolic"]
+__all__ = ["Shape", "SizeNumber", "Sizes", "asked_by", "symbolic"]

@@ -26,12 +26,13 @@ from ...tracing import Locator, Recorder
 from ...tracing.probes import replaced
 from ..reading import Reading, can_be_symbols, decide, read
 from .evaluation import computing
-from .folders import EAGER_FUNCTIONS, EAGER_PACKAGES, PACKAGES
+from .folders import PACKAGES
 from .held import Held
+from .keras_sizes import wants_numbers
 from .known import known
 from .names import READ
 from .reader import Reader
-from .sizes import Shape, SizeNumber, asked_by, asked_in, symbolic
+from .sizes import Shape, SizeNumber, asked_by, symbolic
 
 _MOST = 64  # elements that Python may read at once
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
@@ -87,12 +88,6 @@ class Trace:
         self.reading.any = True
         return symbolic(self, read(self.recorder, READ, held.item, seen, self.locator.locate(READ, 3), CallRecord("item")))
 
-    def size(self, tensor: Any, axis: int) -> int:
-        """The number of one size of a tensor, as a guard."""
-        held = self.held(tensor)
-        hint = int(held.seen.shape[axis])
-        return int(self.decide(Size.of(Symbol(held.item, axis, hint)))) if isinstance(held.item, Value) else hint
-
     def tensor(self, size: Size, dtype: Any) -> Any:
         """A size as a scalar of the traced graph."""
         if tf.executing_eagerly():
@@ -125,11 +120,7 @@ class Trace:
         traced = _SHAPE(tensor)
         if traced.rank is None or traced.is_fully_defined() or tensor.graph is not self.graph:
             return traced
-        return (
-            traced
-            if asked_by(*PACKAGES) and not (asked_by(*EAGER_PACKAGES) or asked_in(EAGER_FUNCTIONS))
-            else self._open_shape(tensor, traced)
-        )
+        return traced if asked_by(*PACKAGES) and not wants_numbers(1) else self._open_shape(tensor, traced)
 
     def length(self, tensor: Any) -> Any:
         """What ``len`` gives of a tensor: a size; None of anything else, and where TensorFlow has an error."""

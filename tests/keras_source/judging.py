@@ -137,7 +137,7 @@ def assert_close(found: Mapping[Any, Any], right: Mapping[Any, Any], relative: f
 
     The unit of an array that is nothing but rounding beside the others (a gradient that is zero in theory) is taken from the others.
     """
-    least = 1e-3 * max((_largest(array) for array in right.values()), default=0.0)
+    least = 1e-2 * max((_largest(array) for array in right.values()), default=0.0)
     for name, array in right.items():
         wanted, got = (np.zeros(()) if item is None else to_numpy(item) for item in (array, found.get(name)))
         assert array is None or found.get(name) is None or got.shape == wanted.shape, (

@@ -109,7 +109,7 @@ SAMPLES = [
         {"filters": 3, "kernel_size": 2, "dtype": "mixed_bfloat16"},
         {"filters": 3, "kernel_size": 2, "dtype": "float64", "padding": "same", "dilation_rate": 2},
     ),
-    *samples("Conv3D", FIRST_VOLUMES, {"filters": 3, "kernel_size": 2, **FORMAT}, {"filters": 3, "kernel_size": 2, "strides": 2, **FORMAT}),
+    *samples("Conv3D", FIRST_VOLUMES, {"filters": 7, "kernel_size": 2, **FORMAT}, {"filters": 7, "kernel_size": 2, "strides": 2, **FORMAT}),
     *samples("Conv1DTranspose", LINES, {**SIX, "use_bias": False, "activation": "elu", "dtype": "float64"}),
     *samples("Conv1DTranspose", (Array((2, 4, 9), (3, 4, 12)),), {**SIX, **FORMAT}, {**SIX, **FORMAT, "strides": 2, "padding": "same"}),
     *samples("Conv2DTranspose", FIRST, {**SIX, **FORMAT}, {**SIX, **FORMAT, "strides": 2, "padding": "same"}),
