@@ -14,7 +14,8 @@ from ... import errors
 
 _PYTHONS = frozenset({"contextlib.py", "functools.py"})
 _LIBRARIES = tuple(f"{os.sep}site-packages{os.sep}{name}{os.sep}" for name in ("keras", "keras_hub", "tensorflow_probability", "wrapt"))
-PACKAGES = ("tensorflow.", "keras.", "keras_hub.", "numpy.", "wrapt.", "graph_compiler.", "functools.", "contextlib.")
+BELOW = ("tensorflow.", "numpy.", "wrapt.", "graph_compiler.", "functools.", "contextlib.")  # they know that a function is traced
+PACKAGES = (*BELOW, "keras.", "keras_hub.")
 
 
 def _folders_of(*files: str | None) -> Iterator[str]:

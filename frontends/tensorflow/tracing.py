@@ -26,7 +26,7 @@ from ...tracing import Locator, Recorder
 from ...tracing.probes import replaced
 from ..reading import Reading, can_be_symbols, decide, read
 from .evaluation import computing
-from .folders import PACKAGES
+from .folders import BELOW, PACKAGES
 from .held import Held
 from .keras_sizes import wants_numbers
 from .known import known
@@ -136,6 +136,15 @@ class Trace:
         numbers = (symbolic(self, size) if dim is None else dim for dim, size in zip(traced.as_list(), sizes))
         return Shape(traced, tuple(numbers))
 
+    def _told_shape(self, tensor: Any, shape: Any) -> Any:
+        """A shape that a tensor is said to have, without the numbers that are symbols: that they are its sizes is a guard."""
+        numbers = getattr(shape, "numbers", shape)
+        if not isinstance(numbers, (list, tuple)) or not any(type(number) is SizeNumber for number in numbers):
+            return shape
+        own = self._open_shape(tensor, _SHAPE(tensor)) if tensor.graph is self.graph else _SHAPE(tensor)
+        is_so = [type(number) is SizeNumber and size is not None and bool(size == number) for number, size in zip(numbers, own)]
+        return [None if known else int(number) if type(number) is SizeNumber else number for known, number in zip(is_so, numbers)]
+
     @contextmanager
     def answering(self) -> Iterator[None]:
         """Inside of the block traced tensors of this graph answer Python."""
@@ -144,6 +153,8 @@ class Trace:
             *((ops.SymbolicTensor, name, method) for name, method in self._methods().items()),
             *((BaseResourceVariable, name, self._of_variable(name)) for name in names),
             *((tf, name, answer) for name, answer in self._modes().items()),
+            (tf, "ensure_shape", lambda x, shape, name=None, said=tf.ensure_shape: said(x, self._told_shape(x, shape), name)),
+            (ops.SymbolicTensor, "set_shape", lambda x, shape, said=tf.Tensor.set_shape: said(x, self._told_shape(x, shape))),
             (OwnedIterator, "__next__", lambda iterator: self._next_element(iterator)),  # noqa: PLW0108  (as __iter__ below)
         )
         with replaced(places):
@@ -172,7 +183,7 @@ class Trace:
 
         def asked(name: str, answer: bool) -> Callable[[], bool]:
             before = getattr(tf, name)
-            return lambda: answer if tf.compat.v1.get_default_graph() is self.graph and not asked_by(*PACKAGES) else before()
+            return lambda: answer if tf.compat.v1.get_default_graph() is self.graph and not asked_by(*BELOW) else before()
 
         return {"executing_eagerly": asked("executing_eagerly", True), "inside_function": asked("inside_function", False)}
 
