@@ -18,6 +18,7 @@ from .names import definition
 Known = np.ndarray[Any, Any]  # of dtype object
 _MOST = 64  # elements; longer ones are data
 _INTEGERS = frozenset({"int32", "int64"})
+_EXACT = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24, "float64": 2**53}  # floats hold whole numbers up to these
 DECIDE = "decide"  # what rules find beside the attributes: tells whether a condition on sizes holds, which is then a guard
 _FEW_OF = frozenset({*_INTEGERS, "bool"})
 
@@ -88,7 +89,7 @@ def _of_python(array: Known) -> Known:
 def takes_integers(key: str, attributes: dict[str, Any]) -> bool:
     """Whether an operation computes with integers and truth values alone, as those on shapes do."""
     if key == "Cast":  # to a float, too: a size is a number beside arrays of floats
-        return attributes["SrcT"] in _FEW_OF and attributes["DstT"] in (*_FEW_OF, "float32", "float64")
+        return attributes["SrcT"] in _FEW_OF and attributes["DstT"] in (*_FEW_OF, *_EXACT)
     declared = definition(key)
     types = {name for argument in (*declared.input_arg, *declared.output_arg) if (name := argument.type_attr)}
     return key in _RULES and all(attributes[name] in _FEW_OF for name in types)
@@ -137,11 +138,9 @@ def _broadcast_shape(attributes: dict[str, Any], x: Known, y: Known) -> Any:
     """The shape of two arrays together; where it depends on sizes, what is now is a guard."""
 
     def wider(size: Any, other: Any) -> Any:
-        is_same = apply("eq", size, other)
-        if attributes[DECIDE](is_same) if isinstance(is_same, Size) else is_same:
+        if _holds(attributes, apply("eq", size, other)):
             return size if isinstance(size, int) else other
-        is_one = apply("eq", size, 1)
-        return other if (attributes[DECIDE](is_one) if isinstance(is_one, Size) else is_one) else size
+        return other if _holds(attributes, apply("eq", size, 1)) else size
 
     rank = max(len(x), len(y))
     one, two = ([1] * (rank - len(shape)) + shape.tolist() for shape in (x, y))
@@ -149,6 +148,10 @@ def _broadcast_shape(attributes: dict[str, Any], x: Known, y: Known) -> Any:
 
 
 def _cast(attributes: dict[str, Any], x: Known) -> Any:
+    if attributes["DstT"] in ("bfloat16", "float16"):
+        for item in x.ravel():
+            if not _holds(attributes, apply("le", item, _EXACT[attributes["DstT"]])):
+                raise Undecided  # it is rounded
     if attributes["SrcT"] == attributes["DstT"] or "bool" not in (attributes["SrcT"], attributes["DstT"]):
         return x
     if attributes["DstT"] == "bool":
@@ -158,12 +161,15 @@ def _cast(attributes: dict[str, Any], x: Known) -> Any:
     return np.frompyfunc(int, 1, 1)(x)
 
 
+def _holds(attributes: dict[str, Any], condition: Any) -> bool:
+    """Whether a condition on sizes holds, which is then a guard."""
+    return bool(attributes[DECIDE](condition) if isinstance(condition, Size) else condition)
+
+
 def _truncated(attributes: dict[str, Any], x: Known, y: Known, function: str) -> Any:
     """A quotient or rest, of numbers that are not negative."""
-    for item in (*x.ravel(), *y.ravel()):
-        is_positive = apply("ge", item, 0)
-        if not (attributes[DECIDE](is_positive) if isinstance(is_positive, Size) else is_positive):
-            raise Undecided
+    if not all(_holds(attributes, apply("ge", item, 0)) for item in (*x.ravel(), *y.ravel())):
+        raise Undecided
     return np.frompyfunc(lambda one, two: apply(function, one, two), 2, 1)(x, y)
 
 
