@@ -8,7 +8,7 @@ from typing import Any
 from .....ir import Value
 from .....ops.dtypes import is_floating
 from .....ops.layouts import CHANNELS_FIRST
-from .....sizes import product
+from .....sizes import apply, hint_of, product
 from ..table import TensorFlowBuilder, numbers, rows
 from .convolution import spread
 from .windows import Padding, back, beside_space, first, is_first, layout_of, of_space, space_of
@@ -34,10 +34,28 @@ class _Windows:
         return {"kernel": self.kernel, "strides": self.strides, "padding": pairs}
 
 
+def _empty(b: TensorFlowBuilder, x: Any, windows: _Windows) -> Any:
+    """An array without elements where no window fits, which targets refuse; None where some fit, and where elements are added."""
+    space = space_of(x, windows.data_format)
+    fits = [hint_of(size) >= kernel for size, kernel in zip(space, windows.kernel)]
+    if windows.padding.kind != "VALID" or all(fits):
+        return None
+    for size, kernel, does in zip(space, windows.kernel, fits):
+        b.guard(apply("ge" if does else "lt", size, kernel))
+    counts = [
+        (size - kernel) // stride + 1 if does else 0 for size, kernel, stride, does in zip(space, windows.kernel, windows.strides, fits)
+    ]
+    batch, *_, last = x.shape
+    shape = (batch, x.shape[1], *counts) if is_first(windows.data_format) else (batch, *counts, last)
+    return b.full(shape=shape, fill_value=0, dtype=x.dtype)
+
+
 @rows.row("MaxPool", "MaxPool3D")
 def max_pool(b: TensorFlowBuilder, input: Any, **attributes: Any) -> Any:
     """The largest element of each window."""
     windows = _Windows(attributes)
+    if (empty := _empty(b, input, windows)) is not None:
+        return empty
     params = windows.params(space_of(input, windows.data_format))
     return b.max_pool(input, **params, dilation=(1,) * windows.rank, layout=layout_of(windows.data_format))
 
@@ -52,6 +70,8 @@ def max_pool_v2(b: TensorFlowBuilder, input: Any, ksize: Any, strides: Any, **at
 def avg_pool(b: TensorFlowBuilder, value: Any, **attributes: Any) -> Any:
     """The mean of each window without its padding."""
     windows = _Windows(attributes)
+    if (empty := _empty(b, value, windows)) is not None:
+        return empty
     params = windows.params(space_of(value, windows.data_format))
     return b.avg_pool(value, **params, count_include_pad=False, layout=layout_of(windows.data_format))
 
