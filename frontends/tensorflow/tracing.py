@@ -28,7 +28,7 @@ from ..reading import Reading, can_be_symbols, decide, read
 from .evaluation import computing
 from .folders import BELOW, PACKAGES
 from .held import Held
-from .keras_sizes import wants_numbers
+from .keras_sizes import inside, wants_numbers
 from .known import known
 from .names import READ
 from .reader import Reader
@@ -118,8 +118,10 @@ class Trace:
     def shape(self, tensor: Any) -> Any:
         """The shape as the user's code sees it."""
         traced = _SHAPE(tensor)
-        if traced.rank is None or traced.is_fully_defined() or tensor.graph is not self.graph:
+        if traced.rank is None or traced.is_fully_defined():
             return traced
+        if tensor.graph is not self.graph:
+            return inside(traced, 1)
         return traced if asked_by(*PACKAGES) and not wants_numbers(1) else self._open_shape(tensor, traced)
 
     def length(self, tensor: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -136,8 +138,70 @@ def tokens() -> Made:
     return model, [model], [(2, 5, 8)]
 
 
+def loaded_from_a_file() -> Made:
+    model = keras.Sequential([keras.Input((6,)), L.Dense(4, activation="selu"), L.BatchNormalization(), L.Dense(3)])
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of Keras' variables as arrays of numpy
+        model.save(f"{folder}/model.keras")
+        loaded = keras.models.load_model(f"{folder}/model.keras")
+    return loaded, [loaded], [(4, 6)]
+
+
+class Masked(keras.layers.Layer):
+    """Takes a mask, as a keyword or from the layer before."""
+
+    supports_masking = True
+
+    def call(self, x: Any, mask: Any = None, scale: float = 1.0) -> Any:
+        return x * scale if mask is None else keras.ops.where(mask[..., None], x * scale, -1.0)
+
+
+def compiled_and_called_with_keywords() -> Made:
+    tokens, scores = keras.Input((5, 3), name="tokens"), keras.Input((5, 3), name="scores")
+    found = Masked()(L.Masking(0.0)(tokens) + scores, scale=2.0)
+    model = keras.Model({"tokens": tokens, "scores": scores}, L.GlobalAveragePooling1D()(found))
+    model.compile("adam", "mse", metrics=["mae"])
+    layer = Masked()
+    return (
+        lambda x, y: (model({"tokens": keras.ops.relu(x), "scores": y}, training=False), layer(x, mask=x[..., 0] > 0, scale=3.0)),
+        [model],
+        [(2, 5, 3), (2, 5, 3)],
+    )
+
+
+def compiled_by_xla() -> Made:
+    model = keras.Sequential([keras.Input((6,)), L.Dense(4, activation="gelu"), L.LayerNormalization()])
+    return tf.function(lambda x: model(x), jit_compile=True), [model], [(4, 6)]  # noqa: PLW0108  (Keras' model is no function of AutoGraph)
+
+
+def through_time_in_a_tf_function() -> Made:
+    model = keras.Sequential([keras.Input((5, 6)), L.TimeDistributed(L.Dense(4)), L.TimeDistributed(L.BatchNormalization())])
+    return tf.function(lambda x: model(x, training=True)), [model], [(4, 5, 6)]
+
+
+class Contained(keras.Model):
+    """Layers in dicts and lists, which Keras and TensorFlow wrap."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ways = {"left": [L.Dense(4), L.Dense(4)], "right": {"deep": L.Dense(4)}}
+        self.sizes = {"scale": 2.0, "order": ["left", "right"]}
+
+    def call(self, x: Any) -> Any:
+        found = dict.fromkeys(self.sizes["order"], x * self.sizes["scale"])
+        for layer in self.ways["left"]:
+            found["left"] = layer(found["left"])
+        return {**found, **{name: layer(x) for name, layer in self.ways["right"].items()}}
+
+
+def layers_in_containers() -> Made:
+    model = Contained()
+    return model, [model], [(4, 6)]
+
+
 PROGRAMS = (
     custom_model, custom_model_in_training, shared_layers, nested_models, loss_of_a_model, losses, metrics, mixed_precision, channels_first, tokens,
+    loaded_from_a_file, compiled_and_called_with_keywords, compiled_by_xla, through_time_in_a_tf_function, layers_in_containers,
 )  # fmt: skip
 
 
@@ -185,4 +249,35 @@ def test_step_of_an_optimizer(name: str, to: str) -> None:
     for rows in (5, 6):
         np.testing.assert_allclose(np.asarray(graph(x[:rows], y[:rows])), right(x[:rows], y[:rows]), rtol=1e-5)
     for variable, other in zip(kept, own):
+        np.testing.assert_allclose(np.asarray(variable), np.asarray(other), rtol=1e-4, atol=1e-6, err_msg=variable.path)
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_step_of_a_whole_model_in_a_tf_function(to: str) -> None:
+    """Statistics, what is dropped, losses of layers and clipped gradients too."""
+    import graph_compiler
+
+    def made() -> tuple[Any, list[Any]]:
+        keras.utils.set_random_seed(0)
+        model = keras.Sequential([keras.Input((3,)), L.Dense(4, use_bias=False), L.BatchNormalization(), L.Dropout(0.3, seed=1), Gated(2)])
+        optimizer = keras.optimizers.AdamW(keras.optimizers.schedules.CosineDecay(0.1, 10), global_clipnorm=1.0)
+        optimizer.build(model.trainable_variables)
+        loss = keras.losses.MeanSquaredError()
+
+        @tf.function
+        def step(x: Any, y: Any) -> Any:
+            with tf.GradientTape() as tape:
+                found = loss(y, model(x, training=True)) + sum(model.losses)
+            optimizer.apply_gradients(zip(tape.gradient(found, model.trainable_weights), model.trainable_weights, strict=True))
+            return found
+
+        return step, [*model.variables, *optimizer.variables]
+
+    (step, kept), (right, own) = made(), made()
+    random = np.random.default_rng(0)
+    x, y = tf.constant(random.standard_normal((6, 3)).astype("float32")), tf.constant(random.standard_normal((6, 2)).astype("float32"))
+    graph = graph_compiler.compile(step, to=to, args=(x[:4], y[:4]))
+    for rows in (5, 6, 3):
+        np.testing.assert_allclose(np.asarray(graph(x[:rows], y[:rows])), right(x[:rows], y[:rows]), rtol=1e-4)
+    for variable, other in zip(kept, own, strict=True):
         np.testing.assert_allclose(np.asarray(variable), np.asarray(other), rtol=1e-4, atol=1e-6, err_msg=variable.path)
