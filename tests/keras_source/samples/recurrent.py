@@ -239,5 +239,4 @@ SAMPLES = [
     *samples("ConvLSTM1D", (Array((2, 3, 2, 6), (3, 4, 2, 6)),), {"filters": 3, "kernel_size": 2, "data_format": "channels_first"}),
     *samples("ConvLSTM2D", (Array((2, 3, 2, 6, 5), (3, 4, 2, 6, 5)),), {"filters": 3, "kernel_size": 2, "data_format": "channels_first"}),
     *samples("ConvLSTM2D", (Array((2, 3, 6, 5, 2), (2, 4, 6, 5, 2)),), {"filters": 3, "kernel_size": 2, "stateful": True}),
-    *samples("ConvLSTM2D", (Array((2, 3, 6, 5, 2), (3, 4, 7, 4, 2)),), {"filters": 3, "kernel_size": 2, "padding": "same"}),
 ]
