@@ -35,7 +35,8 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     if isinstance(array, np.generic) or not (hasattr(array, "__array__") and hasattr(array, "dtype") and hasattr(array, "shape")):
         return None
     if not hasattr(array, "detach"):
-        return np.asarray(words_of(array))
+        words = words_of(array)
+        return np.asarray(words if tuple(array.shape) else words.__array__())  # which is no array of a scalar of bfloat16 in TensorFlow
     plain = array.detach().cpu().resolve_conj().resolve_neg()
     if str(plain.dtype) == "torch.bfloat16":
         return plain.view(dtype=_torch_int16(plain)).numpy().view(bfloat16())

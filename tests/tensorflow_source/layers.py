@@ -79,5 +79,9 @@ CASES: dict[str, Case] = {
     "flatten": Case(L.Flatten, *SEQUENCES),
     "dropout": Case(lambda: L.Dropout(0.5), *SEQUENCES),
     "residual network": Case(residual, *IMAGES),
+    "pooling to one window": Case(lambda: L.AdaptiveAveragePooling2D(1), ((2, 8, 7, 3),), ((3, 8, 7, 3),)),
+    "resized integers": Case(lambda: L.Resizing(4, 2), ((2, 8, 8, 3),), ((3, 16, 4, 3),), most=10),
+    "squeezed": Case(lambda: lambda x: keras.ops.squeeze(x[:, :1], 1), *SEQUENCES),
+    "sparsemax": Case(lambda: L.Activation("sparsemax"), *SEQUENCES),
     "masked sequences": Case(translator, ((2, 5),), ((3, 4),), most=10),
 }

@@ -22,6 +22,7 @@ TARGETS = ("tensorflow", "torch", "jax", "numpy")
 def assert_same(found: Any, right: Any) -> None:
     for one, other in zip(tf.nest.flatten(found), tf.nest.flatten(right), strict=True):
         np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=2e-4, atol=2e-5)
+        assert np.asarray(one).dtype == np.asarray(other).dtype
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -32,6 +33,16 @@ def test_layer(name: str, to: str) -> None:
     right = layer(*arrays), layer(*others)
     graph = graph_compiler.compile(layer, to=to, args=arrays)
     assert_same((graph(*arrays), graph(*others)), right)
+    assert len(graph.variants) == 1
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy"])
+@pytest.mark.parametrize("name", ["silu", "sparsemax"])
+def test_activation_in_16_bits(name: str, to: str) -> None:
+    """Scalars and sizes in bfloat16, which other arrays of numpy do not have."""
+    layer, x = keras.layers.Activation(name, dtype="mixed_bfloat16"), tf.reshape(tf.linspace(-2.0, 2.0, 24), (4, 6))
+    graph = graph_compiler.compile(lambda x: tf.cast(layer(x), tf.float32), to=to, args=(x[:3, :5],))
+    np.testing.assert_allclose(np.asarray(graph(x)), tf.cast(layer(x), tf.float32), rtol=1.6e-2, atol=1e-2)
     assert len(graph.variants) == 1
 
 

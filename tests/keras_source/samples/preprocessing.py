@@ -128,7 +128,7 @@ SAMPLES = [
         IMAGES,
         {"height": 7, "width": 9, "pad_to_aspect_ratio": True},
         {"height": 20, "width": 21, "crop_to_aspect_ratio": True, "interpolation": "nearest"},
-        {"height": 20, "width": 21, "interpolation": "lanczos5", "dtype": "float64"},
+        {"height": 20, "width": 21, "interpolation": "lanczos5"},
     ),
     *samples("CenterCrop", ONE_IMAGE, {"height": 5, "width": 6}),
     *samples("CenterCrop", IMAGES, {"height": 20, "width": 21}, {"height": 9, "width": 12}),
