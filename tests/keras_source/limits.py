@@ -4,13 +4,10 @@ _COMPUTED, _DRAWN = (
     "computed from elements of arrays",
     "draws numbers of a seed by an algorithm|computed from elements|random int64 of a seed",
 )
+_WIDE = "random numbers of float64 of a seed"
 REFUSED: dict[str, str] = {
     "Resizing(height=7, width=9, crop_to_aspect_ratio=True)": _COMPUTED,
     "Resizing(height=7, width=9, pad_to_aspect_ratio=True, fill_value=2.0)": _COMPUTED,
-    "MelSpectrogram(fft_length=64, sequence_stride=32, num_mel_bins=8)": _COMPUTED,
-    "MelSpectrogram(fft_length=64, sequence_stride=32, num_mel_bins=8, power_to_db=False)": _COMPUTED,
-    "CategoryEncoding(num_tokens=8)": _COMPUTED,
-    "CategoryEncoding(num_tokens=8, output_mode=count)": _COMPUTED,
     "Equalization()(training=True)": _COMPUTED,
     "RandomCrop(height=6, width=7, seed=4)(training=True)": _COMPUTED,
     "RandomElasticTransform(factor=1.0, seed=4)(training=True)": _COMPUTED,
@@ -20,4 +17,18 @@ REFUSED: dict[str, str] = {
     "AugMix(seed=4)(training=True)": _DRAWN,
     "MixUp(seed=4)(training=True)": _DRAWN,
     "CutMix(seed=4)(training=True)": _DRAWN,
+    "Resizing(height=7, width=9, pad_to_aspect_ratio=True)": _COMPUTED,
+    "Resizing(height=20, width=21, crop_to_aspect_ratio=True, interpolation=nearest)": _COMPUTED,
+    "RandomCrop(height=6, width=7, seed=4, data_format=channels_first)(training=True)": _COMPUTED,
+    "RandomElasticTransform(factor=1.0, fill_mode=constant, fill_value=1.0, seed=4)(training=True)": _COMPUTED,
+    "RandomGaussianBlur(factor=1.0, kernel_size=(3, 5), sigma=0.5, seed=4)(training=True)": _COMPUTED,
+    "RandAugment(num_ops=1, factor=0.2, seed=4)(training=True)": _COMPUTED,
+    "Equalization(bins=16)(training=True)": _COMPUTED,
+    "Dropout(rate=0.4, seed=3, dtype=float64)(training=True)": _WIDE,
+    "GaussianDropout(rate=0.4, seed=3, dtype=float64)(training=True)": _WIDE,
+    "RandomContrast(factor=0.4, seed=4, dtype=float64)(training=True)": _WIDE,
+    **{
+        f"{name}(units=4, dropout=0.3, recurrent_dropout=0.2, seed=1, return_sequences=True, dtype=float64)(training=True)": _WIDE
+        for name in ("SimpleRNN", "GRU", "LSTM")
+    },
 }
