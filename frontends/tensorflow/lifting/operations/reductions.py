@@ -10,7 +10,7 @@ from .....ir import Value
 from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact, is_integer
 from .....sizes import product
 from ....slicing import cut
-from ..table import TensorFlowBuilder, axes_in, axis_in, rows
+from ..table import Computed, TensorFlowBuilder, axes_in, axis_in, rows
 
 
 def _reduction(name: str, typed: bool = False) -> Callable[..., Any]:
@@ -159,7 +159,7 @@ def _unsorted(reduce: str) -> Callable[..., Any]:
 def axes_or_size(operand: Any) -> Any:
     """One number or size that has to be known."""
     if isinstance(operand, Value):
-        raise NotImplementedError("a size is computed from elements of arrays, and has to be known while the function is recorded")
+        raise Computed("a size is computed from elements of arrays, and has to be known while the function is recorded")
     return operand[0] if isinstance(operand, tuple) else operand
 
 
