@@ -5,6 +5,7 @@ State is not touched: variables hold what the caller says that they hold, and wh
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
@@ -12,8 +13,9 @@ from typing import Any, Protocol
 import tensorflow as tf
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context, execute, record
-from tensorflow.python.framework import tensor_util
+from tensorflow.python.framework import function_def_to_graph, tensor_util
 
+from .names import definition
 from .operations import for_execution, in_order
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
@@ -62,8 +64,8 @@ class Evaluator:
         kind = operation.type
         if kind in PASSES_ON or kind == "IdentityN":
             return operands[: len(operation.outputs)]
-        if kind in CALLS:
-            return self.graph(function_of(operation, "f"), operands)
+        if is_call(operation):
+            return self.graph(called(operation), operands)
         if kind in BRANCHES:
             return self.graph(branches_of(operation)[place_of_branch(operation, operands[0])], operands[1:])
         if kind in LOOPS:
@@ -163,4 +165,25 @@ def graph_of(graph: Any, name: str) -> Any:
     while found is None and getattr(graph, "outer_graph", None) is not None:
         graph = graph.outer_graph
         found = graph._get_function(name)
-    return found.graph
+    return found.graph if hasattr(found, "graph") else _graph_of_definition(found, graph)
+
+
+def is_call(operation: Any) -> bool:
+    """Whether an operation calls a function; those of TensorFlow 1 are operations that have its name."""
+    return operation.type in CALLS or definition(operation.type) is None
+
+
+def called(operation: Any) -> Any:
+    """The traced graph of the function that an operation calls."""
+    return function_of(operation, "f") if operation.type in CALLS else graph_of(operation.graph, operation.type)
+
+
+@functools.lru_cache(maxsize=64)
+def _graph_of_definition(function: Any, graph: Any) -> Any:
+    """The traced graph of a function of TensorFlow 1, which keeps only what it was declared as; ``graph`` has those that it calls."""
+    with graph.as_default():
+        made = function_def_to_graph.function_def_to_graph(function.definition)
+    for name in graph._functions:
+        if made._get_function(name) is None:
+            graph._get_function(name).add_to_graph(made)
+    return made

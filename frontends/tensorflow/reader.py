@@ -23,7 +23,7 @@ from . import known as of_shapes
 from .computed_operands import elements_of
 from .counting import behind
 from .dtypes import dtype_name
-from .evaluation import CALLS, PASSES_ON, Evaluator, function_of, handle_number
+from .evaluation import PASSES_ON, Evaluator, called, handle_number, is_call
 from .held import Held, spec_of
 from .known import known, nested
 from .lifting.driver import static_places
@@ -118,7 +118,7 @@ class Reader:
     # ------------------------------------------------------------------------------ operations
     def _operation(self, operation: Any) -> None:
         operands, handler = [self.held[id(tensor)] for tensor in operation.inputs], self.handlers.get(operation.type)
-        if operation.type in CALLS:
+        if is_call(operation):
             found: Sequence[Held] = self._called(operation, operands)
         elif operation.type in PASSES_ON:
             found = operands[: len(operation.outputs)]
@@ -129,7 +129,7 @@ class Reader:
     def _called(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
         around, self.around = self.around, self.origin(operation)
         try:
-            graph = function_of(operation, "f")  # gradients may have added outputs since it was called
+            graph = called(operation)  # gradients may have added outputs since it was called
             return self.values_of(graph, dict(zip(map(id, graph.inputs), operands)), graph.outputs[: len(operation.outputs)])
         finally:
             self.around = around

@@ -48,8 +48,10 @@ from .variables import Weights
 
 _HANDLERS = {**bookkeeping.READ, **assertions.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ, **partial_writes.READ}
 _MOST_REFUTED = 1  # none is: what fails raises
-# What TensorFlow and Keras say of a size that is not known while they trace.
-_OF_OPEN_SIZES = re.compile(r"None|[Uu]nknown|[Uu]ndefined|be defined|symbolic|not iterable|statically|Failed to convert|\[\?")
+# What TensorFlow and Keras say of a size that is not known while they trace, or of the int32 that it then is.
+_OF_OPEN_SIZES = re.compile(
+    r"None|[Uu]nknown|[Uu]ndefined|be (?:defined|known)|symbolic|not iterable|statically|Failed to convert|\[\?|int32 that does not match type"
+)
 Axes = frozenset[tuple[int, int]]  # of (argument, axis)
 
 _PROBES = Probes(*SETTINGS, *MATH)
