@@ -7,6 +7,7 @@ from . import boxes as boxes
 from . import colours as colours
 from . import convolution as convolution
 from . import creation as creation
+from . import ctc as ctc
 from . import diagonals as diagonals
 from . import elementwise as elementwise
 from . import fft as fft
@@ -14,6 +15,7 @@ from . import gathering as gathering
 from . import images as images
 from . import integrals as integrals
 from . import linear_algebra as linear_algebra
+from . import matrix_functions as matrix_functions
 from . import normalisation as normalisation
 from . import pooling as pooling
 from . import quantisation as quantisation

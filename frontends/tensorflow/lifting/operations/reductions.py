@@ -244,6 +244,19 @@ for _operation, _name in (("Sum", "sum"), ("Mean", "mean"), ("SqrtN", "sqrt_n"))
     rows.row(f"SparseSegment{_operation}Grad", static=("output_dim0",))(_sparse_gradient(_name))
 
 
+def _sparse_gradient_of_rows(kind: str) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, grad: Any, indices: Any, segment_ids: Any, dense_output_dim0: Any, **_: Any) -> Any:
+        """As above, of those rows alone that were named, and which these are."""
+        different, _first, place, _counts = b.unique_all(indices, axis=None, hint=b.result.hints[0])
+        return _sparse_gradient(kind)(b, grad, place, segment_ids, different.shape[0]), different
+
+    return row
+
+
+for _operation, _name in (("Sum", "sum"), ("Mean", "mean"), ("SqrtN", "sqrt_n")):
+    rows.row(f"SparseSegment{_operation}GradV2")(_sparse_gradient_of_rows(_name))
+
+
 # ------------------------------------------------------------------------------------- counts
 @rows.row("Bincount", static=("size",))
 def bincount(b: TensorFlowBuilder, arr: Any, size: Any, weights: Any, **_: Any) -> Any:
