@@ -86,7 +86,53 @@ _X, _Y = array(3, 5), array(4, 7)
 _CALL = {"args": (_SEED, _X), "kwargs": {}, "other": (_OTHER_SEED, _Y)}
 _LOW, _HIGH = np.array([-1.0, -0.5, 0.0], np.float32), np.array([1.0, 2.0, 1.5], np.float32)
 
+def _seed_of(draw: Any, low: float, high: float, mean: float) -> Any:
+    """As above, of a seed, by which the same numbers come again."""
+
+    def call(seed: Any, x: Any) -> Any:
+        again = tf.reduce_all(draw(tf.shape(x), seed) == draw(tf.shape(x), seed))
+        return again, *_between(lambda shape: draw(shape, seed), low, high, mean)(x)
+
+    return call
+
+
+_SEEDED = (
+    ("StatelessRandomGammaV2", lambda shape, seed: _RAW.StatelessRandomGammaV2(shape=shape, seed=seed, alpha=2.0), 0.0, 99.0, 2.0),
+    ("StatelessRandomGammaV3", lambda shape, seed: tf.random.stateless_gamma(shape, seed, alpha=2.0), 0.0, 99.0, 2.0),
+    ("StatelessRandomPoisson", lambda shape, seed: tf.random.stateless_poisson(shape, seed, 2.0, "int32"), 0.0, 99.0, 2.0),
+    ("StatelessRandomBinomial", lambda shape, seed: tf.random.stateless_binomial(shape, seed, 4.0, 0.5, "int32"), 0.0, 4.0, 2.0),
+    (
+        "StatelessMultinomial",
+        lambda shape, seed: _RAW.StatelessMultinomial(logits=tf.zeros([3, 5]), num_samples=shape[0] * shape[1], seed=seed),
+        0.0, 4.0, 2.0,
+    ),
+    (
+        "StatelessParameterizedTruncatedNormal",
+        lambda shape, seed: tf.random.stateless_parameterized_truncated_normal(shape, seed, 0.5, 1.0, 0.0, 1.0), 0.0, 1.0, 0.5,
+    ),
+    (
+        "ParameterizedTruncatedNormal",
+        lambda shape, seed=None: _RAW.ParameterizedTruncatedNormal(shape=shape, means=0.5, stdevs=1.0, minvals=0.0, maxvals=1.0),
+        0.0, 1.0, 0.5,
+    ),
+)  # fmt: skip
+
+
+def _ordered(seed: Any, x: Any) -> Any:
+    """Rows in a random order, which is TensorFlow's own."""
+    key, counter = tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed)
+    return tf.raw_ops.StatelessShuffle(value=x, key=key, counter=counter, alg=1)
+
+
+_MANY, _OTHERS = array(40, 50), array(50, 60)
+
 SAMPLES: list[Sample] = [
+    *(
+        Sample(_seed_of(draw, low, high, mean), (_SEED, _MANY), {}, (_OTHER_SEED, _OTHERS), name)
+        for name, draw, low, high, mean in _SEEDED[:-1]
+    ),
+    Sample(_between(*_SEEDED[-1][1:]), (_MANY,), {}, (_OTHERS,), _SEEDED[-1][0]),
+    Sample(_ordered, **_CALL, name="StatelessShuffle"),
     *(
         Sample(_of_seed(getattr(tf.raw_ops, name)), **_CALL, name=name)
         for name in ("StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2")

@@ -83,7 +83,8 @@ def ctc_loss(
     )  # fmt: skip
     gradient = b.subtract(b.exp(chances), hits)
     found = b.where(b.less(steps, lengths), gradient, b.array(0.0, inputs.dtype))
-    return b.negative(total), b.stop_gradient(found)
+    slope = b.sum(b.with_gradient(b.zeros(shape=inputs.shape, dtype=inputs.dtype), inputs, b.stop_gradient(found)), axis=(0, 2))
+    return b.add(b.stop_gradient(b.negative(total)), slope), b.stop_gradient(found)
 
 
 def _forwards(b: TensorFlowBuilder, labels: _Labels, emitted: Value, runs: Value) -> Value:
