@@ -24,6 +24,8 @@ LOOPS = frozenset({"While", "StatelessWhile"})
 PASSES_ON = frozenset({"Identity", "PlaceholderWithDefault", "PreventGradient", "Snapshot"})
 ASSIGNS = {"AssignVariableOp": None, "AssignAddVariableOp": "AddV2", "AssignSubVariableOp": "Sub"}
 
+_ADVANCES = frozenset({"RngReadAndSkip", "RngSkip"})  # the state of a generator
+
 
 class Variables(Protocol):
     """What each variable holds, by the number of its handle (:func:`handle_number`)."""
@@ -73,6 +75,11 @@ class Evaluator:
         if kind in ASSIGNS:
             self.assign(kind, handle_number(operands[0]), operands[1])
             return []
+        if kind in _ADVANCES:
+            number = handle_number(operands[0])
+            before = self.variables[number]
+            self.variables[number] = advanced(before, operands[2])
+            return [before][: len(operation.outputs)]
         if kind == "ReadVariableOp":
             return [self.variables[handle_number(operands[0])]]
         return [constant_of(operation)] if kind == "Const" else executed(operation, operands)
@@ -87,6 +94,11 @@ class Evaluator:
         while bool(self.graph(condition, state)[0]):
             state = self.graph(body, state)
         return state
+
+
+def advanced(state: Any, delta: Any) -> Any:
+    """The state of a generator behind so many numbers."""
+    return state + tf.pad(tf.reshape(tf.cast(delta, tf.int64) * 256, [1]), [[0, 2]])
 
 
 class _Tried(dict[int, Any]):

@@ -33,7 +33,7 @@ from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..reading import Reading
 from ..signatures import input_names
-from . import assertions, bookkeeping, branches, checks, derivatives, lists, loops, partial_writes
+from . import assertions, bookkeeping, branches, checks, derivatives, generators, lists, loops, partial_writes
 from .arguments import as_tensor, is_array, opens
 from .creation import Created
 from .evaluation import computing
@@ -46,7 +46,8 @@ from .reader import Reader, is_numeric, what_is
 from .tracing import Trace
 from .variables import Weights
 
-_HANDLERS = {**bookkeeping.READ, **assertions.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ, **partial_writes.READ}
+_READERS = (bookkeeping, assertions, branches, loops, lists, derivatives, partial_writes, generators)
+_HANDLERS = {kind: handler for module in _READERS for kind, handler in module.READ.items()}
 _MOST_REFUTED = 1  # none is: what fails raises
 # What TensorFlow and Keras say of a size that is not known while they trace, or of the int32 that it then is.
 _OF_OPEN_SIZES = re.compile(

@@ -124,6 +124,32 @@ def _ordered(seed: Any, x: Any) -> Any:
     return tf.raw_ops.StatelessShuffle(value=x, key=key, counter=counter, alg=1)
 
 
+def _of_state(draw: Any) -> Any:
+    """Numbers of a generator, and its state behind them: from the same state in each call."""
+    state = tf.Variable([5, 0, 7], dtype=tf.int64, trainable=False)
+
+    def call(x: Any) -> Any:
+        state.assign([5, 0, 7])
+        drawn = draw(resource=state.handle, algorithm=1, shape=tf.shape(x))
+        return x + tf.cast(drawn, tf.float32) * 1e-3, state.read_value() + 0
+
+    return call
+
+
+def _skipped(name: str) -> Any:
+    def draw(resource: Any, algorithm: int, shape: Any) -> Any:
+        getattr(tf.raw_ops, name)(**{"resource": resource, "alg" if "Read" in name else "algorithm": algorithm, "delta": 6})
+        return tf.raw_ops.StatefulUniform(resource=resource, algorithm=algorithm, shape=shape)
+
+    return draw
+
+
+_STATEFUL = {
+    **{name: getattr(tf.raw_ops, name) for name in ("StatefulUniform", "StatefulStandardNormalV2", "StatefulTruncatedNormal")},
+    "StatefulUniformInt": lambda **given: tf.raw_ops.StatefulUniformInt(minval=tf.constant(-3), maxval=tf.constant(12), **given),
+    "StatefulUniformFullInt": lambda **given: tf.raw_ops.StatefulUniformFullInt(dtype=tf.int32, **given) % 100,
+    **{name: _skipped(name) for name in ("RngSkip", "RngReadAndSkip")},
+}
 _MANY, _OTHERS = array(40, 50), array(50, 60)
 
 SAMPLES: list[Sample] = [
@@ -133,6 +159,7 @@ SAMPLES: list[Sample] = [
     ),
     Sample(_between(*_SEEDED[-1][1:]), (_MANY,), {}, (_OTHERS,), _SEEDED[-1][0]),
     Sample(_ordered, **_CALL, name="StatelessShuffle"),
+    *(Sample(_of_state(draw), (_X,), {}, (_Y,), name) for name, draw in _STATEFUL.items()),
     *(
         Sample(_of_seed(getattr(tf.raw_ops, name)), **_CALL, name=name)
         for name in ("StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2")

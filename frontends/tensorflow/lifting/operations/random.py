@@ -153,6 +153,9 @@ def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
     node = b.maker(x)
     if node is not None and node.op == "reshape" and (inner := b.maker(node.inputs[0])) is not None and inner.op == "bitcast":
         return b.reshape(inner.inputs[0], shape=(count,))
+    if node is not None and node.op == "bitcast" and node.inputs[0].dtype == "int64":  # the state of a generator
+        parts = [b.getitem(node.inputs[0], key=(place,)) for place in range(count // 2)]
+        return b.stack(*(half for part in parts for half in _halves(b, part)), axis=0)
     held = next((array for value, array in b.graph.constants.values() if value is x), None)
     if held is not None:  # of a seed that is known
         x = tuple(np.asarray(held).tolist())
