@@ -24,6 +24,7 @@ LOOPS = frozenset({"While", "StatelessWhile"})
 PASSES_ON = frozenset({"Identity", "PlaceholderWithDefault", "PreventGradient", "Snapshot"})
 ASSIGNS = {"AssignVariableOp": None, "AssignAddVariableOp": "AddV2", "AssignSubVariableOp": "Sub"}
 
+_ONLY_READ = frozenset({"ReadVariableOp", "ResourceGather", "Placeholder", "VariableShape", "Assert", "PrintV2"})
 _ADVANCES = frozenset({"RngReadAndSkip", "RngSkip"})  # the state of a generator
 
 
@@ -154,6 +155,23 @@ def handle_number(handle: Any) -> int:
 def function_of(operation: Any, attribute: str) -> Any:
     """The traced graph of a function that an operation runs."""
     return graph_of(operation.graph, operation.get_attr(attribute).name)
+
+
+def bodies_of(operation: Any) -> list[Any]:
+    """The traced graphs of all functions that an operation runs."""
+    if operation.type in LOOPS:
+        return [function_of(operation, name) for name in ("cond", "body")]
+    if operation.type in BRANCHES:
+        return branches_of(operation)
+    return [called(operation)] if is_call(operation) else []
+
+
+def is_repeatable(operation: Any) -> bool:
+    """Whether an operation gives the same where it is run twice, and leaves nothing behind."""
+    bodies = bodies_of(operation)
+    if bodies:
+        return all(is_repeatable(inner) for graph in bodies for inner in graph.get_operations())
+    return operation.type in _ONLY_READ or not operation.op_def.is_stateful
 
 
 def branches_of(operation: Any) -> list[Any]:

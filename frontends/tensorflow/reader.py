@@ -23,7 +23,7 @@ from . import known as of_shapes
 from .computed_operands import elements_of
 from .counting import behind
 from .dtypes import dtype_name
-from .evaluation import PASSES_ON, Evaluator, called, handle_number, is_call
+from .evaluation import PASSES_ON, Evaluator, called, handle_number, is_call, is_repeatable
 from .held import Held, spec_of
 from .known import known, nested
 from .lifting.driver import static_places
@@ -117,6 +117,8 @@ class Reader:
 
     # ------------------------------------------------------------------------------ operations
     def _operation(self, operation: Any) -> None:
+        for tensor in operation.inputs:
+            self._read_again(tensor)
         operands, handler = [self.held[id(tensor)] for tensor in operation.inputs], self.handlers.get(operation.type)
         if is_call(operation):
             found: Sequence[Held] = self._called(operation, operands)
@@ -125,6 +127,23 @@ class Reader:
         else:
             found = self.computed(operation, operands) if handler is None else handler(self, operation, operands)
         self.held.update(zip(map(id, operation.outputs), found))
+
+    def _read_again(self, tensor: Any) -> None:
+        """An output that a gradient has added to an operation since that was read, as Python asked for its result: it is read once more."""
+        operation = tensor.op
+        if id(tensor) in self.held or id(operation) not in self._read.get(id(operation.graph), ()):
+            return
+        if not is_repeatable(operation):
+            raise UnsupportedOperation(
+                f"{operation.type}: Python reads a result of it before a gradient is taken through it, which has to run it once more, and it "
+                f"assigns variables or draws random numbers. Read the number after the gradient\n    {self.origin(operation)}"
+            )
+        for given in operation.inputs:
+            self._read_again(given)
+            if id(given) not in self.held:
+                self._read[id(operation.graph)].add(id(given.op))
+                self._operation(given.op)
+        self._operation(operation)
 
     def _called(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
         around, self.around = self.around, self.origin(operation)
