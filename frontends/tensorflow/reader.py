@@ -135,8 +135,8 @@ class Reader:
             return
         if not is_repeatable(operation):
             raise UnsupportedOperation(
-                f"{operation.type}: Python reads a result of it before a gradient is taken through it, which has to run it once more, and it "
-                f"assigns variables or draws random numbers. Read the number after the gradient\n    {self.origin(operation)}"
+                f"{operation.type}: Python reads a result of it before a gradient is taken through it, which has to run it once more, "
+                f"and it assigns variables or draws random numbers. Read the number after the gradient\n    {self.origin(operation)}"
             )
         for given in operation.inputs:
             self._read_again(given)

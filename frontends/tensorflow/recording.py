@@ -51,7 +51,8 @@ _HANDLERS = {kind: handler for module in _READERS for kind, handler in module.RE
 _MOST_REFUTED = 1  # none is: what fails raises
 # What TensorFlow and Keras say of a size that is not known while they trace, or of the int32 that it then is.
 _OF_OPEN_SIZES = re.compile(
-    r"None|[Uu]nknown|[Uu]ndefined|be (?:defined|known)|symbolic|not iterable|statically|Failed to convert|\[\?|int32 that does not match type"
+    r"None|[Uu]nknown|[Uu]ndefined|be (?:defined|known)|symbolic|not iterable|statically|Failed to convert|\[\?"
+    r"|int32 that does not match type"
 )
 Axes = frozenset[tuple[int, int]]  # of (argument, axis)
 

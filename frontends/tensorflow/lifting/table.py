@@ -117,9 +117,7 @@ class Computed(NotImplementedError):
 def known(operand: Any, what: str) -> Any:
     """A static operand that has to be known; ``Computed`` where its elements are computed from others."""
     if isinstance(operand, Value):
-        raise Computed(
-            f"the value of {what} is computed from elements of arrays, and has to be known while the function is recorded"
-        )
+        raise Computed(f"the value of {what} is computed from elements of arrays, and has to be known while the function is recorded")
     return operand
 
 

@@ -86,6 +86,7 @@ _X, _Y = array(3, 5), array(4, 7)
 _CALL = {"args": (_SEED, _X), "kwargs": {}, "other": (_OTHER_SEED, _Y)}
 _LOW, _HIGH = np.array([-1.0, -0.5, 0.0], np.float32), np.array([1.0, 2.0, 1.5], np.float32)
 
+
 def _seed_of(draw: Any, low: float, high: float, mean: float) -> Any:
     """As above, of a seed, by which the same numbers come again."""
 

@@ -62,9 +62,7 @@ _OTHER = (np.array([[0, 0], [1, 0], [1, 1], [2, 0], [2, 1]], np.int64), np.array
 
 
 def _classified(inputs: Any, indices: Any, values: Any, lengths: Any) -> Any:
-    return tuple(
-        tf.raw_ops.CTCLoss(inputs=inputs, labels_indices=indices, labels_values=values, sequence_length=lengths)
-    )
+    return tuple(tf.raw_ops.CTCLoss(inputs=inputs, labels_indices=indices, labels_values=values, sequence_length=lengths))
 
 
 def _greedy(**options: Any) -> Any:
@@ -94,8 +92,10 @@ SAMPLES: list[Sample] = [
     *(
         Sample(
             _gradients(_grad(name), name, **options),
-            (_LENGTH[0], *_layer(*_SHAPES[0]), array(4, 2, 2), array(4, 2, 2)), {},
-            (_LENGTH[1], *_layer(*_SHAPES[1]), array(6, 3, 4), array(6, 3, 4)), f"{_grad(name)}-{place}",
+            (_LENGTH[0], *_layer(*_SHAPES[0]), array(4, 2, 2), array(4, 2, 2)),
+            {},
+            (_LENGTH[1], *_layer(*_SHAPES[1]), array(6, 3, 4), array(6, 3, 4)),
+            f"{_grad(name)}-{place}",
         )
         for place, (name, options) in enumerate(_LAYERS)
     ),
@@ -110,7 +110,9 @@ SAMPLES: list[Sample] = [
         for dtype in ("float32", "float64", "complex64")
     ),
     Sample(_of_positive("MatrixSquareRoot"), (array(2, 3, 3),), {}, (array(4, 3, 3),), "MatrixSquareRoot-batch"),
-    Sample(_of_positive("MatrixLogarithm"), (array(2, 3, 3, dtype="complex64"),), {}, (array(4, 3, 3, dtype="complex64"),), "MatrixLogarithm"),
+    Sample(
+        _of_positive("MatrixLogarithm"), (array(2, 3, 3, dtype="complex64"),), {}, (array(4, 3, 3, dtype="complex64"),), "MatrixLogarithm"
+    ),
     Sample(_of_positive("MatrixLogarithm"), (array(3, 3, dtype="complex128"),), {}, None, "MatrixLogarithm-complex128"),
     *(
         sample(

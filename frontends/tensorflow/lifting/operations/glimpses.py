@@ -38,11 +38,18 @@ def _noise(b: TensorFlowBuilder, x: Value, shape: tuple[Any, ...], options: dict
 def _glimpse(version: int) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, input: Any, size: Any, offsets: Any, **given: Any) -> Any:
         """Parts of one size, of which TensorFlow takes no gradient."""
-        new, batch, x, options = numbers(size, "the size of a glimpse"), input.shape[0], b.stop_gradient(input), {**given, "version": version}
+        new, batch, x, options = (
+            numbers(size, "the size of a glimpse"),
+            input.shape[0],
+            b.stop_gradient(input),
+            {**given, "version": version},
+        )
         shape, places, inside = (batch, *new), [], []
         for axis in range(2):
             first = b.reshape(_first(b, offsets, x.shape[axis + 1], new[axis], axis, options), shape=(batch, 1, 1))
-            steps = b.reshape(b.arange(start=0, stop=new[axis], step=1, dtype="int32"), shape=(1, new[0], 1) if axis == 0 else (1, 1, new[1]))
+            steps = b.reshape(
+                b.arange(start=0, stop=new[axis], step=1, dtype="int32"), shape=(1, new[0], 1) if axis == 0 else (1, 1, new[1])
+            )
             at, last = b.add(first, steps), b.array(x.shape[axis + 1] - 1, "int32")
             inside.append(b.logical_and(b.greater_equal(at, 0), b.less_equal(at, last)))
             places.append(b.broadcast_to(b.clip(at, b.array(0, "int32"), last), shape=shape))

@@ -31,9 +31,7 @@ def _float(b: TensorFlowBuilder, x: Any) -> Value:
     return x if x.dtype in ("float32", "float64") else b.astype(x, dtype="float32")
 
 
-def _inverse(
-    b: TensorFlowBuilder, share: Callable[[Value], Value], drawn: Value, low: Value, high: Value, whole: bool
-) -> Value:
+def _inverse(b: TensorFlowBuilder, share: Callable[[Value], Value], drawn: Value, low: Value, high: Value, whole: bool) -> Value:
     """The least of the numbers up to ``high``, whole ones or any, below which at least the ``drawn`` share lies, by halving the range."""
 
     def step(below: Value, above: Value) -> Any:
@@ -159,7 +157,5 @@ def stateless_shuffle(b: TensorFlowBuilder, value: Any, key: Any, counter: Any, 
         return (after,)
 
     arguments = [b.argument("order", place.spec), *(b.argument(name, type(place.spec)((), "int32")) for name in ("one", "two"))]
-    (order,) = b.run(
-        "scan", [place, place, other], [b.body("step", arguments, step)], carried=1, sequences=2, length=count, reverse=False
-    )
+    (order,) = b.run("scan", [place, place, other], [b.body("step", arguments, step)], carried=1, sequences=2, length=count, reverse=False)
     return b.take(b.stop_gradient(value) if is_floating(value.dtype) else value, order, axis=0)
