@@ -28,7 +28,7 @@ def opens(item: Any) -> bool:
 
 
 def unwrapped(structure: Any) -> Any:
-    """Lists, tuples and dicts that a ``tf.Module`` keeps, which TensorFlow wraps, as the plain ones: results of ``tape.gradient`` are such."""
+    """Lists, tuples and dicts that a ``tf.Module`` keeps, which TensorFlow wraps, as plain ones: ``tape.gradient`` gives such."""
     if isinstance(structure, data_structures.TrackableDataStructure):
         structure = data_structures.wrap_or_unwrap(structure)
         structure = list(structure) if isinstance(structure, data_structures.ListWrapper) else structure

@@ -1,7 +1,7 @@
 """What a gradient reads of a branch that was taken: TensorFlow hands it out as ``Optional`` outputs of an ``If`` or ``Case``.
 
-The branch is read once more inside of the branch of the gradient, from the same operands and variables, so that nothing has to be handed out
-whose shape only one branch knows.
+The branch is read once more inside of the branch of the gradient, from the same operands and variables, so that nothing has to be handed
+out whose shape only one branch knows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Classes that are drawn to stand for those that are not there, as sampled losses need them.
 
-TensorFlow draws one class after the other until it has enough different ones. That is, in distribution, the order of the logarithms of their
-chances plus Gumbel's numbers; how often it had to draw follows, for each, from the chance that a draw was new.
+TensorFlow draws one class after the other until it has enough different ones. That is, in distribution, the order of the logarithms of
+their chances plus Gumbel's numbers; how often it had to draw follows, for each, from the chance that a draw was new.
 """
 
 from __future__ import annotations

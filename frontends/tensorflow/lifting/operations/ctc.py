@@ -19,7 +19,7 @@ def _counted(b: TensorFlowBuilder, count: Any, dtype: str = "int32") -> Value:
 
 
 class _Labels:
-    """The labels of each sequence with blanks between and around them, ``[batch, 2 * most + 1]``, as many as all sequences have together."""
+    """The labels of each sequence with blanks between and around them, ``[batch, 2 * most + 1]``, for as many as all have together."""
 
     def __init__(self, b: TensorFlowBuilder, indices: Value, values: Value, batch: Any, blank: Any) -> None:
         most = values.shape[0]
