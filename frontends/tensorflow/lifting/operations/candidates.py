@@ -88,11 +88,20 @@ def all_candidates(b: TensorFlowBuilder, true_classes: Any, *, num_sampled: int,
     return b.arange(start=0, stop=num_sampled, step=1, dtype="int64"), one, b.ones(shape=(num_sampled,), dtype="float32")
 
 
+def _is_last(b: TensorFlowBuilder, x: Value) -> Value:
+    """Whether no element behind one is the same."""
+    place = b.arange(start=0, stop=x.shape[0], step=1, dtype="int32")
+    behind = b.less(b.reshape(place, shape=(x.shape[0], 1)), place)
+    again = b.logical_and(behind, b.equal(b.reshape(x, shape=(x.shape[0], 1)), x))
+    found: Value = b.logical_not(b.any(again, axis=1))
+    return found
+
+
 @rows.row("ComputeAccidentalHits")
 def accidental_hits(b: TensorFlowBuilder, true_classes: Any, sampled_candidates: Any, **_: Any) -> Any:
     """Where a class that was drawn is a true one: the row, the place among those that were drawn, and a weight that takes it out."""
     count, many = true_classes.shape[0], true_classes.shape[1]
-    same = b.equal(b.reshape(true_classes, shape=(count, many, 1)), sampled_candidates)
+    same = b.logical_and(b.equal(b.reshape(true_classes, shape=(count, many, 1)), sampled_candidates), _is_last(b, sampled_candidates))
     found = b.argwhere(same, hint=b.recorded[0].hints[0])
     row, place = (b.getitem(found, key=along(1, number)) for number in (0, 2))
     weights = b.full(shape=(found.shape[0],), fill_value=-3.4028234663852886e38, dtype="float32")
