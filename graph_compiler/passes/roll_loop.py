@@ -1,0 +1,185 @@
+"""Equal steps as one ``scan``: what it carries, which rows it reads, what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir.closing import Body, close
+from ..ir.copying import copied
+from ..ir.guard import Guard, check
+from ..ir.node import Node, Value
+from ..ir.record import CallRecord
+from ..ops.registry import ArraySpec
+from ..sizes import Size, Symbol, apply, substitute
+from .roll_forms import rest, rows, takes_row
+from .roll_steps import Counted, Earlier, Same, Slot, Steps
+from .roll_uses import Gathered, fitted
+
+
+@dataclass(frozen=True)
+class Loop:
+    """What stands in the place of some nodes of a block: ``nodes`` at one ``place``, of all that are ``replaced``."""
+
+    place: int
+    nodes: Sequence[Node]
+    replaced: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What a slot held in earlier steps: ``before`` are the values in its place as the loop begins, the oldest first."""
+
+    slot: Slot
+    before: tuple[Value, ...]
+
+    @property
+    def later(self) -> Carried:
+        """What holds it one step less long."""
+        return Carried(self.slot, self.before[1:])
+
+
+def loop_of(steps: Steps, fixed: set[Value], fewest: int) -> Loop | None:
+    """The steps as a loop, or as many of the first ones as can be; None where they cannot be one."""
+    found = fitted(steps, fewest)
+    return _Writing(*found, fixed).loop() if found is not None else None
+
+
+class _Clash(Exception):
+    """Two things that a step reads are one value in some steps."""
+
+
+class _Writing:
+    """The writing of one loop."""
+
+    def __init__(self, steps: Steps, gathered: Sequence[Gathered], fixed: set[Value]) -> None:
+        self.steps, self.gathered, self.fixed = steps, gathered, fixed
+        self.carried: dict[Carried, Value] = {}
+        self.sequences: dict[tuple[Value, int, int], tuple[Node, Value]] = {}
+        self.made: dict[Slot, Value] = {}
+        self.nodes: list[Node] = []
+        self.last = steps.count - 1
+
+    def loop(self) -> Loop | None:
+        """The node, and what it takes rows of its sequences with; None where a step reads what a loop cannot give it."""
+        for place in range(self.steps.period):
+            if not self._is_known(place):
+                return None
+        try:
+            for place in range(self.steps.period):
+                self._add(place)
+        except _Clash:
+            return None
+        return self._loop()
+
+    # ------------------------------------------------------------------------------ one step
+    def _is_known(self, place: int) -> bool:
+        """Whether a node reads no number that changes, but for the place of a row."""
+        changing = [at for at, pattern in enumerate(self.steps.patterns[place]) if isinstance(pattern, Counted) and pattern.by]
+        return not changing or (changing == [1] and self._is_row(place))
+
+    def _is_row(self, place: int) -> bool:
+        array, index = self.steps.patterns[place][:2]
+        if not takes_row(self.steps.node(0, place)) or not isinstance(array, Same) or not isinstance(index, Counted) or index.by <= 0:
+            return False
+        return (index.at(0) < 0) == (index.at(self.last) < 0)
+
+    def _add(self, place: int) -> None:
+        node, own = self.steps.node(self.last, place), dict[Value, Any]()
+        patterns = self.steps.patterns[place]
+        for at, (leaf, pattern) in enumerate(zip(self.steps.leaves(self.last, place), patterns)):
+            if isinstance(pattern, Earlier):
+                new = self._read(place, at, pattern)
+                if own.setdefault(leaf, new) is not new:
+                    raise _Clash
+            elif isinstance(pattern, Same) and own.setdefault(leaf, leaf) is not leaf:
+                raise _Clash
+        if any(isinstance(pattern, Counted) and pattern.by for pattern in patterns):
+            row = self._row(place)
+            left = rest(node, row)
+            if left is None:
+                self.made[Slot(place, 0)] = row
+                return
+            node, own = left, {**own, row: row}
+        self._append(place, node, own)
+
+    def _append(self, place: int, node: Node, own: dict[Value, Any]) -> None:
+        def mapped(item: Any) -> Any:
+            if isinstance(item, Value):
+                return own.get(item, item)
+            return substitute(item, lambda symbol: _moved(symbol, own)) if isinstance(item, Size) else item
+
+        new = copied(node, own, mapped)
+        self.nodes.append(new)
+        self.made.update((Slot(place, output), value) for output, value in enumerate(new.outputs))
+
+    def _read(self, place: int, at: int, pattern: Earlier) -> Value:
+        """What a step reads of itself, or of earlier ones."""
+        if not pattern.distance:
+            return self.made[pattern.slot]
+        before = tuple(self.steps.leaves(step, place)[at] for step in range(pattern.distance))
+        return self._carry(Carried(pattern.slot, before))
+
+    def _carry(self, item: Carried) -> Value:
+        if item not in self.carried:
+            value = self.steps.value(self.last, item.slot)
+            self.carried[item] = Value(value.name, value.spec)
+            if len(item.before) > 1:
+                self._carry(item.later)
+        return self.carried[item]
+
+    def _row(self, place: int) -> Value:
+        """The row of a sequence that a node of a step takes."""
+        node, index = self.steps.node(0, place), self.steps.patterns[place][1]
+        assert isinstance(index, Counted)
+        array = node.inputs[0]
+        key = (array, index.first, index.by)
+        if key not in self.sequences:
+            value = node.outputs[0]
+            row = Value(value.name, ArraySpec(array.shape[1:], array.dtype))
+            self.sequences[key] = (rows(node, index.first, index.by, self.steps.count), row)
+        return self.sequences[key][1]
+
+    # ------------------------------------------------------------------------------ the node
+    def _loop(self) -> Loop:
+        steps = self.steps
+        sequences = list(self.sequences.values())
+        inputs = [*self.carried.values(), *(row for _, row in sequences)]
+        following = [self.carried[item.later] if len(item.before) > 1 else self.made[item.slot] for item in self.carried]
+        body = Body("body", inputs, self.nodes, [*following, *(self.made[each.slot] for each in self.gathered)])
+        (region,), captured = close(body)
+        operands = (*(item.before[0] for item in self.carried), *(taken.outputs[0] for taken, _ in sequences), *captured)
+        params = {"carried": len(self.carried), "sequences": len(sequences), "length": steps.count, "reverse": False, "checkpoint": False}
+        outputs = (*self._finals(), *(each.result for each in self.gathered))
+        first = steps.node(0, 0)
+        record = None if first.record is None else CallRecord("scan", result=outputs)
+        scan = Node("scan", operands, params, first.origin, outputs, record, (region,))
+        taken = [part for node, _ in sequences for part in (*self._checks(node), node)]
+        replaced = [*range(steps.first, steps.end), *(each.user for each in self.gathered)]
+        return Loop(steps.first, (*taken, scan), replaced)
+
+    def _finals(self) -> Iterator[Value]:
+        """What is carried out of the last step. It is the value that the steps, written out, would make: who uses that goes on to do so."""
+        given: set[Value] = set()
+        for item in self.carried:
+            value = self.steps.value(self.steps.count - len(item.before), item.slot)
+            yield Value(value.name, value.spec) if value in given else value
+            given.add(value)
+
+    def _checks(self, node: Node) -> Iterable[Node]:
+        """That an array has all rows that are taken: of one with fewer, a slice would have fewer, and an index be an error."""
+        array, index = node.inputs[0], next(index for (_, *index), (taken, _) in self.sequences.items() if taken is node)
+        first, by = index
+        fewest = -first if first < 0 else first + by * self.last + 1
+        size = array.shape[0] if isinstance(array.shape[0], Size) or array in self.fixed else Size.of(Symbol(array, 0, array.shape[0]))
+        condition = apply("ge", size, fewest)
+        return [check(Guard(condition, True, node.origin), node.record is not None)] if isinstance(condition, Size) else []
+
+
+def _moved(symbol: Symbol, own: dict[Value, Any]) -> Size:
+    source = own.get(symbol.source, symbol.source)
+    return Size.of(symbol if source is symbol.source else Symbol(source, symbol.axis, symbol.hint, symbol.kind))
+
+
+__all__ = ["Loop", "loop_of"]

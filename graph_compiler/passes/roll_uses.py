@@ -1,0 +1,70 @@
+"""What is used of the steps of a loop outside of them: what the last ones carry on, and what all of them give, stacked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..ir.node import Value
+from .roll_forms import stacked
+from .roll_steps import Earlier, Slot, Steps
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A slot whose values in all steps the node ``user`` stacks: its ``result`` is an output of the loop."""
+
+    slot: Slot
+    user: int
+    result: Value
+
+
+def fitted(steps: Steps, fewest: int) -> tuple[Steps, Sequence[Gathered]] | None:
+    """The steps, or the first ones of them, so that nothing else uses what they make; None where that leaves too few."""
+    while steps.count >= max(fewest, _reach(steps) + 1):
+        gathered = list(dict.fromkeys(_gathered(steps)))
+        count = _first_used(steps, {(each.slot, each.user) for each in gathered})
+        if count is None:
+            return steps, gathered
+        steps = steps.part(0, min(count, steps.count - 1))
+    return None
+
+
+def _reach(steps: Steps) -> int:
+    return max((pattern.distance for row in steps.patterns for pattern in row if isinstance(pattern, Earlier)), default=0)
+
+
+def _outside(steps: Steps, value: Value) -> Iterator[int]:
+    """The nodes outside of the steps that use a value."""
+    return (user for user in steps.program.users.get(value, ()) if not steps.first <= user < steps.end)
+
+
+def _gathered(steps: Steps) -> Iterator[Gathered]:
+    for slot in steps.slots():
+        for user in _outside(steps, steps.value(0, slot)):
+            node = steps.program.block.nodes[user] if user >= 0 else None
+            items = stacked(node) if node is not None else None
+            if items is None or len(items) != steps.count:
+                continue
+            if all(item is steps.value(step, slot) for step, item in enumerate(items)):
+                yield Gathered(slot, user, node.outputs[0])
+
+
+def _first_used(steps: Steps, gathered: set[tuple[Slot, int]]) -> int | None:
+    """The first step something of which is used outside that the loop does not give."""
+    carried: dict[Slot, int] = {}  # for how many steps
+    for row in steps.patterns:
+        for pattern in row:
+            if isinstance(pattern, Earlier):
+                carried[pattern.slot] = max(carried.get(pattern.slot, 0), pattern.distance)
+    slots = list(steps.slots())
+    for step in range(steps.count):
+        for slot in slots:
+            if steps.count - step <= carried.get(slot, 0):
+                continue
+            if any((slot, user) not in gathered for user in _outside(steps, steps.value(step, slot))):
+                return step
+    return None
+
+
+__all__ = ["Gathered", "fitted"]
