@@ -61,8 +61,8 @@ def _rolled(block: Block, aliases: Aliases, fixed: set[Value], fewest: int) -> B
 
 def _may_repeat(block: Block, fewest: int) -> bool:
     """Whether any operation stands as often as a loop would leave it."""
-    lines = Counter((node.op, node.origin.line) for node in block.nodes) if len(block.nodes) >= fewest else None
-    return bool(lines) and max(lines.values()) >= fewest
+    lines = Counter((node.op, node.origin.line) for node in block.nodes)
+    return max(lines.values(), default=0) >= fewest
 
 
 class _Round:
@@ -88,15 +88,18 @@ class _Round:
         return self.instead.get(index, () if self.taken[index] else (node,))
 
     def _roll(self, stretch: Stretch) -> None:
-        for first in _beginnings(self.program.block, stretch):
-            count = (stretch.end - first) // stretch.period
-            if count < self.fewest or any(self.taken[first : first + count * stretch.period]):
-                continue
-            steps = steps_in(self.program, first, stretch.period, count, self.fewest)
-            loop = loop_of(steps, self.fixed, self.fewest) if steps is not None else None
-            if loop is not None and not any(self.taken[index] for index in loop.replaced):
-                self._take(loop)
-                return
+        """A stretch as a loop: of steps that begin where the least is carried from one to the next."""
+        found = [loop for first in _beginnings(self.program.block, stretch) if (loop := self._loop(stretch, first)) is not None]
+        if found:
+            self._take(min(found, key=lambda loop: (loop.carried, -len(loop.replaced))))
+
+    def _loop(self, stretch: Stretch, first: int) -> Loop | None:
+        count = (stretch.end - first) // stretch.period
+        if count < self.fewest or any(self.taken[first : first + count * stretch.period]):
+            return None
+        steps = steps_in(self.program, first, stretch.period, count, self.fewest)
+        loop = loop_of(steps, self.fixed, self.fewest) if steps is not None else None
+        return None if loop is None or any(self.taken[index] for index in loop.replaced) else loop
 
     def _take(self, loop: Loop) -> None:
         for index in loop.replaced:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import Any
 
 from ..ir.aliases import Aliases
@@ -13,11 +14,14 @@ from ..ir.sameness import hashable, region_description
 from ..ops.registry import find
 from ..sizes import Size, Symbol
 
+_HOLDS_VALUES = ("result", "writes", "views", "extra")
+_FLAGS = attrgetter(*(field.name for field in fields(CallRecord) if field.name not in _HOLDS_VALUES))
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One node: ``key`` says all of it but its ``leaves``, which are the values that it reads, those that its sizes are read from, and its
-    whole numbers."""
+    numbers."""
 
     key: Any
     leaves: tuple[Any, ...]
@@ -25,7 +29,7 @@ class Row:
     @property
     def exact(self) -> Any:
         """The key with the numbers."""
-        return (self.key, tuple(leaf for leaf in self.leaves if not isinstance(leaf, Value)))
+        return (self.key, tuple(repr(leaf) for leaf in self.leaves if not isinstance(leaf, Value)))
 
 
 def row_of(node: Node, aliases: Aliases) -> Row:
@@ -37,7 +41,7 @@ def _stays(node: Node, aliases: Aliases) -> bool:
     if node.op == GUARD or not node.outputs or any(map(_draws, every([node]))):
         return True
     record = node.record
-    if record is not None and (record.writes or record.read or record.strided or record.aside):
+    if record is not None and (record.writes or record.read):
         return True
     return bool(aliases.touched) and any(aliases.is_written(value) for value in (*node.outputs, *node.uses))
 
@@ -72,9 +76,9 @@ class _Keyed:
         cls = type(item)
         if cls is Value:
             return self._value(item)
-        if cls is int:
+        if cls is int or cls is float:
             self.leaves.append(item)
-            return int
+            return cls
         if cls is tuple or cls is list:
             return (cls, *map(self._of, item))
         if cls is dict:
@@ -98,10 +102,9 @@ class _Keyed:
     def _record(self, record: CallRecord | None) -> Any:
         if record is None:
             return None
-        flags = (record.no_grad, record.itself, record.wide, record.weak, record.errstate)
         views = tuple((place, self._value(viewed)) for place, viewed in record.views.items())
         extra = None if record.extra is None else record.extra.mapped(lambda item: self._of(item) if _is_open(item) else item)
-        return (record.key, flags, views, self._of(record.result), extra)
+        return (_FLAGS(record), views, self._of(record.result), extra)
 
     def _region(self, region: Any) -> Any:
         sizes = tuple(self._of(size) for size in region.sizes.values())

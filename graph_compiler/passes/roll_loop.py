@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from ..ir.node import Node, Value
 from ..ir.record import CallRecord
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, apply, substitute
+from .roll_counters import Counters
 from .roll_forms import rest, rows, takes_row
 from .roll_steps import Counted, Earlier, Same, Slot, Steps
 from .roll_uses import Gathered, fitted
@@ -25,6 +26,7 @@ class Loop:
     place: int
     nodes: Sequence[Node]
     replaced: Sequence[int]
+    carried: int
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def loop_of(steps: Steps, fixed: set[Value], fewest: int) -> Loop | None:
 
 
 class _Clash(Exception):
-    """Two things that a step reads are one value in some steps."""
+    """Two things that a step reads are one value in some steps, or a number is another one in each, in a place where it may not be."""
 
 
 class _Writing:
@@ -60,12 +62,10 @@ class _Writing:
         self.made: dict[Slot, Value] = {}
         self.nodes: list[Node] = []
         self.last = steps.count - 1
+        self.counters = Counters(steps.count, steps.node(0, 0).origin)
 
     def loop(self) -> Loop | None:
         """The node, and what it takes rows of its sequences with; None where a step reads what a loop cannot give it."""
-        for place in range(self.steps.period):
-            if not self._is_known(place):
-                return None
         try:
             for place in range(self.steps.period):
                 self._add(place)
@@ -74,35 +74,40 @@ class _Writing:
         return self._loop()
 
     # ------------------------------------------------------------------------------ one step
-    def _is_known(self, place: int) -> bool:
-        """Whether a node reads no number that changes, but for the place of a row."""
-        changing = [at for at, pattern in enumerate(self.steps.patterns[place]) if isinstance(pattern, Counted) and pattern.by]
-        return not changing or (changing == [1] and self._is_row(place))
-
     def _is_row(self, place: int) -> bool:
-        array, index = self.steps.patterns[place][:2]
-        if not takes_row(self.steps.node(0, place)) or not isinstance(array, Same) or not isinstance(index, Counted) or index.by <= 0:
+        """Whether a node takes one row of an array after the other."""
+        patterns = self.steps.patterns[place]
+        changing = [at for at, pattern in enumerate(patterns) if isinstance(pattern, Counted) and pattern.by]
+        if changing != [1] or not takes_row(self.steps.node(0, place)) or not isinstance(patterns[0], Same):
             return False
-        return (index.at(0) < 0) == (index.at(self.last) < 0)
+        index = patterns[1]
+        assert isinstance(index, Counted)
+        return bool(index.by > 0) and (index.at(0) < 0) == (index.at(self.last) < 0)
 
     def _add(self, place: int) -> None:
-        node, own = self.steps.node(self.last, place), dict[Value, Any]()
-        patterns = self.steps.patterns[place]
-        for at, (leaf, pattern) in enumerate(zip(self.steps.leaves(self.last, place), patterns)):
-            if isinstance(pattern, Earlier):
-                new = self._read(place, at, pattern)
-                if own.setdefault(leaf, new) is not new:
-                    raise _Clash
-            elif isinstance(pattern, Same) and own.setdefault(leaf, leaf) is not leaf:
-                raise _Clash
-        if any(isinstance(pattern, Counted) and pattern.by for pattern in patterns):
+        node, own = self.steps.node(self.last, place), self._own(place)
+        if self._is_row(place):
             row = self._row(place)
             left = rest(node, row)
-            if left is None:
-                self.made[Slot(place, 0)] = row
-                return
-            node, own = left, {**own, row: row}
-        self._append(place, node, own)
+            given = [] if left is None else [left]
+            self.made[Slot(place, 0)] = row
+        else:
+            found = self.counters.given(node, self.steps.patterns[place])
+            if found is None:
+                raise _Clash
+            given = found
+        for part in given:
+            self._append(place, part, own)
+
+    def _own(self, place: int) -> dict[Value, Any]:
+        """What stands in the loop for the values that a node reads."""
+        own: dict[Value, Any] = {}
+        for at, (leaf, pattern) in enumerate(zip(self.steps.leaves(self.last, place), self.steps.patterns[place])):
+            if isinstance(leaf, Value):
+                new = self._read(place, at, pattern) if isinstance(pattern, Earlier) else leaf
+                if own.setdefault(leaf, new) is not new:
+                    raise _Clash
+        return own
 
     def _append(self, place: int, node: Node, own: dict[Value, Any]) -> None:
         def mapped(item: Any) -> Any:
@@ -144,7 +149,7 @@ class _Writing:
     # ------------------------------------------------------------------------------ the node
     def _loop(self) -> Loop:
         steps = self.steps
-        sequences = list(self.sequences.values())
+        sequences = [*self.sequences.values(), *self.counters.made.values()]
         inputs = [*self.carried.values(), *(row for _, row in sequences)]
         following = [self.carried[item.later] if len(item.before) > 1 else self.made[item.slot] for item in self.carried]
         body = Body("body", inputs, self.nodes, [*following, *(self.made[each.slot] for each in self.gathered)])
@@ -155,9 +160,8 @@ class _Writing:
         first = steps.node(0, 0)
         record = None if first.record is None else CallRecord("scan", result=outputs)
         scan = Node("scan", operands, params, first.origin, outputs, record, (region,))
-        taken = [part for node, _ in sequences for part in (*self._checks(node), node)]
         replaced = [*range(steps.first, steps.end), *(each.user for each in self.gathered)]
-        return Loop(steps.first, (*taken, scan), replaced)
+        return Loop(steps.first, (*self._checks(), *(taken for taken, _ in sequences), scan), replaced, len(self.carried))
 
     def _finals(self) -> Iterator[Value]:
         """What is carried out of the last step. It is the value that the steps, written out, would make: who uses that goes on to do so."""
@@ -167,14 +171,17 @@ class _Writing:
             yield Value(value.name, value.spec) if value in given else value
             given.add(value)
 
-    def _checks(self, node: Node) -> Iterable[Node]:
-        """That an array has all rows that are taken: of one with fewer, a slice would have fewer, and an index be an error."""
-        array, index = node.inputs[0], next(index for (_, *index), (taken, _) in self.sequences.items() if taken is node)
-        first, by = index
-        fewest = -first if first < 0 else first + by * self.last + 1
-        size = array.shape[0] if isinstance(array.shape[0], Size) or array in self.fixed else Size.of(Symbol(array, 0, array.shape[0]))
-        condition = apply("ge", size, fewest)
-        return [check(Guard(condition, True, node.origin), node.record is not None)] if isinstance(condition, Size) else []
+    def _checks(self) -> Iterator[Node]:
+        """That arrays have all rows that are taken: of one with fewer, a slice would have fewer, and an index be an error.
+
+        Canonical indices are checked where they are lifted.
+        """
+        for (array, first, by), (node, _) in self.sequences.items():
+            if node.record is not None and array not in self.fixed:
+                fewest = -first if first < 0 else first + by * self.last + 1
+                condition = apply("ge", Size.of(Symbol(array, 0, array.shape[0])), fewest)
+                assert isinstance(condition, Size)
+                yield check(Guard(condition, True, node.origin), is_recorded=True)
 
 
 def _moved(symbol: Symbol, own: dict[Value, Any]) -> Size:

@@ -28,18 +28,22 @@ class Earlier(NamedTuple):
 
 
 class Same(NamedTuple):
-    """A value from before the loop."""
+    """A value from before the loop, or a number."""
 
-    value: Value
+    value: Any
+
+    def is_it(self, leaf: Any) -> bool:
+        """Whether a leaf is just this, numbers by the way they are written: zero has a sign."""
+        return leaf is self.value or (type(leaf) in (int, float) and repr(leaf) == repr(self.value))
 
 
 class Counted(NamedTuple):
-    """A whole number that grows evenly: ``first`` in step 0 of the stretch."""
+    """A number that grows evenly: ``first`` in step 0 of the stretch."""
 
-    first: int
-    by: int
+    first: Any
+    by: Any
 
-    def at(self, step: int) -> int:
+    def at(self, step: int) -> Any:
         """The number of a step."""
         return self.first + self.by * step
 
@@ -161,10 +165,10 @@ class _Fit:
 
     def _pattern(self, one: Any, two: Any) -> Pattern | None:
         """What a leaf of the step, and the same one of the next step, are."""
+        if (same := Same(one)).is_it(two):
+            return same
         if not isinstance(one, Value):
             return Counted(one - (two - one) * self.about, two - one)
-        if one is two:
-            return Same(one)
         (step, slot), (next_step, other) = self._made(one), self._made(two)
         distance = self.about - step
         if slot is None or slot != other or next_step != step + 1 or not 0 <= distance <= _FARTHEST:
@@ -185,7 +189,7 @@ class _Fit:
                     if leaf != pattern.at(step):
                         return False
                 elif isinstance(pattern, Same):
-                    if leaf is not pattern.value:
+                    if not pattern.is_it(leaf):
                         return False
                 elif begin is not None and pattern.distance > step - begin:
                     if not self._is_before(leaf, begin):
@@ -205,7 +209,7 @@ class _Fit:
     def _known_from(self) -> int:
         """The first step before which all values are made that are the same in each step."""
         same = (pattern.value for row in self.whole.patterns for pattern in row if isinstance(pattern, Same))
-        made = [self.program.place[value][0] for value in same if value in self.program.place]
+        made = [self.program.place[value][0] for value in same if isinstance(value, Value) and value in self.program.place]
         return max(((index - self.first) // self.period + 1 for index in made), default=0)
 
 

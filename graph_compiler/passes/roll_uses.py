@@ -42,8 +42,8 @@ def _outside(steps: Steps, value: Value) -> Iterator[int]:
 def _gathered(steps: Steps) -> Iterator[Gathered]:
     for slot in steps.slots():
         for user in _outside(steps, steps.value(0, slot)):
-            node = steps.program.block.nodes[user] if user >= 0 else None
-            items = stacked(node) if node is not None else None
+            node = steps.program.block.nodes[user]  # of -1, which are the outputs of the block, the last one
+            items = stacked(node) if user >= 0 else None
             if items is None or len(items) != steps.count:
                 continue
             if all(item is steps.value(step, slot) for step, item in enumerate(items)):
