@@ -17,7 +17,7 @@ from ..ir.graph import Graph
 from ..ir.guard import GUARD, guard_of
 from ..ir.node import Node, Value
 from .driver import GraphPass, Pass
-from .roll_keys import Row, row_of
+from .roll_keys import Rows
 from .roll_loop import Loop, loop_of
 from .roll_periods import Stretch, periodic
 from .roll_steps import Program, steps_in
@@ -31,9 +31,9 @@ def rolled(fewest: int) -> GraphPass:
     fewest = max(fewest, FEWEST)
 
     def roll(graph: Graph) -> tuple[Graph, bool]:
-        aliases = Aliases(graph)
+        rows = Rows(Aliases(graph))
         fixed = {*graph.parameters.values(), *(value for value, _ in graph.constants.values())}
-        made, changed = Pass("roll", lambda block: _rolled(block, aliases, fixed, fewest), "deep")(graph)
+        made, changed = Pass("roll", lambda block: _rolled(block, rows, fixed, fewest), "deep")(graph)
         return (_with_guards(made), True) if changed else (graph, False)
 
     return roll
@@ -47,12 +47,10 @@ def _with_guards(graph: Graph) -> Graph:
     return graph.derive(nodes=[node for node in graph.nodes if node.op != GUARD], guards=guards)
 
 
-def _rolled(block: Block, aliases: Aliases, fixed: set[Value], fewest: int) -> Block:
+def _rolled(block: Block, rows: Rows, fixed: set[Value], fewest: int) -> Block:
     """The block with loops, those inside of others first."""
-    rows: dict[Node, Row] = {}
     while _may_repeat(block, fewest):
-        rows = {node: rows.get(node) or row_of(node, aliases) for node in block.nodes}
-        made = _Round(Program.of(block, list(rows.values())), fixed, fewest).block()
+        made = _Round(Program.of(block, list(map(rows.of, block.nodes))), fixed, fewest).block()
         if made is block:
             break
         block = made
@@ -79,6 +77,8 @@ class _Round:
         for keys in ([row.exact for row in rows], [row.key for row in rows]):
             for stretch in periodic(keys, self.fewest):
                 self._roll(stretch)
+                if self.taken.count(0) < stretch.period * self.fewest:  # too few nodes are left
+                    break
             if self.instead:
                 nodes = [part for index, node in enumerate(block.nodes) for part in self._at(index, node)]
                 return Block(block.inputs, tuple(nodes), block.outputs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import count
 from operator import attrgetter
 from typing import Any
 
@@ -20,30 +21,55 @@ _FLAGS = attrgetter(*(field.name for field in fields(CallRecord) if field.name n
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One node: ``key`` says all of it but its ``leaves``, which are the values that it reads, those that its sizes are read from, and its
-    numbers."""
+    """One node: ``key`` stands for all of it but its ``leaves``, which are the values that it reads, those that its sizes are read from,
+    and its numbers."""
 
-    key: Any
+    key: int
     leaves: tuple[Any, ...]
 
     @property
     def exact(self) -> Any:
         """The key with the numbers."""
-        return (self.key, tuple(repr(leaf) for leaf in self.leaves if not isinstance(leaf, Value)))
+        return (self.key, *(repr(leaf) if type(leaf) is float else leaf for leaf in self.leaves if type(leaf) is not Value))
 
 
-def row_of(node: Node, aliases: Aliases) -> Row:
-    """The row of a node. What may be in no loop has a key that nothing equals: writes, draws, checks, and what is written to."""
-    return Row(object(), ()) if _stays(node, aliases) else _Keyed(node).row()
+class Rows:
+    """The rows of the nodes of one graph.
 
+    What may be in no loop has a key that nothing equals: writes, draws, checks, and what is written to.
+    """
 
-def _stays(node: Node, aliases: Aliases) -> bool:
-    if node.op == GUARD or not node.outputs or any(map(_draws, every([node]))):
-        return True
-    record = node.record
-    if record is not None and (record.writes or record.read):
-        return True
-    return bool(aliases.touched) and any(aliases.is_written(value) for value in (*node.outputs, *node.uses))
+    def __init__(self, aliases: Aliases) -> None:
+        self.aliases = aliases
+        self._rows: dict[Node, Row] = {}
+        self._keys: dict[Any, int] = {}
+        self._alone = count(-1, -1)
+
+    def of(self, node: Node) -> Row:
+        """The row of a node."""
+        row = self._rows.get(node)
+        if row is None:
+            row = self._rows[node] = self._made(node)
+        return row
+
+    def _made(self, node: Node) -> Row:
+        if not self._stays(node):
+            leaves: list[Any] = []
+            try:
+                key = self._keys.setdefault(_key(node, leaves), len(self._keys))
+            except TypeError:  # arguments that have no hash
+                return Row(next(self._alone), ())
+            return Row(key, tuple(leaves))
+        return Row(next(self._alone), ())
+
+    def _stays(self, node: Node) -> bool:
+        record = node.record
+        if node.op == GUARD or not node.outputs or (record is not None and (record.writes or record.read)):
+            return True
+        if _draws(node) or (node.regions and any(map(_draws, every([node])))):
+            return True
+        aliases = self.aliases
+        return bool(aliases.touched) and any(aliases.is_written(value) for value in (*node.outputs, *node.uses))
 
 
 def _draws(node: Node) -> bool:
@@ -53,66 +79,46 @@ def _draws(node: Node) -> bool:
     return declared is not None and declared.section == "random"
 
 
-class _Keyed:
-    """The key of one node, and the leaves that are met on the way."""
+def _key(node: Node, leaves: list[Any]) -> Any:
+    """What equal steps have in common; ``leaves`` is told the rest."""
+    own = {value: place for place, value in enumerate(node.outputs)}
+    origin, record = node.origin, node.record
 
-    def __init__(self, node: Node) -> None:
-        self.node, self.leaves = node, list[Any]()
-        self.own = {value: place for place, value in enumerate(node.outputs)}
-
-    def row(self) -> Row:
-        node = self.node
-        made = tuple(value.spec for value in node.outputs)
-        origin = (node.origin.file, node.origin.line, node.origin.call)
-        try:
-            parts = (self._of(node.inputs), self._of(node.params), self._record(node.record), tuple(map(self._region, node.regions)))
-            key = (node.op, origin, made, parts)
-            hash(key)
-        except TypeError:  # arguments that have no hash
-            return Row(object(), ())
-        return Row(key, tuple(self.leaves))
-
-    def _of(self, item: Any) -> Any:
+    def of(item: Any) -> Any:
         cls = type(item)
         if cls is Value:
-            return self._value(item)
+            return value_of(item)
         if cls is int or cls is float:
-            self.leaves.append(item)
+            leaves.append(item)
             return cls
         if cls is tuple or cls is list:
-            return (cls, *map(self._of, item))
+            return (cls, *map(of, item))
         if cls is dict:
-            return tuple((name, self._of(part)) for name, part in item.items())
+            return tuple([(name, of(part)) for name, part in item.items()])
         if cls is slice:
-            return (slice, self._of(item.start), self._of(item.stop), self._of(item.step))
-        if cls is Size:
-            return item.text(self._symbol)
-        return hashable(item)
+            return (slice, of(item.start), of(item.stop), of(item.step))
+        return item.text(symbol) if cls is Size else hashable(item)
 
-    def _value(self, value: Value) -> Any:
-        if value in self.own:
-            return self.own[value]
-        self.leaves.append(value)
+    def value_of(value: Value) -> Any:
+        if value in own:
+            return own[value]
+        leaves.append(value)
         return value.spec
 
-    def _symbol(self, symbol: Symbol) -> str:
-        self._value(symbol.source)
-        return f"{symbol.kind} {symbol.axis}"
+    def symbol(item: Symbol) -> str:
+        value_of(item.source)
+        return f"{item.kind} {item.axis}"
 
-    def _record(self, record: CallRecord | None) -> Any:
-        if record is None:
-            return None
-        views = tuple((place, self._value(viewed)) for place, viewed in record.views.items())
-        extra = None if record.extra is None else record.extra.mapped(lambda item: self._of(item) if _is_open(item) else item)
-        return (_FLAGS(record), views, self._of(record.result), extra)
+    def opened(item: Any) -> Any:
+        return of(item) if isinstance(item, (Value, Size)) else item
 
-    def _region(self, region: Any) -> Any:
-        sizes = tuple(self._of(size) for size in region.sizes.values())
-        return (sizes, region_description(region, lambda size: None))
-
-
-def _is_open(item: Any) -> bool:
-    return isinstance(item, (Value, Size))
+    parts = [node.op, origin.file, origin.line, origin.call, tuple([value.spec for value in own]), of(node.inputs), of(node.params)]
+    if record is not None:
+        parts += [_FLAGS(record), *((place, value_of(viewed)) for place, viewed in record.views.items()), of(record.result)]
+        parts.append(None if record.extra is None else record.extra.mapped(opened))
+    for region in node.regions:
+        parts += [tuple([of(size) for size in region.sizes.values()]), region_description(region, lambda size: None)]
+    return tuple(parts)
 
 
-__all__ = ["Row", "row_of"]
+__all__ = ["Row", "Rows"]
