@@ -24,6 +24,7 @@ from .roll_steps import Program, steps_in
 
 FEWEST = 3
 """Fewest steps that show what changes from one to the next."""
+_MOST_INNER = 8  # steps of a loop inside of a step, where that is none of its own
 
 
 def rolled(fewest: int) -> GraphPass:
@@ -88,10 +89,18 @@ class _Round:
         return self.instead.get(index, () if self.taken[index] else (node,))
 
     def _roll(self, stretch: Stretch) -> None:
-        """A stretch as a loop: of steps that begin where the least is carried from one to the next."""
-        found = [loop for first in _beginnings(self.program.block, stretch) if (loop := self._loop(stretch, first)) is not None]
-        if found:
-            self._take(min(found, key=lambda loop: (loop.carried, -len(loop.replaced))))
+        """A stretch as a loop: of steps that begin where the least is carried from one to the next.
+
+        Steps may hold a short loop in which another number counts, so that they are several periods long.
+        """
+        for times in range(1, _MOST_INNER + 1):
+            longer = stretch._replace(period=stretch.period * times)
+            if longer.period * self.fewest > longer.end - longer.first:
+                return
+            found = [loop for first in _beginnings(self.program.block, longer) if (loop := self._loop(longer, first)) is not None]
+            if found:
+                self._take(min(found, key=lambda loop: (loop.carried, -len(loop.replaced))))
+                return
 
     def _loop(self, stretch: Stretch, first: int) -> Loop | None:
         count = (stretch.end - first) // stretch.period

@@ -224,6 +224,14 @@ def windows(xp: Any, u: Any, xs: Any) -> Any:
     return u
 
 
+def all_the_way_back(xp: Any, u: Any, xs: Any) -> Any:
+    """Each step reads all that were before, by sums that go on from one step to the next."""
+    made = [u]
+    for _ in range(6):
+        made.append(sum(made[1:], made[0]) * 0.5)
+    return made[-1]
+
+
 EVERYWHERE: dict[str, Loop] = {
     loop.__name__: loop
     for loop in (
@@ -234,7 +242,7 @@ EVERYWHERE: dict[str, Loop] = {
 }  # fmt: skip
 """Loops in the calls of each framework, too."""
 
-ACROSS: dict[str, Loop] = {loop.__name__: loop for loop in (times_the_step, columns, windows)}
+ACROSS: dict[str, Loop] = {loop.__name__: loop for loop in (times_the_step, columns, windows, all_the_way_back)}
 """Loops in canonical operations only: written for another framework."""
 
 
@@ -270,14 +278,6 @@ def from_the_middle(xp: Any, u: Any, xs: Any) -> Any:
     return total
 
 
-def all_the_way_back(xp: Any, u: Any, xs: Any) -> Any:
-    """Each step reads all that were before."""
-    made = [u]
-    for _ in range(6):
-        made.append(sum(made[1:], made[0]) * 0.5)
-    return made[-1]
-
-
 def stacked_out_of_order(xp: Any, u: Any, xs: Any) -> Any:
     made = []
     for t in range(6):
@@ -303,7 +303,7 @@ def crossing_the_end(xp: Any, u: Any, xs: Any) -> Any:
 NEVER: dict[str, Loop] = {
     loop.__name__: loop
     for loop in (
-        two_kinds_of_steps, uneven_rows, uneven_numbers, from_the_middle, all_the_way_back, stacked_out_of_order, growing,
+        two_kinds_of_steps, uneven_rows, uneven_numbers, from_the_middle, stacked_out_of_order, growing,
         crossing_the_end,
     )
 }  # fmt: skip
