@@ -113,7 +113,7 @@ class _Round:
     def _take(self, loop: Loop) -> None:
         for index in loop.replaced:
             self.taken[index] = 1
-        self.instead[loop.place] = loop.nodes
+        self.instead.update(loop.instead)
 
 
 def _beginnings(block: Block, stretch: Stretch) -> Iterator[int]:

@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..ir.node import Node, Origin, Value
+from ..ir.node import Node, Value
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol
 from ..trees import iterate_structure, map_structure
-from .roll_steps import Counted, Pattern
+from .roll_steps import Counted, Earlier, Pattern, Same, Steps
 
 _KEYED = frozenset({"getitem", "setitem"})
 _PLACES = "int32"
 _ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "maximum", "minimum"})
 _EXACT = {"float32": 2**24, "float64": 2**53, "int32": 2**31, "int64": 2**53}
 """The dtypes whose whole numbers below this one are exact, and so are products and sums of them."""
+_MOST_LISTED = 10_000  # numbers that are written one by one
 
 
 class Counters:
     """The sequences of one loop that count."""
 
-    def __init__(self, count: int, origin: Origin) -> None:
-        self.count, self.origin = count, origin
-        self.made: dict[tuple[str, int, int], tuple[Node, Value]] = {}
+    def __init__(self, steps: Steps) -> None:
+        self.steps, self.count, self.origin = steps, steps.count, steps.node(0, 0).origin
+        self.made: dict[Any, tuple[Node, Value]] = {}
 
-    def given(self, node: Node, patterns: tuple[Pattern, ...]) -> list[Node] | None:
-        """The node of the last step with what stands for its changing numbers, behind nodes that it needs; None where nothing can."""
-        changing = {at: pattern for at, pattern in enumerate(patterns) if isinstance(pattern, Counted) and pattern.by}
+    def given(self, node: Node, row: Sequence[Pattern], place: int) -> list[Node] | None:
+        """The node at a ``place`` of the last step with what stands for its changing numbers, behind nodes that it needs; None where
+        nothing can. ``row`` are the patterns of its leaves."""
+        changing = {at: pattern for at, pattern in enumerate(row) if not isinstance(pattern, (Earlier, Same))}
         if node.record is not None or not changing:
             return None if changing else [node]
         operands = sum(1 for _ in iterate_structure(node.inputs))  # canonical inputs are values and numbers, each of them a leaf
         if any(isinstance(item, Size) for item in iterate_structure(node.inputs)):
             return None
-        instead = {at: self._operand(node, one) if at < operands else self._index(node, one) for at, one in changing.items()}
+        instead: dict[int, Any] = {}
+        for at, pattern in changing.items():
+            numbers = [self.steps.leaves(step, place)[at] for step in range(self.count)]
+            instead[at] = self._operand(node, numbers) if at < operands else self._index(node, pattern)
         if any(item is None for item in instead.values()):
             return None
         placed = _Placed(instead)
@@ -73,32 +78,39 @@ class Counters:
         parts = {bool(monomial): factor for monomial, factor in size.terms()}
         return parts.get(False, 0), parts[True]
 
-    def _operand(self, node: Node, number: Counted) -> Value | None:
+    def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
         """A number that an array is combined with, as an element of the array's type."""
         dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
         dtype = dtypes.pop() if len(dtypes) == 1 else ""
-        first, last = number.at(0), number.at(self.count - 1)
-        is_whole = first == int(first) and number.by == int(number.by) and max(abs(first), abs(last)) < _EXACT.get(dtype, 0)
-        if node.op not in _ARITHMETIC or not is_whole or isinstance(first, float) != dtype.startswith("float"):
+        if node.op not in _ARITHMETIC or (type(numbers[0]) is float) != dtype.startswith("float"):
             return None
-        return self._sequence(dtype, int(first), int(number.by))
+        most, by = _EXACT.get(dtype, 0), numbers[1] - numbers[0]
+        is_whole = all(float(number).is_integer() and abs(number) < most for number in numbers)
+        if is_whole and all(number == numbers[0] + by * step for step, number in enumerate(numbers)):
+            return self._sequence(dtype, int(numbers[0]), int(by))
+        return self._list(dtype, tuple(numbers)) if dtype in _EXACT and len(numbers) <= _MOST_LISTED else None
 
-    def _index(self, node: Node, number: Counted) -> Size | None:
+    def _index(self, node: Node, number: Pattern) -> Size | None:
         """A place along an axis, all of them counted from the same end."""
-        first, last = number.at(0), number.at(self.count - 1)
-        if node.op not in _KEYED or (first < 0) != (last < 0):
+        if node.op not in _KEYED or not isinstance(number, Counted) or (number.at(0) < 0) != (number.at(self.count - 1) < 0):
             return None
         place = Symbol(self._sequence(_PLACES, 0, 1), 0, self.count - 1, "item")
-        found = first + number.by * Size.of(place)
+        found = number.first + number.by * Size.of(place)
         return found if isinstance(found, Size) else None
 
     def _sequence(self, dtype: str, first: int, by: int) -> Value:
         """What a step reads of ``first, first + by, ...``."""
-        key = (dtype, first, by)
+        stop = first + by * self.count
+        return self._read("arange", dtype, {"start": first, "stop": stop, "step": by, "dtype": dtype}, (dtype, first, by))
+
+    def _list(self, dtype: str, numbers: tuple[float, ...]) -> Value:
+        """What a step reads of these numbers."""
+        return self._read("asarray", dtype, {"data": numbers, "dtype": dtype}, (dtype, repr(numbers)))
+
+    def _read(self, op: str, dtype: str, params: dict[str, Any], key: Any) -> Value:
         if key not in self.made:
-            params = {"start": first, "stop": first + by * self.count, "step": by, "dtype": dtype}
             numbers = Value("steps", ArraySpec((self.count,), dtype))
-            self.made[key] = (Node("arange", (), params, self.origin, (numbers,)), Value("step", ArraySpec((), dtype)))
+            self.made[key] = (Node(op, (), params, self.origin, (numbers,)), Value("step", ArraySpec((), dtype)))
         return self.made[key][1]
 
 

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..ir.builder import Builder
+from ..ir.graph import Graph
 from ..ir.node import Node, Value
 from ..ops.registry import ArraySpec
 from ..trees import iterate_structure
 
-_STACKS = frozenset({"stack", "stack_p"})
+_STACKS = frozenset({"array", "stack", "stack_p"})
+_JOINS = frozenset({"concat"})
 _ROWS = frozenset({"__getitem__", "getitem"})
 _WHOLE = (None, None, 1)  # of a canonical key
 
@@ -60,14 +63,31 @@ def _recorded(node: Node, array: Value, index: Any, value: Value) -> Node:
     return replace(node, inputs=(array, index), outputs=(value,), record=record)
 
 
-def stacked(node: Node) -> Sequence[Any] | None:
-    """The arrays that a node puts side by side along a new first axis; None where it is another one."""
-    if name_of(node) not in _STACKS or not node.params.keys() <= {"axis", "dim"}:
+def joined(node: Node) -> Sequence[Any] | None:
+    """The arrays that a node puts side by side, or one after the other, along a first axis; None where it is another one."""
+    name = name_of(node)
+    if name not in (_STACKS | _JOINS if node.record is None else _STACKS) or not node.params.keys() <= {"axis", "dim"}:
         return None
     if any(part for part in iterate_structure((node.params, node.inputs[1:])) if not isinstance(part, Value)):
         return None
-    items = node.inputs[0] if len(node.inputs) == 1 and isinstance(node.inputs[0], (list, tuple)) else node.inputs
-    return items if all(isinstance(item, Value) for item in items) else None
+    is_list = len(node.inputs) == 1 and isinstance(node.inputs[0], (list, tuple))
+    items = node.inputs[0] if is_list else node.inputs if node.record is None or name != "array" else ()
+    return items if items and all(isinstance(item, Value) for item in items) else None
 
 
-__all__ = ["name_of", "rest", "rows", "stacked", "takes_row"]
+def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
+    """Canonical nodes that make of ``steps`` what ``node`` makes of the arrays that stand from the ``first`` on: all steps stacked, between
+    those that stand before and after."""
+    scratch = Graph("scratch", "canonical")
+    build, is_stack = Builder(scratch, node.origin), name_of(node) in _STACKS
+    count, item = steps.shape[0], steps.shape[1:]
+    whole = steps if is_stack else build.reshape(steps, shape=(count * item[0], *item[1:]))
+    others = (node.inputs[:first], node.inputs[first + count :])
+    before, after = ([build.getitem(each, key=(None,)) if is_stack else each for each in some] for some in others)
+    if len(parts := [*before, whole, *after]) > 1:
+        build.concat(*parts, axis=0)
+    *nodes, last = scratch.nodes
+    return [*nodes, replace(last, outputs=node.outputs)]
+
+
+__all__ = ["joined", "name_of", "parts_joined", "rest", "rows", "takes_row"]

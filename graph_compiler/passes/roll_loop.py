@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +21,9 @@ from .roll_uses import Gathered, fitted
 
 @dataclass(frozen=True)
 class Loop:
-    """What stands in the place of some nodes of a block: ``nodes`` at one ``place``, of all that are ``replaced``."""
+    """What stands in the place of nodes of a block: of the steps, and of those that gather what these give. ``carried`` counts arrays."""
 
-    place: int
-    nodes: Sequence[Node]
+    instead: Mapping[int, Sequence[Node]]
     replaced: Sequence[int]
     carried: int
 
@@ -62,7 +61,7 @@ class _Writing:
         self.made: dict[Slot, Value] = {}
         self.nodes: list[Node] = []
         self.last = steps.count - 1
-        self.counters = Counters(steps.count, steps.node(0, 0).origin)
+        self.counters = Counters(steps)
 
     def loop(self) -> Loop | None:
         """The node, and what it takes rows of its sequences with; None where a step reads what a loop cannot give it."""
@@ -77,7 +76,7 @@ class _Writing:
     def _is_row(self, place: int) -> bool:
         """Whether a node takes one row of an array after the other."""
         patterns = self.steps.patterns[place]
-        changing = [at for at, pattern in enumerate(patterns) if isinstance(pattern, Counted) and pattern.by]
+        changing = [at for at, pattern in enumerate(patterns) if not isinstance(pattern, (Earlier, Same))]
         if changing != [1] or not takes_row(self.steps.node(0, place)) or not isinstance(patterns[0], Same):
             return False
         index = patterns[1]
@@ -92,7 +91,7 @@ class _Writing:
             given = [] if left is None else [left]
             self.made[Slot(place, 0)] = row
         else:
-            found = self.counters.given(node, self.steps.patterns[place])
+            found = self.counters.given(node, self.steps.patterns[place], place)
             if found is None:
                 raise _Clash
             given = found
@@ -161,7 +160,9 @@ class _Writing:
         record = None if first.record is None else CallRecord("scan", result=outputs)
         scan = Node("scan", operands, params, first.origin, outputs, record, (region,))
         replaced = [*range(steps.first, steps.end), *(each.user for each in self.gathered)]
-        return Loop(steps.first, (*self._checks(), *(taken for taken, _ in sequences), scan), replaced, len(self.carried))
+        instead = {each.user: each.nodes for each in self.gathered}
+        instead[steps.first] = [*self._checks(), *(taken for taken, _ in sequences), scan]
+        return Loop(instead, replaced, len(self.carried))
 
     def _finals(self) -> Iterator[Value]:
         """What is carried out of the last step. It is the value that the steps, written out, would make: who uses that goes on to do so."""

@@ -38,17 +38,21 @@ class Same(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """A number that grows evenly: ``first`` in step 0 of the stretch."""
+    """A whole number that grows evenly: ``first`` in step 0 of the stretch."""
 
-    first: Any
-    by: Any
+    first: int
+    by: int
 
-    def at(self, step: int) -> Any:
+    def at(self, step: int) -> int:
         """The number of a step."""
         return self.first + self.by * step
 
 
-Pattern = Union[Earlier, Same, Counted]
+class Listed(NamedTuple):
+    """A float that is another one in each step."""
+
+
+Pattern = Union[Earlier, Same, Counted, Listed]
 
 
 @dataclass(frozen=True)
@@ -104,6 +108,10 @@ class Steps:
         """The results of a step."""
         return (Slot(place, output) for place in range(self.period) for output in range(len(self.node(0, place).outputs)))
 
+    def makes(self, value: Value) -> bool:
+        """Whether a value is made in one of the steps."""
+        return value in self.program.place and self.first <= self.program.place[value][0] < self.end
+
     def part(self, low: int, high: int) -> Steps:
         """The steps from ``low`` to ``high``."""
         patterns = tuple(tuple(_later(pattern, low) for pattern in row) for row in self.patterns)
@@ -122,7 +130,7 @@ def steps_in(program: Program, first: int, period: int, count: int, fewest: int)
     """
     low = 0
     while count - low >= fewest:
-        about = low + min(_FARTHEST, (count - low - 2) // 2)
+        about = low + min(_FARTHEST, count - low - 2)
         bare = Steps(program, first, period, count, ())
         found = _Fit(bare, about).steps(low)
         if found is None:
@@ -167,6 +175,8 @@ class _Fit:
         """What a leaf of the step, and the same one of the next step, are."""
         if (same := Same(one)).is_it(two):
             return same
+        if type(one) is float:
+            return Listed()
         if not isinstance(one, Value):
             return Counted(one - (two - one) * self.about, two - one)
         (step, slot), (next_step, other) = self._made(one), self._made(two)
@@ -191,6 +201,8 @@ class _Fit:
                 elif isinstance(pattern, Same):
                     if not pattern.is_it(leaf):
                         return False
+                elif isinstance(pattern, Listed):
+                    continue
                 elif begin is not None and pattern.distance > step - begin:
                     if not self._is_before(leaf, begin):
                         return False
@@ -213,4 +225,4 @@ class _Fit:
         return max(((index - self.first) // self.period + 1 for index in made), default=0)
 
 
-__all__ = ["Counted", "Earlier", "Program", "Same", "Slot", "Steps", "steps_in"]
+__all__ = ["Counted", "Earlier", "Listed", "Program", "Same", "Slot", "Steps", "steps_in"]

@@ -218,6 +218,42 @@ def columns(xp: Any, u: Any, xs: Any) -> Any:
     return h
 
 
+def times(xp: Any, u: Any, xs: Any) -> Any:
+    for t in range(STEPS):
+        u = u * 0.9 + xp.sin(u * (t * 0.13))
+    return u
+
+
+def numbers_of_steps(xp: Any, u: Any, xs: Any) -> Any:
+    for t in range(STEPS):
+        u = xp.sin(u) * 0.5 + t * t
+    return u
+
+
+def rows_written(xp: Any, u: Any, xs: Any) -> Any:
+    """Writes are values in canonical operations. Arrays of JAX have none."""
+    out = xs * 0
+    for t in range(STEPS):
+        u = xp.sin(u) + 0.1
+        out[t] = u
+    return out
+
+
+def from_the_first_on(xp: Any, u: Any, xs: Any) -> Any:
+    made = [u]
+    for t in range(STEPS):
+        made.append(xp.tanh(made[-1] + xs[t]))
+    return xp.stack(made)
+
+
+def end_to_end(xp: Any, u: Any, xs: Any) -> Any:
+    made = []
+    for t in range(STEPS):
+        u = xp.tanh(u + xs[t])
+        made.append(u)
+    return (xp.cat if hasattr(xp, "cat") else xp.concatenate)(made)
+
+
 def windows(xp: Any, u: Any, xs: Any) -> Any:
     for t in range(STEPS):
         u = xp.sin(u) + xs[t : t + 3].sum()
@@ -242,27 +278,26 @@ EVERYWHERE: dict[str, Loop] = {
 }  # fmt: skip
 """Loops in the calls of each framework, too."""
 
-ACROSS: dict[str, Loop] = {loop.__name__: loop for loop in (times_the_step, columns, windows, all_the_way_back)}
+ACROSS: dict[str, Loop] = {
+    loop.__name__: loop
+    for loop in (
+        times_the_step, columns, windows, all_the_way_back, times, numbers_of_steps, from_the_first_on, end_to_end,
+    )
+}  # fmt: skip
 """Loops in canonical operations only: written for another framework."""
 
 
 # ------------------------------------------------------------------------------------- loops that are none
 def two_kinds_of_steps(xp: Any, u: Any, xs: Any) -> Any:
-    """Each step does another thing, as tests have decided."""
+    """By the sequence of Thue and Morse, in which nothing stands three times in a row."""
     for t in range(STEPS):
-        u = xp.sin(u) if (t * t) % 7 < 3 else xp.cos(u)
+        u = xp.sin(u) if bin(t).count("1") % 2 else xp.cos(u)
     return u
 
 
 def uneven_rows(xp: Any, u: Any, xs: Any) -> Any:
     for t in range(6):
         u = u * 0.5 + xs[t * t % 7]
-    return u
-
-
-def uneven_numbers(xp: Any, u: Any, xs: Any) -> Any:
-    for t in range(6):
-        u = u * 0.5 + t * t
     return u
 
 
@@ -303,7 +338,7 @@ def crossing_the_end(xp: Any, u: Any, xs: Any) -> Any:
 NEVER: dict[str, Loop] = {
     loop.__name__: loop
     for loop in (
-        two_kinds_of_steps, uneven_rows, uneven_numbers, from_the_middle, stacked_out_of_order, growing,
+        two_kinds_of_steps, uneven_rows, from_the_middle, stacked_out_of_order, growing,
         crossing_the_end,
     )
 }  # fmt: skip
