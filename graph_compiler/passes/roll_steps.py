@@ -211,8 +211,8 @@ class _Fit:
         return True
 
     def _earlier(self, pattern: Earlier, step: int) -> Value | None:
-        index = self.first + (step - pattern.distance) * self.period + pattern.slot.node
-        return self.program.block.nodes[index].outputs[pattern.slot.output] if index >= 0 else None
+        """What an earlier step of the stretch has made; None of one before it."""
+        return self.whole.value(step - pattern.distance, pattern.slot) if step >= pattern.distance else None
 
     def _is_before(self, value: Value, begin: int) -> bool:
         index = self.program.place.get(value)
