@@ -6,6 +6,7 @@ which calls write is known by their names, and views by the memory of what they 
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -280,8 +281,8 @@ class Capture:
 
     def spec_of(self, array: Any) -> ArraySpec:
         """Shape and dtype; ``TracingError`` for what no target has."""
-        name = array.dtype.name
-        if name not in DTYPES or not array.dtype.isnative:
+        name = _dtype_name(array.dtype)
+        if name is None:
             raise TracingError(f"{self.here()}: arrays of {array.dtype!r} cannot be recorded: no other framework has this data type")
         if isinstance(array, np.ndarray) and type(array) not in (np.ndarray, np.memmap):
             raise TracingError(f"{self.here()}: {type(array).__name__} is a class of arrays of its own; pass np.asarray of it")
@@ -383,6 +384,12 @@ def _real(item: Any) -> Any:
     return item._real if type(item) is TracedGenerator else hint(seen_of(item))
 
 
+@functools.cache
+def _dtype_name(dtype: Any) -> str | None:
+    """The name of a data type that a target has; None of others."""
+    return dtype.name if dtype.name in DTYPES and dtype.isnative else None
+
+
 def _owner(array: Any) -> Any:
     """The object that owns an array's memory."""
     while (base := getattr(array, "base", None)) is not None:
@@ -392,7 +399,10 @@ def _owner(array: Any) -> Any:
 
 def _errstate() -> tuple[tuple[str, str], ...]:
     """How floating-point errors are treated where the user has changed that."""
-    return tuple((kind, str(how)) for kind, how in np.geterr().items() if how != _DEFAULT_ERRSTATE[kind])
+    found = np.geterr()
+    if found == _DEFAULT_ERRSTATE:
+        return ()
+    return tuple((kind, str(how)) for kind, how in found.items() if how != _DEFAULT_ERRSTATE[kind])
 
 
 _DEFAULT_ERRSTATE = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}

@@ -43,6 +43,7 @@ _OUT_PLACES = {"dot": 2, "concatenate": 2}
 _TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
 
 
+@functools.cache
 def wish(key: str) -> str:
     """The name that the result of a call would like to have."""
     last = key.rpartition(".")[2] if not key.endswith((".reduce", ".accumulate", ".outer")) else key.partition(".")[0]
