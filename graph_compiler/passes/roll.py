@@ -15,10 +15,10 @@ from ..ir.aliases import Aliases
 from ..ir.block import Block
 from ..ir.graph import Graph
 from ..ir.guard import GUARD, guard_of
-from ..ir.node import Node, Value
+from ..ir.node import Node
 from .driver import GraphPass, Pass
 from .roll_keys import Rows
-from .roll_loop import Loop, loop_of
+from .roll_loop import Loop, Means, loop_of
 from .roll_periods import Stretch, periodic
 from .roll_steps import Program, steps_in
 
@@ -27,14 +27,15 @@ FEWEST = 3
 _MOST_INNER = 8  # steps of a loop inside of a step, where that is none of its own
 
 
-def rolled(fewest: int) -> GraphPass:
-    """The pass that makes loops of at least ``fewest`` equal steps: of three or more."""
+def rolled(fewest: int, counts: bool = False) -> GraphPass:
+    """The pass that makes loops of at least ``fewest`` equal steps: of three or more. ``counts``: a number that counts steps may be an end of
+    a slice."""
     fewest = max(fewest, FEWEST)
 
     def roll(graph: Graph) -> tuple[Graph, bool]:
         rows = Rows(Aliases(graph))
         fixed = {*graph.parameters.values(), *(value for value, _ in graph.constants.values())}
-        made, changed = Pass("roll", lambda block: _rolled(block, rows, fixed, fewest), "deep")(graph)
+        made, changed = Pass("roll", lambda block: _rolled(block, rows, Means(fixed, counts), fewest), "deep")(graph)
         return (_with_guards(made), True) if changed else (graph, False)
 
     return roll
@@ -48,10 +49,10 @@ def _with_guards(graph: Graph) -> Graph:
     return graph.derive(nodes=[node for node in graph.nodes if node.op != GUARD], guards=guards)
 
 
-def _rolled(block: Block, rows: Rows, fixed: set[Value], fewest: int) -> Block:
+def _rolled(block: Block, rows: Rows, means: Means, fewest: int) -> Block:
     """The block with loops, those inside of others first."""
     while _may_repeat(block, fewest):
-        made = _Round(Program.of(block, list(map(rows.of, block.nodes))), fixed, fewest).block()
+        made = _Round(Program.of(block, list(map(rows.of, block.nodes))), means, fewest).block()
         if made is block:
             break
         block = made
@@ -67,8 +68,8 @@ def _may_repeat(block: Block, fewest: int) -> bool:
 class _Round:
     """Loops that are made of one block at once: none of them inside of another one."""
 
-    def __init__(self, program: Program, fixed: set[Value], fewest: int) -> None:
-        self.program, self.fixed, self.fewest = program, fixed, fewest
+    def __init__(self, program: Program, means: Means, fewest: int) -> None:
+        self.program, self.means, self.fewest = program, means, fewest
         self.taken = bytearray(len(program.rows))
         self.instead: dict[int, Sequence[Node]] = {}
 
@@ -107,7 +108,7 @@ class _Round:
         if count < self.fewest or any(self.taken[first : first + count * stretch.period]):
             return None
         steps = steps_in(self.program, first, stretch.period, count, self.fewest)
-        loop = loop_of(steps, self.fixed, self.fewest) if steps is not None else None
+        loop = loop_of(steps, self.means, self.fewest) if steps is not None else None
         return None if loop is None or any(self.taken[index] for index in loop.replaced) else loop
 
     def _take(self, loop: Loop) -> None:

@@ -14,6 +14,7 @@ from .roll_steps import Counted, Earlier, Pattern, Same, Steps
 
 _KEYED = frozenset({"getitem", "setitem"})
 _PLACES = "int32"
+_WHOLE = (None, None, 1)  # a slice in a key
 _ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "maximum", "minimum"})
 _EXACT = {"float32": 2**24, "float64": 2**53, "int32": 2**31, "int64": 2**53}
 """The dtypes whose whole numbers below this one are exact, and so are products and sums of them."""
@@ -21,9 +22,10 @@ _MOST_LISTED = 10_000  # numbers that are written one by one
 
 
 class Counters:
-    """The sequences of one loop that count."""
+    """The sequences of one loop that count. ``has_slices``: a place that they give may be an end of a slice."""
 
-    def __init__(self, steps: Steps) -> None:
+    def __init__(self, steps: Steps, has_slices: bool) -> None:
+        self.has_slices = has_slices
         self.steps, self.count, self.origin = steps, steps.count, steps.node(0, 0).origin
         self.made: dict[Any, tuple[Node, Value]] = {}
 
@@ -44,7 +46,7 @@ class Counters:
             return None
         placed = _Placed(instead)
         made = replace(node, inputs=map_structure(placed, node.inputs), params=map_structure(placed, node.params))
-        return self._windows(made) if node.op in _KEYED else [made]
+        return self._windows(made) if node.op in _KEYED and not self.has_slices else [made]
 
     def _windows(self, node: Node) -> list[Node] | None:
         """A slice whose ends move as one is an array of places: some compilers have to know both ends. None of any other such slice."""
@@ -64,7 +66,9 @@ class Counters:
         places = Node("add", (steps.outputs[0], first), {}, node.origin, (Value("places", numbers),))
         spec = ArraySpec((*array.shape[:axis], length, *array.shape[axis + 1 :]), array.dtype)
         taken = Node("take", (array, places.outputs[0]), {"axis": axis}, node.origin, (Value(node.outputs[0].name, spec),))
-        left = tuple((None, None, 1) if at == place else item for at, item in enumerate(key))
+        left = tuple(_WHOLE if at == place else item for at, item in enumerate(key))
+        if all(item == _WHOLE for item in left):
+            return [steps, places, replace(taken, outputs=node.outputs)]
         return [steps, places, taken, replace(node, inputs=taken.outputs, params={"key": left})]
 
     def _moves(self, item: Any) -> bool:

@@ -20,6 +20,14 @@ from .roll_uses import Gathered, fitted
 
 
 @dataclass(frozen=True)
+class Means:
+    """What a loop can rely on: values whose sizes are ``fixed``, and a target that ``counts`` in Python's numbers."""
+
+    fixed: set[Value]
+    counts: bool
+
+
+@dataclass(frozen=True)
 class Loop:
     """What stands in the place of nodes of a block: of the steps, and of those that gather what these give. ``carried`` counts arrays."""
 
@@ -41,10 +49,10 @@ class Carried:
         return Carried(self.slot, self.before[1:])
 
 
-def loop_of(steps: Steps, fixed: set[Value], fewest: int) -> Loop | None:
+def loop_of(steps: Steps, means: Means, fewest: int) -> Loop | None:
     """The steps as a loop, or as many of the first ones as can be; None where they cannot be one."""
     found = fitted(steps, fewest)
-    return _Writing(*found, fixed).loop() if found is not None else None
+    return _Writing(*found, means).loop() if found is not None else None
 
 
 class _Clash(Exception):
@@ -54,14 +62,14 @@ class _Clash(Exception):
 class _Writing:
     """The writing of one loop."""
 
-    def __init__(self, steps: Steps, gathered: Sequence[Gathered], fixed: set[Value]) -> None:
-        self.steps, self.gathered, self.fixed = steps, gathered, fixed
+    def __init__(self, steps: Steps, gathered: Sequence[Gathered], means: Means) -> None:
+        self.steps, self.gathered, self.fixed = steps, gathered, means.fixed
         self.carried: dict[Carried, Value] = {}
         self.sequences: dict[tuple[Value, int, int], tuple[Node, Value]] = {}
         self.made: dict[Slot, Value] = {}
         self.nodes: list[Node] = []
         self.last = steps.count - 1
-        self.counters = Counters(steps)
+        self.counters = Counters(steps, means.counts)
 
     def loop(self) -> Loop | None:
         """The node, and what it takes rows of its sequences with; None where a step reads what a loop cannot give it."""
@@ -148,7 +156,8 @@ class _Writing:
     # ------------------------------------------------------------------------------ the node
     def _loop(self) -> Loop:
         steps = self.steps
-        sequences = [*self.sequences.values(), *self.counters.made.values()]
+        read = {value for node in self.nodes for value in node.uses}
+        sequences = [*self.sequences.values(), *(pair for pair in self.counters.made.values() if pair[1] in read)]
         inputs = [*self.carried.values(), *(row for _, row in sequences)]
         following = [self.carried[item.later] if len(item.before) > 1 else self.made[item.slot] for item in self.carried]
         body = Body("body", inputs, self.nodes, [*following, *(self.made[each.slot] for each in self.gathered)])
@@ -190,4 +199,4 @@ def _moved(symbol: Symbol, own: dict[Value, Any]) -> Size:
     return Size.of(symbol if source is symbol.source else Symbol(source, symbol.axis, symbol.hint, symbol.kind))
 
 
-__all__ = ["Loop", "loop_of"]
+__all__ = ["Loop", "Means", "loop_of"]

@@ -316,8 +316,9 @@ class Pipeline:
 
     def _rolls(self) -> list[GraphPass]:
         """The pass that makes loops of equal steps, where there are to be any."""
-        fewest = {"auto": self.target.rows.rolls, "scan": FEWEST, "never": 0}[self.options.roll]
-        return [rolled(fewest)] if fewest else []
+        rows = self.target.rows
+        fewest = {"auto": rows.rolls, "scan": FEWEST, "never": 0}[self.options.roll]
+        return [rolled(fewest, rows.counts)] if fewest else []
 
     def _frozen(self, recording: Any) -> IRGraph:
         require_loaded(self.name, recording.weights, recording.graph.parameters)
