@@ -28,8 +28,10 @@ _MOST_INNER = 8  # steps of a loop inside of a step, where that is none of its o
 
 
 def rolled(fewest: int, counts: bool = False) -> GraphPass:
-    """The pass that makes loops of at least ``fewest`` equal steps: of three or more. ``counts``: a number that counts steps may be an end of
-    a slice."""
+    """The pass that makes loops of at least ``fewest`` equal steps: of three or more.
+
+    ``counts``: a number that counts steps may be an end of a slice.
+    """
     fewest = max(fewest, FEWEST)
 
     def roll(graph: Graph) -> tuple[Graph, bool]:
