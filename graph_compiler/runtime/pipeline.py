@@ -315,10 +315,10 @@ class Pipeline:
         )
 
     def _rolls(self) -> list[GraphPass]:
-        """The pass that makes loops of equal steps, where there are to be any."""
+        """The pass that makes loops of equal steps, where there are to be any and the target has loops."""
         rows = self.target.rows
         fewest = {"auto": rows.rolls, "scan": FEWEST, "never": 0}[self.options.roll]
-        return [rolled(fewest, rows.counts)] if fewest else []
+        return [rolled(fewest, rows.counts)] if fewest and "scan" in rows.structured else []
 
     def _frozen(self, recording: Any) -> IRGraph:
         require_loaded(self.name, recording.weights, recording.graph.parameters)
