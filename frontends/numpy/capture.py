@@ -6,7 +6,6 @@ which calls write is known by their names, and views by the memory of what they 
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import numpy as np
 from ...errors import TracingError
 from ...ir.node import Origin, Value
 from ...ir.record import CallRecord
-from ...ops.dtypes import DTYPES, is_floating
+from ...ops.dtypes import is_floating
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import Locator, Recorder
@@ -188,7 +187,7 @@ class Capture:
         is_number = weak or gives_number()
         from_read = any(item._value in self.read for item in operands)
         is_read = is_number and (reads or from_read)
-        noted = CallRecord(key, weak=is_number, read=is_read, random=name.startswith(FUNCTION), errstate=_errstate())
+        noted = CallRecord(key, weak=is_number, read=is_read, random=name.startswith(FUNCTION), errstate=kinds.errstate())
         found = self._noted(name, inputs, params, operands, written, result, noted)
         if is_number:
             self.weak.add(found._value)
@@ -281,7 +280,7 @@ class Capture:
 
     def spec_of(self, array: Any) -> ArraySpec:
         """Shape and dtype; ``TracingError`` for what no target has."""
-        name = _dtype_name(array.dtype)
+        name = kinds.dtype_name(array.dtype)
         if name is None:
             raise TracingError(f"{self.here()}: arrays of {array.dtype!r} cannot be recorded: no other framework has this data type")
         if isinstance(array, np.ndarray) and type(array) not in (np.ndarray, np.memmap):
@@ -384,27 +383,11 @@ def _real(item: Any) -> Any:
     return item._real if type(item) is TracedGenerator else hint(seen_of(item))
 
 
-@functools.cache
-def _dtype_name(dtype: Any) -> str | None:
-    """The name of a data type that a target has; None of others."""
-    return dtype.name if dtype.name in DTYPES and dtype.isnative else None
-
-
 def _owner(array: Any) -> Any:
     """The object that owns an array's memory."""
     while (base := getattr(array, "base", None)) is not None:
         array = base
     return array
 
-
-def _errstate() -> tuple[tuple[str, str], ...]:
-    """How floating-point errors are treated where the user has changed that."""
-    found = np.geterr()
-    if found == _DEFAULT_ERRSTATE:
-        return ()
-    return tuple((kind, str(how)) for kind, how in found.items() if how != _DEFAULT_ERRSTATE[kind])
-
-
-_DEFAULT_ERRSTATE = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 
 __all__ = ["Capture", "expression_of"]
