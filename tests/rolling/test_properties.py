@@ -14,7 +14,7 @@ import graph_compiler
 ROWS, COLUMNS = 14, 3
 
 # Each piece of a body: of the state (a list of three rows), the rows, the number of the step and what was collected so far.
-PIECES: dict[str, Callable[[list[Any], Any, int, list[Any]], None]] = {
+PIECES: dict[str, Callable[[list[Any], Any, int, list[Any]], Any]] = {
     "wave": lambda s, xs, t, made: s.__setitem__(0, np.sin(s[0]) + 0.5 * s[1]),
     "swap": lambda s, xs, t, made: s.__setitem__(slice(0, 2), [s[1], s[0]]),
     "turn": lambda s, xs, t, made: s.__setitem__(slice(0, 3), [s[1], s[2], s[0] * 0.9]),
@@ -40,7 +40,8 @@ def program(body: list[str], steps: int, result: str) -> Callable[[Any, Any], An
     """A loop of these pieces."""
 
     def run(u: Any, xs: Any) -> Any:
-        state, made = [u, u * 2, u + 1], []
+        state: list[Any] = [u, u * 2, u + 1]
+        made: list[Any] = []
         for t in range(steps):
             for piece in body:
                 PIECES[piece](state, xs, t, made)
