@@ -50,17 +50,17 @@ class JaxDerivatives(Derivatives):
         """``jnp.conj``."""
         return jnp.conj(array) if self.is_complex(array) else array
 
-    def zeros_like(self, array: Any) -> Any:
-        """``jnp.zeros_like``."""
-        return jnp.zeros_like(array)
+    def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
+        """``jnp.zeros``."""
+        return jnp.zeros((*leading, *array.shape), array.dtype)
 
     def basis(self, array: Any) -> Any:
         """Rows of an identity matrix."""
         return jnp.eye(array.size, dtype=array.dtype).reshape(array.size, *array.shape)
 
-    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
+    def split(self, array: Any, axis: int, like: Any) -> Any:
         """``jnp.reshape``."""
-        return jnp.reshape(array, shape)
+        return array.reshape((*like.shape, *array.shape[1:]) if axis == 0 else (*array.shape[:-1], *like.shape))
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
         """``jnp.moveaxis``."""

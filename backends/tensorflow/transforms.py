@@ -48,18 +48,19 @@ class TensorFlowDerivatives(Derivatives):
         """``tf.math.conj``."""
         return tf.math.conj(array)
 
-    def zeros_like(self, array: Any) -> Any:
-        """``tf.zeros_like``."""
-        return tf.zeros_like(array)
+    def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
+        """``tf.zeros``."""
+        return tf.zeros(tf.concat([tf.cast(leading, tf.int32), tf.shape(array)], 0), array.dtype) if leading else tf.zeros_like(array)
 
     def basis(self, array: Any) -> Any:
         """Rows of an identity matrix."""
         size = tf.size(array) if array.shape.num_elements() is None else array.shape.num_elements()
         return tf.reshape(tf.eye(size, dtype=array.dtype), tf.concat([[size], tf.shape(array)], 0))
 
-    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
-        """``tf.reshape``."""
-        return tf.reshape(array, shape)
+    def split(self, array: Any, axis: int, like: Any) -> Any:
+        """``tf.reshape``; a function that is mapped may not know its sizes."""
+        sizes = tf.shape(array)
+        return tf.reshape(array, tf.concat([tf.shape(like), sizes[1:]] if axis == 0 else [sizes[:-1], tf.shape(like)], 0))
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
         """A transposition."""
@@ -88,11 +89,18 @@ class TensorFlowDerivatives(Derivatives):
         return results, aux, pull
 
     def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """``tf.autodiff.ForwardAccumulator``, over copies as above."""
+        """``tf.autodiff.ForwardAccumulator``, over copies as above; by two reverse modes where it meets a sparse gradient, which it cannot
+        follow."""
         primals = [tf.identity(array) for array in primals]
-        with tf.autodiff.ForwardAccumulator(primals, tangents) as accumulator:
-            results, aux = function(primals)
-            results = [tf.identity(array) for array in results]
+        try:
+            with tf.autodiff.ForwardAccumulator(primals, tangents) as accumulator:
+                results, aux = function(primals)
+                results = [tf.identity(array) for array in results]
+        except AttributeError as problem:
+            if "IndexedSlices" not in str(problem):
+                raise
+            results, aux, push = self.linearised(function, primals)
+            return results, aux, push(tangents)
         zero = tf.UnconnectedGradients.ZERO
         return results, aux, [accumulator.jvp(array, unconnected_gradients=zero) for array in results]
 

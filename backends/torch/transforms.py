@@ -21,10 +21,12 @@ class TorchDerivatives(Derivatives):
     """See :class:`graph_compiler.contracts.derivatives.Derivatives`."""
 
     def array(self, item: Any) -> Any:
-        """As ``torch.as_tensor``; parameters as the tensors that they are."""
+        """As ``torch.as_tensor``; of a parameter its elements, for what is computed by transforms is no part of the graph that
+        ``backward`` follows to parameters."""
         if isinstance(item, (bool, int, float, complex, np.generic)):
             return torch.as_tensor(item)
-        return target.convert(item)
+        found = target.convert(item)
+        return found.detach() if isinstance(item, torch.nn.Parameter) else found
 
     def owns(self, item: Any) -> bool:
         """``torch.Tensor``."""
@@ -47,20 +49,20 @@ class TorchDerivatives(Derivatives):
         return bool(array.is_complex())
 
     def conjugate(self, array: Any) -> Any:
-        """``torch.conj``."""
-        return array.conj()
+        """``torch.conj``, carried out: numpy does not take it as a view."""
+        return array.conj().resolve_conj()
 
-    def zeros_like(self, array: Any) -> Any:
-        """``torch.zeros_like``."""
-        return torch.zeros_like(array)
+    def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
+        """``Tensor.new_zeros``."""
+        return array.new_zeros((*leading, *array.shape))
 
     def basis(self, array: Any) -> Any:
         """Rows of an identity matrix."""
         return torch.eye(array.numel(), dtype=array.dtype, device=array.device).reshape(array.numel(), *array.shape)
 
-    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
-        """``torch.reshape``."""
-        return array.reshape(tuple(shape))
+    def split(self, array: Any, axis: int, like: Any) -> Any:
+        """``Tensor.reshape``."""
+        return array.reshape((*like.shape, *array.shape[1:]) if axis == 0 else (*array.shape[:-1], *like.shape))
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
         """``torch.movedim``."""

@@ -53,14 +53,14 @@ class Derivatives(Protocol):
     def conjugate(self, array: Any) -> Any:
         """The complex conjugate."""
 
-    def zeros_like(self, array: Any) -> Any:
-        """Zeros of this shape and type."""
+    def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
+        """Zeros of this type, and of this shape behind leading axes."""
 
     def basis(self, array: Any) -> Any:
         """The unit arrays of this shape and type, stacked along a first axis: [elements, *shape]."""
 
-    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
-        """The elements in another shape."""
+    def split(self, array: Any, axis: int, like: Any) -> Any:
+        """The first axis (``axis`` 0) or the last (-1), of as many elements as another array has, in the shape of that array."""
 
     def move_axis(self, array: Any, source: int, destination: int) -> Any:
         """``numpy.moveaxis``."""

@@ -25,7 +25,7 @@ def positions(argnums: int | Sequence[int] | None, argnames: str | Names | None)
     """Which arguments are meant: the first one where nothing is said. ``InvalidOption`` for what is neither a number nor a name."""
     if argnums is None:
         argnums = () if argnames is not None else 0
-    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    numbers = tuple(argnums) if isinstance(argnums, (tuple, list, range)) else (argnums,)
     names = () if argnames is None else (argnames,) if isinstance(argnames, str) else tuple(argnames)
     if any(type(number) is not int for number in numbers):
         raise InvalidOption(f"argnums= is {argnums!r}, and has to be a position of an argument, or several")
@@ -92,17 +92,18 @@ class Call:
             argument = self._held(place)[place]
             found = [self.function.derivatives.array(item) for item in iterate_structure(argument) if is_array(item)]
             if not any(map(self.function.derivatives.is_differentiable, found)):
-                what = ", ".join(f"{_dtype(array)}{list(array.shape)}" for array in found) or repr(argument)
+                what = ", ".join(map(_shown, found)) or repr(argument)
                 raise CallMismatch(
                     f"{self.words} of {self.function.name}: argument {place!r} is {what}, which has no derivative; pass floating-point "
                     f"numbers, or name another argument, argnums={where(self.function.call)}"
                 )
 
-    def like_arguments(self, arrays: Sequence[Any]) -> list[Any]:
-        """Each chosen argument with other arrays in the place of those with derivatives; zeros in the place of the others."""
-        given = iter(arrays)
-        zeros = self.function.derivatives.zeros_like
-        found: list[Any] = unflatten(self._tree, [next(given) if has else zeros(leaf) for leaf, has in zip(self._leaves, self._has)])
+    def like_arguments(self, arrays: Sequence[Any], leading: Sequence[int] = ()) -> list[Any]:
+        """Each chosen argument with other arrays, which have these ``leading`` axes more, in the place of those with derivatives; zeros in
+        the place of the others."""
+        given, zeros = iter(arrays), self.function.derivatives.zeros_like
+        leaves = [next(given) if has else zeros(leaf, leading) for leaf, has in zip(self._leaves, self._has)]
+        found: list[Any] = unflatten(self._tree, leaves)
         return found
 
     def tangents(self, given: Sequence[Any]) -> Arrays:
@@ -144,6 +145,12 @@ class Call:
                 )
         results = list(map(derivatives.array, leaves))
         has = list(map(derivatives.is_differentiable, results))
+        if not any(has):
+            what = ", ".join(map(_shown, results)) or f"a {type(result).__name__}"
+            raise CallMismatch(
+                f"{self.words} of {self.function.name}: its result is {what}, which has no derivative; return floating-point numbers"
+                f"{where(self.function.call)}"
+            )
         handed, self._aux = flatten(aux, is_array)
         self._result = tree, has
         others = [array for array, one in zip(results, has) if not one]
@@ -197,8 +204,8 @@ def _class(item: Any) -> str:
     return f"{type(item).__module__.partition('.')[0]}.{type(item).__name__}"
 
 
-def _dtype(array: Any) -> str:
-    return str(getattr(array.dtype, "name", array.dtype)).removeprefix("torch.")
+def _shown(array: Any) -> str:
+    return f"{str(getattr(array.dtype, 'name', array.dtype)).removeprefix('torch.')}{list(array.shape)}"
 
 
 def single(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:

@@ -43,6 +43,10 @@ class Function:
     hand_back: Callable[[Any], Any] = lambda result: result
 
 
+def _as_they_are(*args: Any, **kwargs: Any) -> Arguments:
+    return args, kwargs
+
+
 class Transformed:
     """A function that a transform has given. Called as the transform says; may be transformed again.
 
@@ -53,12 +57,12 @@ class Transformed:
     def __init__(
         self, function: Any, rule: Rule, words: str, inner: Callable[..., Arguments] = lambda *args, **kwargs: (args, kwargs)
     ) -> None:
-        self.function, self.rule, self.words, self.inner = function, rule, words, inner or _as_they_are
+        self.function, self.rule, self.words, self.inner = function, rule, words, inner
         self.__name__ = f"{words}({name_of(function)})"
         self.__doc__ = getattr(function, "__doc__", None)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        found = found_for(self.function, args, kwargs)
+        found = found_for(self.function, *self.inner(*args, **kwargs))
         return found.hand_back(self.rule(found, args, kwargs))
 
     def __repr__(self) -> str:
@@ -70,10 +74,6 @@ class Transformed:
         graph = graph_of(self.function)
         inner = self.function.source if isinstance(self.function, Transformed) else graph.source if graph is not None else ""
         return f"# {self.__name__}\n{inner}"
-
-
-def _as_they_are(*args: Any, **kwargs: Any) -> Arguments:
-    return args, kwargs
 
 
 def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
@@ -90,9 +90,8 @@ def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> F
         _record_first(function, args, kwargs)
         return Function(function, derivatives, name_of(function), _untrained(function))
     if graph is not None:
-        raise NotCompilable(
-            f"{framework} has no derivatives: transform graph.to({_by_itself()!r}) in the place of this graph of {graph.name}"
-        )
+        instead = ", ".join(f"graph.to({name!r})" for name in _ORDER)
+        raise NotCompilable(f"{framework} has no derivatives: transform one of {instead} in the place of this graph of {graph.name}")
     return _of_another(function, framework, args, kwargs)
 
 
@@ -177,8 +176,10 @@ def name_of(function: Any) -> str:
 
 def where(function: Any) -> str:
     """Where a function was written, for an error: its file and line, or nothing."""
-    inner = function.function if isinstance(function, Transformed) else function
-    return where(inner) if isinstance(inner, Transformed) else place_of(inner)
+    if isinstance(function, Transformed):
+        return where(function.function)
+    graph = graph_of(function)
+    return place_of(function if graph is None or not graph.pipeline.has_original else graph.pipeline.function)
 
 
 def _by_itself() -> str:

@@ -60,25 +60,29 @@ Columns = list[Arrays]
 """For each result with a derivative, its Jacobians by the arrays of the arguments."""
 
 
+Shapes = list[tuple[int, ...]]
+
+
 def _rule(
-    words: str, jacobians: Callable[[Call], tuple[Columns, Arrays]], argnums: Any, argnames: Any, has_aux: bool
+    words: str, jacobians: Callable[[Call], tuple[Columns, Shapes, Arrays]], argnums: Any, argnames: Any, has_aux: bool
 ) -> Callable[..., Any]:
     chosen = positions(argnums, argnames)
 
     def rule(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = Call(function, words, args, kwargs, chosen, has_aux)
-        found, handed = jacobians(call)
+        found, shapes, handed = jacobians(call)
         if call.results_without():
             raise CallMismatch(
                 f"{words} of {function.name}: a result has no derivative, for it is no floating-point array{where(function.call)}"
             )
-        jacobian = call.result([single(call.like_arguments(each), argnums, argnames) for each in found], [])
+        arguments = [call.like_arguments(arrays, shape) for arrays, shape in zip(found, shapes)]
+        jacobian = call.result([single(each, argnums, argnames) for each in arguments], [])
         return (jacobian, call.aux(handed)) if has_aux else jacobian
 
     return rule
 
 
-def _by_rows(call: Call) -> tuple[Columns, Arrays]:
+def _by_rows(call: Call) -> tuple[Columns, Shapes, Arrays]:
     derivatives = call.function.derivatives
     results, handed, pull = derivatives.pulled(call, call.arrays)
     zeros = list(map(derivatives.zeros_like, results))
@@ -86,14 +90,13 @@ def _by_rows(call: Call) -> tuple[Columns, Arrays]:
     def rows(place: int) -> Arrays:
         basis = derivatives.basis(results[place])
         pulled = _mapped(derivatives, lambda given: pull([*zeros[:place], *given, *zeros[place + 1 :]]), basis)
-        shapes = [(*results[place].shape, *array.shape) for array in call.arrays]
-        rows = [derivatives.reshape(array, shape) for array, shape in zip(pulled, shapes)]
+        rows = [derivatives.split(array, 0, results[place]) for array in pulled]
         return list(map(derivatives.conjugate, rows)) if derivatives.is_complex(results[place]) else rows
 
-    return [rows(place) for place in range(len(results))], handed
+    return [rows(place) for place in range(len(results))], _shapes(results), handed
 
 
-def _by_columns(call: Call) -> tuple[Columns, Arrays]:
+def _by_columns(call: Call) -> tuple[Columns, Shapes, Arrays]:
     derivatives = call.function.derivatives
     zeros = list(map(derivatives.zeros_like, call.arrays))
     results, handed, _ = derivatives.pushed(call, call.arrays, zeros)
@@ -104,13 +107,19 @@ def _by_columns(call: Call) -> tuple[Columns, Arrays]:
 
         array = call.arrays[place]
         found = _mapped(derivatives, pushed, derivatives.basis(array))
-        moved = [derivatives.move_axis(item, 0, -1) for item in found]
-        return [derivatives.reshape(item, (*result.shape, *array.shape)) for item, result in zip(moved, results)]
+        return [derivatives.split(derivatives.move_axis(item, 0, -1), -1, array) for item in found]
 
     by_argument = [columns(place) for place in range(len(call.arrays))]
-    return [[column[place] for column in by_argument] for place in range(len(results))], handed
+    return [[column[place] for column in by_argument] for place in range(len(results))], _shapes(results), handed
+
+
+def _shapes(arrays: Arrays) -> Shapes:
+    return [tuple(array.shape) for array in arrays]
 
 
 def _mapped(derivatives: Any, function: Callable[[Arrays], Arrays], basis: Any) -> Arrays:
+    """The function of all directions at once; one direction is no reason to map."""
+    if basis.shape[0] == 1:
+        return [array[None] for array in function([basis[0]])]
     found: Arrays = derivatives.mapped(function, Mapping((0,), basis.shape[0]))([basis])
     return found

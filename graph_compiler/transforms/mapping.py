@@ -9,7 +9,7 @@ from ..contracts.derivatives import Arrays
 from ..contracts.derivatives import Mapping as How
 from ..errors import CallMismatch, InvalidOption
 from ..trees import flatten, unflatten
-from .functions import Arguments, Function, Transformed, where
+from .functions import Arguments, Function, Transformed, name_of, where
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -50,13 +50,13 @@ def vmap(
     def rule(found: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves, tree = flatten((args, kwargs), _is_array)
         arrays = list(map(found.derivatives.array, leaves))
-        axes = _axes(found, args, kwargs, in_axes)
+        axes = _axes(found.name, args, kwargs, in_axes)
         how = How(axes, _size(found, arrays, axes, axis_size), randomness, axis_name)
         return _put_together(found, how, tree, arrays, out_axes)
 
     def first(*args: Any, **kwargs: Any) -> Arguments:
         leaves, tree = flatten((args, kwargs), _is_array)
-        axes = (*_spread(in_axes, args, "in_axes"), *_spread(0, kwargs, "in_axes"))
+        axes = _axes(name_of(function), args, kwargs, in_axes)
         given, keywords = unflatten(tree, [_slice(leaf, axis) for leaf, axis in zip(leaves, axes)])
         return tuple(given), keywords
 
@@ -96,10 +96,10 @@ def _is_array(item: Any) -> bool:
     return hasattr(item, "dtype") and hasattr(item, "shape") and not isinstance(item, type)
 
 
-def _axes(found: Function, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any) -> tuple[int | None, ...]:
+def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any) -> tuple[int | None, ...]:
     """The axis of each array of the call."""
     if isinstance(in_axes, (tuple, list)) and len(in_axes) != len(args):
-        raise InvalidOption(f"vmap of {found.name}: in_axes= has {len(in_axes)} entries for {len(args)} arguments by position")
+        raise InvalidOption(f"vmap of {name}: in_axes= has {len(in_axes)} entries for {len(args)} arguments by position")
     return (*_spread(tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "in_axes"), *_spread(0, kwargs, "in_axes"))
 
 

@@ -111,8 +111,6 @@ def _one(call: Call, results: Arrays, handed: Arrays) -> Any:
     what = f"an array of the shape {list(getattr(result, 'shape', []))}"
     if is_number:
         what, remedy = "a complex number", "take its real part or absolute value, or vjp"
-    elif not results and hasattr(result, "dtype"):
-        what, remedy = f"of the type {result.dtype}", "return a floating-point number"
     elif not hasattr(result, "shape"):
         what, remedy = f"a {type(result).__name__}", "return the number alone, and the rest with has_aux=True"
     raise CallMismatch(
