@@ -10,8 +10,10 @@ import numpy as np
 import tensorflow as tf
 
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping
-from ...errors import NotCompilable
+from ...errors import GradientRefused, NotCompilable
 from .native import target
+
+_TWICE = "a tape gives no gradient of what two forward modes have given; take one of these two in reverse mode"
 
 
 class TensorFlowDerivatives(Derivatives):
@@ -83,7 +85,10 @@ class TensorFlowDerivatives(Derivatives):
             results = [tf.identity(array) for array in results]  # a result that is an argument has a derivative too
 
         def pull(cotangents: Arrays) -> Arrays:
-            found = tape.gradient(results, primals, cotangents, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+            try:
+                found = tape.gradient(results, primals, cotangents, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+            except tf.errors.InternalError as problem:
+                raise GradientRefused(f"TensorFlow cannot differentiate this in reverse mode: {_TWICE} ({problem.message})") from problem
             return [tf.convert_to_tensor(gradient) for gradient in found]  # of rows that were looked up it is sparse
 
         return results, aux, pull

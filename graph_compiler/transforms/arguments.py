@@ -205,7 +205,8 @@ def _class(item: Any) -> str:
 
 
 def _shown(array: Any) -> str:
-    return f"{str(getattr(array.dtype, 'name', array.dtype)).removeprefix('torch.')}{list(array.shape)}"
+    name = str(getattr(array.dtype, "name", array.dtype)).rpartition(".")[2]
+    return f"{name}{list(array.shape)}"
 
 
 def single(items: Sequence[Any], argnums: Any, argnames: Any) -> Any:

@@ -13,7 +13,7 @@ from typing import Any
 from ..api import compile
 from ..contracts import Derivatives
 from ..errors import NotCompilable
-from ..registration import backends
+from ..registration import BackendEntry, backends
 from ..runtime import Graph
 from ..runtime.deferred import DeferredPipeline
 from ..runtime.frameworks import backend_of
@@ -23,9 +23,6 @@ from ..trees import iterate_structure, map_structure
 
 Rule = Callable[["Function", tuple[Any, ...], dict[str, Any]], Any]
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-
-# Of functions that name no framework, and of NumPy's: what computes in float64 without being asked to comes first.
-_ORDER = ("torch", "jax", "tensorflow")
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> F
         _record_first(function, args, kwargs)
         return Function(function, derivatives, name_of(function), _untrained(function))
     if graph is not None:
-        instead = ", ".join(f"graph.to({name!r})" for name in _ORDER)
+        instead = ", ".join(f"graph.to({entry.name!r})" for entry in _with_derivatives())
         raise NotCompilable(f"{framework} has no derivatives: transform one of {instead} in the place of this graph of {graph.name}")
     return _of_another(function, framework, args, kwargs)
 
@@ -111,7 +108,7 @@ def owner_of(item: Any) -> str | None:
 
 def _loaded() -> list[tuple[str, Derivatives]]:
     """Frameworks with derivatives that are imported: others have no arrays."""
-    names = [entry.name for entry in backends.known().values() if entry.packages[0] in sys.modules]
+    names = [entry.name for entry in backends.known().values() if entry.has_derivatives and entry.packages[0] in sys.modules]
     return [(name, found) for name in names if (found := backend_of(name).derivatives()) is not None]
 
 
@@ -183,8 +180,13 @@ def where(function: Any) -> str:
 
 
 def _by_itself() -> str:
-    """The framework that differentiates what belongs to no framework that does."""
-    found = next((name for name in _ORDER if importlib.util.find_spec(backends.get(name).packages[0])), None)
+    """The framework that differentiates what belongs to no framework that does: the first one that is installed."""
+    known = _with_derivatives()
+    found = next((entry.name for entry in known if importlib.util.find_spec(entry.packages[0])), None)
     if found is None:
-        raise NotCompilable(f"no framework with derivatives is installed: pip install one of {', '.join(_ORDER)}")
+        raise NotCompilable(f"no framework with derivatives is installed: {' or '.join(entry.install for entry in known)}")
     return found
+
+
+def _with_derivatives() -> list[BackendEntry]:
+    return [entry for entry in backends.own.values() if entry.has_derivatives]

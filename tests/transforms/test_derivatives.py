@@ -18,6 +18,7 @@ import torch
 
 import graph_compiler
 from graph_compiler import transforms
+from graph_compiler.errors import GradientRefused
 
 from ..support.contexts import wide_types
 from ..support.turns import in_turn
@@ -157,7 +158,11 @@ def test_derivatives_nest_in_any_order(to: str) -> None:
         function = graph
         for one in orders:
             function = (transforms.jacrev if one == "r" else transforms.jacfwd)(function)
-        assert_near(function(x), third)
+        if (to, orders) == ("tensorflow", "ffr"):
+            with pytest.raises(GradientRefused, match="take one of these two in reverse mode"):
+                function(x)
+        else:
+            assert_near(function(x), third)
 
 
 @pytest.mark.parametrize("to", TARGETS)
