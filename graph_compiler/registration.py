@@ -88,6 +88,9 @@ class Entry:
 class BackendEntry(Entry):
     """A framework that graphs are written for. Its module is a :class:`graph_compiler.contracts.Backend`."""
 
+    has_derivatives: bool = False
+    """Whether the framework differentiates functions (``Backend.derivatives``)."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class FrontendEntry(Entry):

@@ -36,12 +36,12 @@ RANKS = {
     "runtime": 8,
     "export": 9,
     "visualise": 9,
-    "transforms": 9,
-    "training": 9,
     "api": 10,
-    "__init__": 11,
-    "cli": 11,
-    "__main__": 12,
+    "transforms": 11,
+    "training": 12,
+    "__init__": 13,
+    "cli": 13,
+    "__main__": 14,
 }
 
 # The rooms of a framework's folder have ranks of their own; "" are the files that stand beside them. Imports for type checkers count

@@ -30,3 +30,10 @@ def as_module(graph: Any) -> Any:
     from .module import as_module as made
 
     return made(graph)
+
+
+def derivatives() -> Any:
+    """See :mod:`graph_compiler.backends.tensorflow.transforms`, which is loaded at the first use."""
+    from .transforms import derivatives as found
+
+    return found

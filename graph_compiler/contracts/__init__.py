@@ -9,6 +9,7 @@ from .backend import Target as Target
 from .backend import Tracer as Tracer
 from .checked import default as default
 from .checked import require as require
+from .derivatives import Derivatives as Derivatives
 from .dialect import Dialect as Dialect
 from .dialect import Structured as Structured
 from .dialect import TargetDialect as TargetDialect

@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import GuardFailed, NotCompilable, UnsupportedOperation
 from ..passes import GraphPass
 from .checked import default
+from .derivatives import Derivatives
 from .dialect import TargetDialect
 
 
@@ -235,6 +236,11 @@ class Backend(Protocol):
     @default
     def copy_aliased_outputs(self) -> GraphPass | None:
         """A pass that copies results which share memory, of a framework whose arrays can be written to; None elsewhere."""
+        return None
+
+    @default
+    def derivatives(self) -> Derivatives | None:
+        """The framework's own derivatives; None where it has none."""
         return None
 
     @default

@@ -1,0 +1,107 @@
+"""JAX's derivatives and vectorisation: ``jax.vjp``, ``jax.jvp``, ``jax.vmap``, ``jax.checkpoint``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping
+from .native import target
+
+_POLICIES = {
+    "nothing": jax.checkpoint_policies.nothing_saveable,
+    "dots": jax.checkpoint_policies.dots_saveable,
+    "everything": jax.checkpoint_policies.everything_saveable,
+}
+
+
+class JaxDerivatives(Derivatives):
+    """See :class:`graph_compiler.contracts.derivatives.Derivatives`."""
+
+    def array(self, item: Any) -> Any:
+        """As ``jnp.asarray``."""
+        return jnp.asarray(item) if isinstance(item, (bool, int, float, complex, np.generic)) else target.convert(item)
+
+    def owns(self, item: Any) -> bool:
+        """``jax.Array``, tracers too."""
+        return isinstance(item, jax.Array)
+
+    def carries(self, item: Any) -> bool:
+        """What JAX traces cannot become a numpy array: those are constants."""
+        return isinstance(item, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))
+
+    def cast(self, array: Any, like: Any) -> Any:
+        """``astype``."""
+        return array.astype(like.dtype)
+
+    def is_differentiable(self, array: Any) -> bool:
+        """Real and complex numbers."""
+        return bool(jnp.issubdtype(array.dtype, jnp.inexact))
+
+    def is_complex(self, array: Any) -> bool:
+        """By the dtype."""
+        return bool(jnp.issubdtype(array.dtype, jnp.complexfloating))
+
+    def conjugate(self, array: Any) -> Any:
+        """``jnp.conj``."""
+        return jnp.conj(array) if self.is_complex(array) else array
+
+    def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
+        """``jnp.zeros``."""
+        return jnp.zeros((*leading, *array.shape), array.dtype)
+
+    def basis(self, array: Any) -> Any:
+        """Rows of an identity matrix."""
+        return jnp.eye(array.size, dtype=array.dtype).reshape(array.size, *array.shape)
+
+    def split(self, array: Any, axis: int, like: Any) -> Any:
+        """``jnp.reshape``."""
+        return array.reshape((*like.shape, *array.shape[1:]) if axis == 0 else (*array.shape[:-1], *like.shape))
+
+    def move_axis(self, array: Any, source: int, destination: int) -> Any:
+        """``jnp.moveaxis``."""
+        return jnp.moveaxis(array, source, destination)
+
+    def stop(self, array: Any) -> Any:
+        """``lax.stop_gradient``."""
+        return jax.lax.stop_gradient(array)
+
+    def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+        """``jax.vjp``, which gives the transpose: conjugated before and after."""
+        results, pull, aux = jax.vjp(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
+
+        def conjugated(cotangents: Arrays) -> Arrays:
+            return [self.conjugate(array) for array in pull([self.conjugate(array) for array in cotangents])]
+
+        return results, aux, conjugated
+
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        """``jax.jvp``."""
+        results, out, aux = jax.jvp(lambda *arrays: function(list(arrays)), tuple(primals), tuple(tangents), has_aux=True)
+        return results, aux, out
+
+    def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+        """``jax.linearize``: the function is run once."""
+        results, push, aux = jax.linearize(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
+        return results, aux, lambda tangents: list(push(*tangents))
+
+    def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
+        """``jax.vmap``; keys are arguments in JAX, so randomness is as they say."""
+
+        def given(*arrays: Any) -> Arrays:
+            return function(list(arrays))
+
+        mapped = jax.vmap(given, in_axes=how.axes, axis_size=how.size, axis_name=how.axis_name)
+        return lambda arrays: list(mapped(*arrays))
+
+    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: str) -> Callable[[Arrays], Arrays]:
+        """``jax.checkpoint``."""
+        wrapped = jax.checkpoint(lambda *arrays: function(list(arrays)), policy=_POLICIES[policy])
+        return lambda arrays: list(wrapped(*arrays))
+
+
+derivatives = JaxDerivatives()

@@ -1,0 +1,148 @@
+"""TensorFlow's derivatives and vectorisation: ``tf.GradientTape``, ``tf.autodiff.ForwardAccumulator``, ``tf.vectorized_map``,
+``tf.recompute_grad``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping
+from ...errors import GradientRefused, NotCompilable
+from .native import target
+
+_TWICE = "a tape gives no gradient of what two forward modes have given; take one of these two in reverse mode"
+
+
+class TensorFlowDerivatives(Derivatives):
+    """See :class:`graph_compiler.contracts.derivatives.Derivatives`."""
+
+    def array(self, item: Any) -> Any:
+        """As ``tf.convert_to_tensor``."""
+        if isinstance(item, (bool, int, float, complex, np.generic)):
+            return tf.convert_to_tensor(item)
+        found = target.convert(item)
+        return None if found is None else tf.convert_to_tensor(found)
+
+    def owns(self, item: Any) -> bool:
+        """Tensors and variables."""
+        return bool(tf.is_tensor(item))
+
+    def carries(self, item: Any) -> bool:
+        """Tensors and numbers; a numpy array may be a tensor without its derivative."""
+        return bool(tf.is_tensor(item)) or isinstance(item, (bool, int, float, complex))
+
+    def cast(self, array: Any, like: Any) -> Any:
+        """``tf.cast``."""
+        return tf.cast(array, like.dtype)
+
+    def is_differentiable(self, array: Any) -> bool:
+        """Real and complex numbers."""
+        return bool(array.dtype.is_floating or array.dtype.is_complex)
+
+    def is_complex(self, array: Any) -> bool:
+        """By the dtype."""
+        return bool(array.dtype.is_complex)
+
+    def conjugate(self, array: Any) -> Any:
+        """``tf.math.conj``."""
+        return tf.math.conj(array)
+
+    def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
+        """``tf.zeros``."""
+        return tf.zeros(tf.concat([tf.cast(leading, tf.int32), tf.shape(array)], 0), array.dtype) if leading else tf.zeros_like(array)
+
+    def basis(self, array: Any) -> Any:
+        """Rows of an identity matrix."""
+        size = tf.size(array) if array.shape.num_elements() is None else array.shape.num_elements()
+        return tf.reshape(tf.eye(size, dtype=array.dtype), tf.concat([[size], tf.shape(array)], 0))
+
+    def split(self, array: Any, axis: int, like: Any) -> Any:
+        """``tf.reshape``; a function that is mapped may not know its sizes."""
+        sizes = tf.shape(array)
+        return tf.reshape(array, tf.concat([tf.shape(like), sizes[1:]] if axis == 0 else [sizes[:-1], tf.shape(like)], 0))
+
+    def move_axis(self, array: Any, source: int, destination: int) -> Any:
+        """A transposition."""
+        if source == destination:
+            return array
+        order = list(range(array.shape.rank))
+        order.insert(destination % array.shape.rank, order.pop(source))
+        return tf.transpose(array, order)
+
+    def stop(self, array: Any) -> Any:
+        """``tf.stop_gradient``."""
+        return tf.stop_gradient(array)
+
+    def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+        """``tf.GradientTape`` over copies: a tape knows arrays by identity, and one may be given twice."""
+        primals = [tf.identity(array) for array in primals]
+        with tf.GradientTape(persistent=True, watch_accessed_variables=False) as tape:
+            tape.watch(primals)
+            results, aux = function(primals)
+            results = [tf.identity(array) for array in results]  # a result that is an argument has a derivative too
+
+        def pull(cotangents: Arrays) -> Arrays:
+            try:
+                found = tape.gradient(results, primals, cotangents, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+            except tf.errors.InternalError as problem:
+                raise GradientRefused(f"TensorFlow cannot differentiate this in reverse mode: {_TWICE} ({problem.message})") from problem
+            return [tf.convert_to_tensor(gradient) for gradient in found]  # of rows that were looked up it is sparse
+
+        return results, aux, pull
+
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        """``tf.autodiff.ForwardAccumulator``, over copies as above; by two reverse modes where it meets a sparse gradient, which it cannot
+        follow."""
+        primals = [tf.identity(array) for array in primals]
+        try:
+            with tf.autodiff.ForwardAccumulator(primals, tangents) as accumulator:
+                results, aux = function(primals)
+                results = [tf.identity(array) for array in results]
+        except AttributeError as problem:
+            if "IndexedSlices" not in str(problem):
+                raise
+            results, aux, push = self.linearised(function, primals)
+            return results, aux, push(tangents)
+        zero = tf.UnconnectedGradients.ZERO
+        return results, aux, [accumulator.jvp(array, unconnected_gradients=zero) for array in results]
+
+    def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+        """The derivative of ``pull``, which is linear in the cotangents: the function is run once."""
+        with tf.GradientTape(persistent=True) as tape:
+            results, aux, pull = self.pulled(function, primals)
+            zeros = [tf.zeros_like(array) for array in results]
+            tape.watch(zeros)
+            pulled = pull(zeros)
+
+        def push(tangents: Arrays) -> Arrays:
+            return [tf.convert_to_tensor(item) for item in tape.gradient(pulled, zeros, tangents, tf.UnconnectedGradients.ZERO)]
+
+        return results, aux, push
+
+    def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
+        """``tf.vectorized_map``, over first axes."""
+        if how.axis_name is not None:
+            raise NotCompilable("tf.vectorized_map has no named axes: leave axis_name= out, or transform a graph that is written for jax")
+
+        def over_first(arrays: Arrays) -> Arrays:
+            axes = {place: axis for place, axis in enumerate(how.axes) if axis is not None}
+            moved = {place: self.move_axis(arrays[place], axis, 0) for place, axis in axes.items()}
+
+            def one(slices: dict[int, Any]) -> Arrays:
+                return function([slices.get(place, array) for place, array in enumerate(arrays)])
+
+            if not moved:
+                return [tf.broadcast_to(array, tf.concat([[how.size], tf.shape(array)], 0)) for array in function(arrays)]
+            return list(tf.vectorized_map(one, moved, warn=False))
+
+        return over_first
+
+    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: str) -> Callable[[Arrays], Arrays]:
+        """``tf.recompute_grad``, which keeps nothing; what it calls is TensorFlow's, so products cannot be told apart."""
+        return function if policy == "everything" else lambda arrays: tf.recompute_grad(lambda *given: function(list(given)))(*arrays)
+
+
+derivatives = TensorFlowDerivatives()

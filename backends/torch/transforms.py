@@ -1,0 +1,158 @@
+"""torch's derivatives and vectorisation: ``torch.func`` and ``torch.utils.checkpoint``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+
+from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping
+from ...errors import GradientRefused, NotCompilable
+from .native import target
+
+_PRODUCTS = {getattr(torch.ops.aten, name).default for name in ("mm", "bmm", "addmm", "baddbmm", "convolution")}
+
+
+class TorchDerivatives(Derivatives):
+    """See :class:`graph_compiler.contracts.derivatives.Derivatives`."""
+
+    def array(self, item: Any) -> Any:
+        """As ``torch.as_tensor``; of a parameter its elements, for what is computed by transforms is no part of the graph that
+        ``backward`` follows to parameters."""
+        if isinstance(item, (bool, int, float, complex, np.generic)):
+            return torch.as_tensor(item)
+        found = target.convert(item)
+        return found.detach() if isinstance(item, torch.nn.Parameter) else found
+
+    def owns(self, item: Any) -> bool:
+        """``torch.Tensor``."""
+        return isinstance(item, torch.Tensor)
+
+    def carries(self, item: Any) -> bool:
+        """Tensors and numbers; a numpy array may be a tensor without its derivative."""
+        return isinstance(item, (torch.Tensor, bool, int, float, complex))
+
+    def cast(self, array: Any, like: Any) -> Any:
+        """``Tensor.to``."""
+        return array.to(like.dtype)
+
+    def is_differentiable(self, array: Any) -> bool:
+        """Real and complex numbers."""
+        return bool(array.is_floating_point() or array.is_complex())
+
+    def is_complex(self, array: Any) -> bool:
+        """By the dtype."""
+        return bool(array.is_complex())
+
+    def conjugate(self, array: Any) -> Any:
+        """``torch.conj``, carried out: numpy does not take it as a view."""
+        return array.conj().resolve_conj()
+
+    def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
+        """``Tensor.new_zeros``."""
+        return array.new_zeros((*leading, *array.shape))
+
+    def basis(self, array: Any) -> Any:
+        """Rows of an identity matrix."""
+        return torch.eye(array.numel(), dtype=array.dtype, device=array.device).reshape(array.numel(), *array.shape)
+
+    def split(self, array: Any, axis: int, like: Any) -> Any:
+        """``Tensor.reshape``."""
+        return array.reshape((*like.shape, *array.shape[1:]) if axis == 0 else (*array.shape[:-1], *like.shape))
+
+    def move_axis(self, array: Any, source: int, destination: int) -> Any:
+        """``torch.movedim``."""
+        return array.movedim(source, destination)
+
+    def stop(self, array: Any) -> Any:
+        """``Tensor.detach``."""
+        return array.detach()
+
+    def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+        """``torch.func.vjp``; ``torch.autograd`` for what saves its tensors by hooks, as ``checkpoint`` does, which torch.func has not."""
+        try:
+            results, pull, aux = torch.func.vjp(_of_arrays(function), *primals, has_aux=True)
+        except RuntimeError as problem:
+            if "is not differentiable with respect to" in str(problem):
+                raise GradientRefused(f"{problem} Take the gradient of what is trained alone (graph.trained), not of buffers") from problem
+            if "saved tensor hooks" not in str(problem):
+                raise
+            return _by_autograd(function, primals)
+        return list(results), list(aux), lambda cotangents: list(pull(tuple(cotangents)))
+
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        """``torch.func.jvp``; where an operation has no forward mode, by two reverse ones."""
+        try:
+            results, out, aux = torch.func.jvp(_of_arrays(function), tuple(primals), tuple(tangents), has_aux=True)
+        except NotImplementedError:
+            results, aux, push = self.linearised(function, primals)
+            return results, aux, push(tangents)
+        return list(results), list(aux), list(out)
+
+    def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+        """The derivative of ``pull``, which is linear in the cotangents: the function is run once, and any operation has it."""
+        results, aux, pull = self.pulled(function, primals)
+        zeros = tuple(map(torch.zeros_like, results))
+        _, push = torch.func.vjp(lambda *cotangents: tuple(pull(list(cotangents))), *zeros)
+        return results, aux, lambda tangents: list(push(tuple(tangents)))
+
+    def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
+        """``torch.func.vmap``, which needs an axis."""
+        if how.axis_name is not None:
+            raise NotCompilable("torch.func.vmap has no named axes: leave axis_name= out, or transform a graph that is written for jax")
+        if all(axis is None for axis in how.axes):
+            return lambda arrays: [array.expand(how.size, *array.shape) for array in function(arrays)]
+
+        def given(*arrays: Any) -> tuple[Any, ...]:
+            return tuple(function(list(arrays)))
+
+        return lambda arrays: list(torch.func.vmap(given, in_dims=how.axes, randomness=how.randomness)(*arrays))
+
+    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: str) -> Callable[[Arrays], Arrays]:
+        """``torch.utils.checkpoint``."""
+        if policy == "everything":
+            return function
+        kept = {"context_fn": functools.partial(create_selective_checkpoint_contexts, _keep_products)} if policy == "dots" else {}
+        return lambda arrays: checkpoint(function, arrays, use_reentrant=False, **kept)
+
+
+def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+    """As :meth:`TorchDerivatives.pulled`; derivatives of the result are recorded where the primals are a part of another derivative."""
+    if torch._C._functorch.maybe_current_level() is not None:
+        raise NotCompilable(
+            "a function under checkpoint is differentiated inside of vmap or forward mode, which torch cannot: put checkpoint outside, or "
+            "transform a graph that is written for jax"
+        )
+    is_inner = any(array.requires_grad for array in primals)
+    with torch.enable_grad():
+        inputs = [array.view_as(array) if array.requires_grad else array.detach().requires_grad_() for array in primals]
+        results, aux = function(inputs)
+
+    def pull(cotangents: Arrays) -> Arrays:
+        followed = [(result, given) for result, given in zip(results, cotangents) if result.requires_grad]
+        roots, given = zip(*followed) if followed else ((), ())
+        found = torch.autograd.grad(roots, inputs, given, retain_graph=True, create_graph=is_inner, allow_unused=True)
+        return [torch.zeros_like(array) if gradient is None else gradient for array, gradient in zip(inputs, found)]
+
+    return results if is_inner else [array.detach() for array in results], aux, pull
+
+
+def _keep_products(context: Any, operation: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+    return CheckpointPolicy.MUST_SAVE if operation in _PRODUCTS else CheckpointPolicy.PREFER_RECOMPUTE
+
+
+def _of_arrays(function: Function) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """With tuples, which torch.func takes for containers of tensors."""
+
+    def given(*arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        results, aux = function(list(arrays))
+        return tuple(results), tuple(aux)
+
+    return given
+
+
+derivatives = TorchDerivatives()

@@ -1,0 +1,88 @@
+"""What a framework that functions are differentiated in has to provide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Arrays = list[Any]
+Function = Callable[[Arrays], tuple[Arrays, Arrays]]
+"""A function of arrays: its results, and arrays that it hands on beside them, which have no derivative."""
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """How a function is mapped: over so many slices, along ``axes`` of its arrays (None: the whole array each time).
+
+    ``randomness``: ``"different"`` or ``"same"`` numbers for each slice, or ``"error"``. ``axis_name`` is that of collectives.
+    """
+
+    axes: tuple[int | None, ...]
+    size: int
+    randomness: str = "error"
+    axis_name: str | None = None
+
+
+class Derivatives(Protocol):
+    """A framework's own derivatives and vectorisation, of functions that take arrays and give arrays.
+
+    Functions may be differentiated while they are differentiated, and mapped while they are mapped, in any order. Cotangents follow one
+    convention: ``pull`` is the conjugate transpose of the derivative, so the gradient of a real function of a complex array points to
+    where the function grows fastest (torch's and TensorFlow's convention, the conjugate of JAX's).
+    """
+
+    def array(self, item: Any) -> Any:
+        """A number or an array of any framework as a native array; None for what is neither."""
+
+    def owns(self, item: Any) -> bool:
+        """Whether this is an array of the framework, or stands for one while it traces a function."""
+
+    def carries(self, item: Any) -> bool:
+        """Whether a result of this kind carries the derivative of a function, or is certainly a constant."""
+
+    def cast(self, array: Any, like: Any) -> Any:
+        """The elements in the type of another array."""
+
+    def is_differentiable(self, array: Any) -> bool:
+        """Whether arrays of this type have derivatives."""
+
+    def is_complex(self, array: Any) -> bool:
+        """Whether the elements are complex numbers."""
+
+    def conjugate(self, array: Any) -> Any:
+        """The complex conjugate."""
+
+    def zeros_like(self, array: Any, leading: Sequence[int] = ()) -> Any:
+        """Zeros of this type, and of this shape behind leading axes."""
+
+    def basis(self, array: Any) -> Any:
+        """The unit arrays of this shape and type, stacked along a first axis: [elements, *shape]."""
+
+    def split(self, array: Any, axis: int, like: Any) -> Any:
+        """The first axis (``axis`` 0) or the last (-1), of as many elements as another array has, in the shape of that array."""
+
+    def move_axis(self, array: Any, source: int, destination: int) -> Any:
+        """``numpy.moveaxis``."""
+
+    def stop(self, array: Any) -> Any:
+        """The array, without a derivative."""
+
+    def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+        """Reverse mode: results, what is handed on, and the function from cotangents of the results to cotangents of the primals."""
+
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        """Forward mode: results, what is handed on, and the tangents of the results."""
+
+    def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+        """Results, what is handed on, and the function from tangents of the primals to tangents of the results."""
+
+    def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
+        """The function over slices of its arrays, all at once. Results have a first axis for them."""
+
+    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: str) -> Callable[[Arrays], Arrays]:
+        """The function, of which reverse mode keeps only what the policy says, and computes the rest again: ``"nothing"``, ``"dots"`` (the
+        results of matrix products) or ``"everything"``."""
+
+
+__all__ = ["Arrays", "Derivatives", "Function", "Mapping"]

@@ -1,0 +1,65 @@
+"""Forward mode: ``jvp``, ``linearize``, and forward over reverse: ``hvp``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .arguments import Call
+from .functions import found_for
+from .reverse import grad
+
+
+def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+    """``(result, tangent)``: the result for these arguments, and its derivative in the direction of the tangents; with ``has_aux`` aux,
+    too.
+
+    ``primals`` are the arguments, ``tangents`` one for each with its structure. The tangent of a result without derivatives is zero.
+
+    Raises:
+        CallMismatch: tangents have other shapes than the arguments.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.jvp(lambda x: x**2, (torch.tensor(3.0),), (torch.tensor(1.0),))
+    (tensor(9.), tensor(6.))
+    """
+    args = tuple(primals)
+    found = found_for(function, args, {})
+    call = Call(found, "jvp", args, {}, (range(len(args)), ()), has_aux)
+    results, handed, out = found.derivatives.pushed(call, call.arrays, call.tangents(tangents))
+    given = call.result(results, handed), call.like_result(out, handed)
+    return found.hand_back((*given, call.aux(handed)) if has_aux else given)
+
+
+def linearize(function: Any, *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """``(result, push)``: the result for these arguments, and the function from tangents, one for each argument, to the tangent of the
+    result.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> result, push = transforms.linearize(torch.sin, torch.tensor(0.0))
+    >>> push(torch.tensor(2.0))
+    tensor(2.)
+    """
+    found = found_for(function, primals, {})
+    call = Call(found, "linearize", primals, {}, (range(len(primals)), ()), False)
+    results, handed, push = found.derivatives.linearised(call, call.arrays)
+
+    def pushed(*tangents: Any) -> Any:
+        return found.hand_back(call.like_result(push(call.tangents(tangents)), handed))
+
+    return found.hand_back(call.result(results, handed)), pushed
+
+
+def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The Hessian of a function with one real result, times a vector: the derivative of the gradient in the direction of the tangents
+    (forward over reverse). With several arguments a tuple.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.hvp(lambda x: (x**3).sum(), (torch.tensor([1.0, 2.0]),), (torch.tensor([1.0, 0.0]),))
+    tensor([6., 0.])
+    """
+    gradient = grad(function, argnums=0 if len(primals) == 1 else tuple(range(len(primals))))
+    return jvp(gradient, primals, tangents)[1]

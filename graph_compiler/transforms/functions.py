@@ -1,0 +1,192 @@
+"""What is transformed: a graph, a plain function of some framework, or what another transform has given; and the derivatives of the
+framework that it runs in."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..api import compile
+from ..contracts import Derivatives
+from ..errors import NotCompilable
+from ..registration import BackendEntry, backends
+from ..runtime import Graph
+from ..runtime.deferred import DeferredPipeline
+from ..runtime.frameworks import backend_of
+from ..tracing.definitions import place_of
+from ..tracing.reach.framework import framework_of
+from ..trees import iterate_structure, map_structure
+
+Rule = Callable[["Function", tuple[Any, ...], dict[str, Any]], Any]
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Function:
+    """``call`` takes and gives arrays of one framework, whose ``derivatives`` are used; ``hand_back`` makes of a result what the caller
+    gets.
+
+    ``untrained`` are names of parameters, in the first argument of a graph's ``functional``, that the original does not train.
+    """
+
+    call: Callable[..., Any]
+    derivatives: Derivatives
+    name: str
+    untrained: frozenset[str] = frozenset()
+    hand_back: Callable[[Any], Any] = lambda result: result
+
+
+def _as_they_are(*args: Any, **kwargs: Any) -> Arguments:
+    return args, kwargs
+
+
+class Transformed:
+    """A function that a transform has given. Called as the transform says; may be transformed again.
+
+    ``function`` is what was transformed, ``words`` how the transform is written. ``inner`` gives, for arguments of this function, some
+    that ``function`` is called with: a graph that was not called yet is recorded with them, for what a transform hands it has no elements.
+    """
+
+    def __init__(
+        self, function: Any, rule: Rule, words: str, inner: Callable[..., Arguments] = lambda *args, **kwargs: (args, kwargs)
+    ) -> None:
+        self.function, self.rule, self.words, self.inner = function, rule, words, inner
+        self.__name__ = f"{words}({name_of(function)})"
+        self.__doc__ = getattr(function, "__doc__", None)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        found = found_for(self.function, *self.inner(*args, **kwargs))
+        return found.hand_back(self.rule(found, args, kwargs))
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}>"
+
+    @property
+    def source(self) -> str:
+        """How the framework's function is called, and the source of the graph that is transformed, where it is one."""
+        graph = graph_of(self.function)
+        inner = self.function.source if isinstance(self.function, Transformed) else graph.source if graph is not None else ""
+        return f"# {self.__name__}\n{inner}"
+
+
+def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+    """The function, for these arguments. Raises ``NotCompilable`` where its framework has no derivatives, or it is no function."""
+    if isinstance(function, Transformed):
+        inner = found_for(function.function, *function.inner(*args, **kwargs))
+        return replace(inner, call=lambda *args, **kwargs: function.rule(inner, args, kwargs), name=function.__name__)
+    if not callable(function):
+        raise NotCompilable(f"{function!r} cannot be transformed: a function, a graph or a model is needed")
+    graph = graph_of(function)
+    framework = target_of(graph, args, kwargs) if graph is not None else framework_for(function, args, kwargs)
+    derivatives = backend_of(framework).derivatives()
+    if derivatives is not None:
+        _record_first(function, args, kwargs)
+        return Function(function, derivatives, name_of(function), _untrained(function))
+    if graph is not None:
+        instead = ", ".join(f"graph.to({entry.name!r})" for entry in _with_derivatives())
+        raise NotCompilable(f"{framework} has no derivatives: transform one of {instead} in the place of this graph of {graph.name}")
+    return _of_another(function, framework, args, kwargs)
+
+
+def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The framework that a plain function runs in for these arguments: that of the arrays, which have the derivatives; of several, the one
+    that its code names, or the first."""
+    owners = list(dict.fromkeys(owner for item in iterate_structure((args, kwargs)) if (owner := owner_of(item)) is not None))
+    if len(owners) > 1 and (named := framework_of(function)) in owners:
+        return named
+    return owners[0] if owners else framework_of(function, (args, kwargs)) or _by_itself()
+
+
+def owner_of(item: Any) -> str | None:
+    """The framework with derivatives that an array is of; None for everything else."""
+    return next((name for name, derivatives in _loaded() if derivatives.owns(item)), None)
+
+
+def _loaded() -> list[tuple[str, Derivatives]]:
+    """Frameworks with derivatives that are imported: others have no arrays."""
+    names = [entry.name for entry in backends.known().values() if entry.has_derivatives and entry.packages[0] in sys.modules]
+    return [(name, found) for name in names if (found := backend_of(name).derivatives()) is not None]
+
+
+def _of_another(function: Any, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+    """A function of a framework without derivatives, recorded into one that has some; its results are handed back as arrays of its own."""
+    written = _recorded(function, framework)
+    target, own = backend_of(written.pipeline.target.name), backend_of(framework).target
+    derivatives = target.derivatives()
+    assert derivatives is not None
+    _record_first(written, args, kwargs)
+
+    def hand_back(result: Any) -> Any:
+        return map_structure(lambda item: own.convert(target.target.to_numpy(item)) if _is_array(target, item) else item, result)
+
+    return Function(written, derivatives, name_of(function), hand_back=hand_back)
+
+
+def _is_array(backend: Any, item: Any) -> bool:
+    return isinstance(item, backend.target.array_types)
+
+
+@functools.lru_cache(maxsize=256)
+def _recorded(function: Any, framework: str) -> Graph:
+    graph: Graph = compile(function, source=framework, to=_by_itself())
+    return graph
+
+
+def _record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Records a graph for arguments that fit no variant, while they have elements."""
+    if isinstance(function, Graph) and all(variant.match(args, kwargs) is None for variant in function.variants if not variant.state):
+        target = function.pipeline.target.target
+        if not any(map(target.is_traced, iterate_structure((args, kwargs)))):
+            function.add_variant(args, kwargs, "a transform of this call")
+
+
+def _untrained(function: Any) -> frozenset[str]:
+    """Of ``graph.functional`` the buffers among the parameters: the original trains none, and torch has no derivatives of some."""
+    graph = graph_of(function)
+    if graph is None or getattr(function, "__func__", None) is not Graph.functional or not graph.variants:
+        return frozenset()
+    return frozenset(graph.parameters) - graph.trained
+
+
+def graph_of(function: Any) -> Graph | None:
+    """The graph that a function is, or is a method of (``graph.functional``)."""
+    found = getattr(function, "__self__", function)
+    return found if isinstance(found, Graph) else None
+
+
+def target_of(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
+    """The framework that a graph is written for; of one that waits for its first call, that for these arguments."""
+    pipeline: Any = graph.pipeline
+    found: str = (pipeline.settled(args, kwargs) if isinstance(pipeline, DeferredPipeline) else pipeline).target.name
+    return found
+
+
+def name_of(function: Any) -> str:
+    """As errors name it."""
+    graph = graph_of(function)
+    return graph.name if graph is not None else getattr(function, "__name__", type(function).__name__)
+
+
+def where(function: Any) -> str:
+    """Where a function was written, for an error: its file and line, or nothing."""
+    if isinstance(function, Transformed):
+        return where(function.function)
+    graph = graph_of(function)
+    return place_of(function if graph is None or not graph.pipeline.has_original else graph.pipeline.function)
+
+
+def _by_itself() -> str:
+    """The framework that differentiates what belongs to no framework that does: the first one that is installed."""
+    known = _with_derivatives()
+    found = next((entry.name for entry in known if importlib.util.find_spec(entry.packages[0])), None)
+    if found is None:
+        raise NotCompilable(f"no framework with derivatives is installed: {' or '.join(entry.install for entry in known)}")
+    return found
+
+
+def _with_derivatives() -> list[BackendEntry]:
+    return [entry for entry in backends.own.values() if entry.has_derivatives]

@@ -1,0 +1,134 @@
+"""``vmap``: a function of one example over many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ..contracts.derivatives import Arrays
+from ..contracts.derivatives import Mapping as How
+from ..errors import CallMismatch, InvalidOption
+from ..trees import flatten, unflatten
+from .functions import Arguments, Function, Transformed, name_of, where
+
+_RANDOMNESS = ("error", "different", "same")
+
+
+def vmap(
+    function: Any,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: str | None = None,
+    axis_size: int | None = None,
+    randomness: str = "error",
+) -> Transformed:
+    """The function over an axis of its arguments, all slices at once (``jax.vmap``, ``torch.func.vmap``, ``tf.vectorized_map``).
+
+    Args:
+        in_axes: the axis of each array, None for what is the same for all: one for all arguments, or a tuple with one for each, which may
+            itself be a structure for the arrays inside of the argument. Arguments by keyword have their slices along the first axis.
+        out_axes: where the new axis stands in the results: one for all, or a structure as the result's.
+        axis_name: of collectives inside of the function, in JAX.
+        axis_size: how many slices, where no argument has an axis.
+        randomness: whether numbers drawn inside are ``"different"`` or the ``"same"`` for each slice, or an ``"error"``; in JAX its keys
+            say so.
+
+    Raises:
+        CallMismatch: axes of different sizes, or an array without that axis.
+        InvalidOption: ``in_axes`` or ``out_axes`` have another structure than the arguments and results.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> loss = lambda weight, x: (weight * x).sum() ** 2
+    >>> transforms.vmap(transforms.grad(loss), in_axes=(None, 0))(torch.ones(2), torch.eye(2))
+    tensor([[2., 0.],
+            [0., 2.]])
+    """
+    if randomness not in _RANDOMNESS:
+        raise InvalidOption(f"randomness= is {randomness!r}, and has to be one of {', '.join(map(repr, _RANDOMNESS))}")
+
+    def rule(found: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        leaves, tree = flatten((args, kwargs), _is_array)
+        arrays = list(map(found.derivatives.array, leaves))
+        axes = _axes(found.name, args, kwargs, in_axes)
+        how = How(axes, _size(found, arrays, axes, axis_size), randomness, axis_name)
+        return _put_together(found, how, tree, arrays, out_axes)
+
+    def first(*args: Any, **kwargs: Any) -> Arguments:
+        leaves, tree = flatten((args, kwargs), _is_array)
+        axes = _axes(name_of(function), args, kwargs, in_axes)
+        given, keywords = unflatten(tree, [_slice(leaf, axis) for leaf, axis in zip(leaves, axes)])
+        return tuple(given), keywords
+
+    return Transformed(function, rule, "vmap", first)
+
+
+def _slice(array: Any, axis: int | None) -> Any:
+    """The first slice; the whole array where it has none."""
+    if axis is None or not -len(array.shape) <= axis < len(array.shape) or not array.shape[axis]:
+        return array
+    return array[(slice(None),) * (axis % len(array.shape)) + (0,)]
+
+
+def _put_together(found: Function, how: How, tree: Any, arrays: Arrays, out_axes: Any) -> Any:
+    result_tree: list[Any] = []
+
+    def of_slices(slices: Arrays) -> Arrays:
+        given, keywords = unflatten(tree, slices)
+        leaves, result_tree[:] = _with_tree(found.call(*given, **keywords))
+        return list(map(found.derivatives.array, leaves))
+
+    results = found.derivatives.mapped(of_slices, how)(arrays)
+    result = unflatten(result_tree[0], results)
+    axes = list(_spread(out_axes, result, "out_axes"))
+    if None in axes:
+        raise InvalidOption(f"vmap of {found.name}: out_axes= is {out_axes!r}; every result has an axis for its slices{where(found.call)}")
+    moved = [found.derivatives.move_axis(array, 0, axis) for array, axis in zip(results, axes)]  # type: ignore[arg-type]
+    return unflatten(result_tree[0], moved)
+
+
+def _with_tree(result: Any) -> tuple[list[Any], list[Any]]:
+    leaves, tree = flatten(result, lambda item: _is_array(item) or isinstance(item, (int, float, complex)))
+    return leaves, [tree]
+
+
+def _is_array(item: Any) -> bool:
+    return hasattr(item, "dtype") and hasattr(item, "shape") and not isinstance(item, type)
+
+
+def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any) -> tuple[int | None, ...]:
+    """The axis of each array of the call."""
+    if isinstance(in_axes, (tuple, list)) and len(in_axes) != len(args):
+        raise InvalidOption(f"vmap of {name}: in_axes= has {len(in_axes)} entries for {len(args)} arguments by position")
+    return (*_spread(tuple(in_axes) if isinstance(in_axes, list) else in_axes, args, "in_axes"), *_spread(0, kwargs, "in_axes"))
+
+
+def _spread(axes: Any, item: Any, option: str) -> Iterator[int | None]:
+    """An axis for each array in ``item``, from axes that may stand for whole containers."""
+    if axes is None or isinstance(axes, int) and not isinstance(axes, bool):
+        yield from (axes for _ in flatten(item, _is_array)[0])
+    elif isinstance(axes, Mapping) and isinstance(item, Mapping) and axes.keys() == item.keys():
+        for key in item:
+            yield from _spread(axes[key], item[key], option)
+    elif isinstance(axes, (tuple, list)) and isinstance(item, (tuple, list)) and len(axes) == len(item):
+        for one, part in zip(axes, item):
+            yield from _spread(one, part, option)
+    else:
+        raise InvalidOption(f"{option}= has {axes!r} where there is {type(item).__name__}; it takes a number, None, or a structure like it")
+
+
+def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size: int | None) -> int:
+    """How many slices there are."""
+    sizes = {}
+    for place, (array, axis) in enumerate(zip(arrays, axes)):
+        if axis is not None:
+            if not -len(array.shape) <= axis < len(array.shape):
+                raise CallMismatch(f"vmap of {found.name}: array {place} has the shape {list(array.shape)}, and no axis {axis}")
+            sizes[place] = array.shape[axis]
+    wanted = axis_size if axis_size is not None else next(iter(sizes.values()), None)
+    if wanted is None:
+        raise CallMismatch(f"vmap of {found.name}: no argument has an axis; pass axis_size=")
+    if others := {place: size for place, size in sizes.items() if size != wanted}:
+        shapes = ", ".join(f"array {place} has {size}" for place, size in others.items())
+        raise CallMismatch(f"vmap of {found.name}: there are {wanted} slices, and {shapes} along its axis{where(found.call)}")
+    return int(wanted)

@@ -1,0 +1,127 @@
+"""Reverse mode: ``grad``, ``value_and_grad``, ``vjp``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..contracts.derivatives import Arrays
+from ..errors import CallMismatch
+from .arguments import Call, positions, single
+from .functions import Function, Transformed, found_for, where
+
+
+def grad(
+    function: Any,
+    argnums: int | Sequence[int] | None = None,
+    argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False,
+) -> Transformed:
+    """The gradient of a function with one real number as its result.
+
+    ``function`` is a graph, a graph's ``functional``, a function of torch, JAX or TensorFlow, or one of NumPy, which is recorded for
+    another framework and gives NumPy arrays back. The derivative is the framework's own (``jax.vjp``, ``torch.func.vjp``,
+    ``tf.GradientTape``), and may be transformed again. A NumPy *graph* has no derivatives: ``NotCompilable``.
+
+    The gradient has the structure of the argument, and is zero for arrays in it without derivatives (integers). Of a complex argument it
+    points to where the function grows fastest, ``df/d(Re z) + i df/d(Im z)``, in every framework, so that ``z - rate * gradient``
+    descends: torch's and TensorFlow's convention, the conjugate of what ``jax.grad`` gives.
+
+    Args:
+        argnums: position of the argument, the first by default; of several, a tuple of gradients is returned.
+        argnames: name of the argument; of several, a dict of gradients. With both, a pair.
+        has_aux: the function returns ``(value, aux)``, and what is returned is ``(gradient, aux)``.
+
+    Raises:
+        CallMismatch: the result is no real scalar, or the argument has no derivative (integers).
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.grad(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
+    tensor([ 3., 12.])
+    >>> transforms.grad(transforms.grad(lambda x: x**3))(torch.tensor(2.0))
+    tensor(12.)
+    """
+    return Transformed(function, _rule("grad", argnums, argnames, has_aux, _gradient_alone), "grad")
+
+
+def value_and_grad(
+    function: Any,
+    argnums: int | Sequence[int] | None = None,
+    argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False,
+) -> Transformed:
+    """The value of a function and its gradient: as :func:`grad`; returns ``(value, gradient)``, or ``((value, aux), gradient)``.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.value_and_grad(lambda x, y: (x * y).sum(), argnums=(0, 1))(torch.ones(2), torch.full((2,), 3.0))
+    (tensor(6.), (tensor([3., 3.]), tensor([1., 1.])))
+    """
+    return Transformed(function, _rule("value_and_grad", argnums, argnames, has_aux, _value_and_gradient), "value_and_grad")
+
+
+def vjp(function: Any, *primals: Any, has_aux: bool = False) -> Any:
+    """``(result, pull)`` of a call: ``pull`` takes a cotangent with the structure of the result, and gives a tuple with one for each
+    argument. With ``has_aux``, ``(result, pull, aux)``.
+
+    ``pull`` is the conjugate transpose of the derivative (see :func:`grad` for complex arguments).
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> result, pull = transforms.vjp(lambda x, y: x * y, torch.tensor(2.0), torch.tensor(5.0))
+    >>> result, pull(torch.tensor(1.0))
+    (tensor(10.), (tensor(5.), tensor(2.)))
+    """
+    found = found_for(function, primals, {})
+    call = Call(found, "vjp", primals, {}, (range(len(primals)), ()), has_aux)
+    results, handed, pull = found.derivatives.pulled(call, call.arrays)
+
+    def pulled(cotangent: Any) -> Any:
+        arrays = pull(call.cotangents(cotangent, results))
+        return tuple(found.hand_back(call.like_arguments(arrays)))
+
+    result = found.hand_back(call.result(results, handed))
+    return (result, pulled, found.hand_back(call.aux(handed))) if has_aux else (result, pulled)
+
+
+Finished = Callable[[Call, Arrays, Arrays, Any], Any]
+
+
+def _rule(words: str, argnums: Any, argnames: Any, has_aux: bool, finished: Finished) -> Callable[..., Any]:
+    chosen = positions(argnums, argnames)
+
+    def rule(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        call = Call(function, words, args, kwargs, chosen, has_aux)
+        results, handed, pull = function.derivatives.pulled(call, call.arrays)
+        gradients = pull([_one(call, results, handed)])
+        return finished(call, results, handed, single(call.like_arguments(gradients), argnums, argnames))
+
+    return rule
+
+
+def _one(call: Call, results: Arrays, handed: Arrays) -> Any:
+    """The cotangent 1 of the only result; ``CallMismatch`` where it is not a real number."""
+    derivatives = call.function.derivatives
+    result = call.result(results, handed)
+    is_number = len(results) == 1 and result is results[0] and tuple(result.shape) == ()
+    if is_number and not derivatives.is_complex(result):
+        return derivatives.basis(result)[0]
+    remedy = "take jacrev, or sum or mean of it"
+    what = f"an array of the shape {list(getattr(result, 'shape', []))}"
+    if is_number:
+        what, remedy = "a complex number", "take its real part or absolute value, or vjp"
+    elif not hasattr(result, "shape"):
+        what, remedy = f"a {type(result).__name__}", "return the number alone, and the rest with has_aux=True"
+    raise CallMismatch(
+        f"{call.words} of {call.function.name}: the result has to be one real number, and is {what}; {remedy}{where(call.function.call)}"
+    )
+
+
+def _gradient_alone(call: Call, results: Arrays, handed: Arrays, gradient: Any) -> Any:
+    return (gradient, call.aux(handed)) if call.has_aux else gradient
+
+
+def _value_and_gradient(call: Call, results: Arrays, handed: Arrays, gradient: Any) -> Any:
+    value = call.result(results, handed)
+    return ((value, call.aux(handed)), gradient) if call.has_aux else (value, gradient)

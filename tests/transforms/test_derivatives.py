@@ -1,0 +1,257 @@
+"""Derivatives of recorded functions of all sources, in each target with derivatives, at arguments other than those recorded: what the
+source's own framework gives, or differences of NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax")
+pytest.importorskip("tensorflow")
+
+import jax
+import tensorflow as tf
+import torch
+
+import graph_compiler
+from graph_compiler import transforms
+from graph_compiler.errors import GradientRefused
+
+from ..support.contexts import wide_types
+from ..support.turns import in_turn
+from .table import SOURCES, Case
+
+TARGETS = ("torch", "jax", "tensorflow")
+ALL = [f"{source}-{name}" for source, table in SOURCES.items() for name in table]
+
+
+def case_of(name: str) -> tuple[str, Case]:
+    source, _, called = name.partition("-")
+    return source, SOURCES[source][called]
+
+
+def in_source(source: str, array: np.ndarray[Any, Any]) -> Any:
+    """A float64 array as a user of the source has it."""
+    return {"torch": torch.tensor, "jax": jax.numpy.asarray, "tensorflow": tf.constant, "numpy": np.asarray}[source](array)
+
+
+def own_gradients(source: str, function: Callable[..., Any], arrays: list[Any]) -> list[Any]:
+    """By the source's framework; of NumPy by central differences."""
+    if source == "torch":
+        return list(torch.func.grad(function, argnums=tuple(range(len(arrays))))(*arrays))
+    if source == "jax":
+        return list(jax.grad(function, argnums=tuple(range(len(arrays))))(*arrays))
+    if source == "tensorflow":
+        with tf.GradientTape() as tape:
+            tape.watch(arrays)
+            result = function(*arrays)
+        return [tf.convert_to_tensor(gradient) for gradient in tape.gradient(result, arrays, unconnected_gradients="zero")]
+    return [differences(function, arrays, place) for place in range(len(arrays))]
+
+
+def differences(function: Callable[..., Any], arrays: list[Any], place: int, step: float = 1e-6) -> Any:
+    """Central differences by each element of one argument."""
+    found = np.zeros(arrays[place].shape)
+    for index in np.ndindex(arrays[place].shape):
+        moved = [np.array(arrays[place]) for _ in range(2)]
+        moved[0][index] += step
+        moved[1][index] -= step
+        up, down = (function(*arrays[:place], one, *arrays[place + 1 :]) for one in moved)
+        found[index] = (up - down) / (2 * step)
+    return found
+
+
+def as_numpy(array: Any) -> Any:
+    return np.asarray(array.detach() if isinstance(array, torch.Tensor) else array)
+
+
+def assert_near(found: Any, expected: Any, rtol: float = 1e-6) -> None:
+    """Relative to the largest element."""
+    found, expected = as_numpy(found), as_numpy(expected)
+    assert found.shape == expected.shape and found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=0, atol=rtol * max(1.0, float(np.abs(expected).max(initial=0.0))))
+
+
+@pytest.fixture(autouse=True)
+def wide() -> Any:
+    with wide_types():
+        yield
+
+
+def recorded(name: str, to: str) -> tuple[str, Case, Any]:
+    """The case's graph, recorded at the arguments of another seed."""
+    source, case = case_of(name)
+    args = [in_source(source, array) for array in case.arguments(seed=1)]
+    return source, case, graph_compiler.compile(case.function, source=source, to=to, args=args)
+
+
+@pytest.mark.parametrize(("name", "to"), in_turn("derivatives", ALL, TARGETS))
+def test_first_derivatives(name: str, to: str) -> None:
+    source, case, graph = recorded(name, to)
+    arrays = [in_source(source, array) for array in case.arguments()]
+    places = tuple(range(len(arrays)))
+    value, gradients = transforms.value_and_grad(graph, argnums=places)(*arrays)
+    expected = own_gradients(source, case.function, arrays)
+    assert_near(value, case.function(*arrays))
+    for found, own in zip(gradients, expected, strict=True):
+        assert_near(found, own)
+    tangents = [in_source(source, array) for array in case.arguments(seed=2)]
+    along = sum((as_numpy(own) * as_numpy(tangent)).sum() for own, tangent in zip(expected, tangents))
+    assert_near(transforms.jvp(graph, arrays, tangents)[1], np.asarray(along))
+    assert_near(transforms.linearize(graph, *arrays)[1](*tangents), np.asarray(along))
+
+
+@pytest.mark.parametrize(("name", "to"), in_turn("second derivatives", [name for name in ALL if not case_of(name)[1].is_stopped], TARGETS))
+def test_second_derivatives(name: str, to: str) -> None:
+    """The Hessian times a vector, by forward over reverse and by reverse over reverse, is the difference of gradients."""
+    source, case, graph = recorded(name, to)
+    arrays = [in_source(source, array) for array in case.arguments()]
+    direction, step = case.arguments(seed=2)[0], 1e-5
+    up, down = (in_source(source, case.arguments()[0] + sign * step * direction) for sign in (1, -1))
+    gradients = [as_numpy(own_gradients(source, case.function, [first, *arrays[1:]])[0]) for first in (up, down)]
+    expected = (gradients[0] - gradients[1]) / (2 * step)
+    if source == "numpy":  # differences of differences say too little
+        expected = (
+            as_numpy(transforms.hvp(graph.to("torch" if to != "torch" else "jax"), (arrays[0],), (direction,)))
+            if len(arrays) == 1
+            else None
+        )
+        if expected is None:
+            pytest.skip("several arguments: the other sources have them")
+    vector = in_source(source, direction)
+    gradient = transforms.grad(graph)
+    forward = transforms.jvp(lambda x: gradient(x, *arrays[1:]), (graph.pipeline.target.target.convert(arrays[0]),), (vector,))[1]
+    assert_near(forward, expected, rtol=1e-5)
+    _, pull = transforms.vjp(lambda x: gradient(x, *arrays[1:]), graph.pipeline.target.target.convert(arrays[0]))
+    assert_near(pull(vector)[0], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_jacobians_and_hessians(to: str) -> None:
+    def function(x: Any, y: Any) -> Any:
+        return {"product": torch.sin(x)[:, None] * y, "sum": (x**2).sum() + y.sum() ** 2}
+
+    x, y = torch.linspace(0.1, 1.0, 3, dtype=torch.float64), torch.linspace(-1.0, 1.0, 2, dtype=torch.float64)
+    graph = graph_compiler.transpile(function, source="torch", to=to, args=(x[:2], y))
+    expected = torch.func.jacrev(function, argnums=(0, 1))(x, y)
+    for transform in (transforms.jacrev, transforms.jacfwd):
+        found = transform(graph, argnums=(0, 1))(x, y)
+        for key in ("product", "sum"):
+            for ours, theirs in zip(found[key], expected[key], strict=True):
+                assert_near(ours, theirs)
+    second = torch.func.hessian(lambda x, y: function(x, y)["sum"], argnums=(0, 1))(x, y)
+    ours = transforms.hessian(graph, argnums=(0, 1))(x, y)["sum"]
+    for row, expected_row in zip(ours, second, strict=True):
+        for block, expected_block in zip(row, expected_row, strict=True):
+            assert_near(block, expected_block)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_derivatives_nest_in_any_order(to: str) -> None:
+    x = torch.tensor(0.7, dtype=torch.float64)
+    graph = graph_compiler.transpile(lambda x: torch.sin(x) * x**3, source="torch", to=to, args=(x,))
+    third = torch.func.grad(torch.func.grad(torch.func.grad(lambda x: torch.sin(x) * x**3)))(x)
+    for orders in ("rrr", "rrf", "rfr", "frr", "ffr", "frf", "rff", "fff"):
+        function = graph
+        for one in orders:
+            function = (transforms.jacrev if one == "r" else transforms.jacfwd)(function)
+        if (to, orders) == ("tensorflow", "ffr"):
+            with pytest.raises(GradientRefused, match="take one of these two in reverse mode"):
+                function(x)
+        else:
+            assert_near(function(x), third)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_gradients_of_complex_arguments_follow_one_convention(to: str) -> None:
+    def function(z: Any) -> Any:
+        return (z * z.conj()).real.sum() + (z**2).imag.sum() + torch.fft.fft(z).abs().sum()
+
+    z = torch.tensor([1 + 2j, 3 - 1j, 0.5j], dtype=torch.complex128)
+    graph = graph_compiler.transpile(function, source="torch", to=to, args=(z[:2],))
+    expected = torch.func.grad(function)(z)
+    assert_near(transforms.grad(graph)(z), expected)
+    assert function(z - 1e-3 * expected) < function(z)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_holomorphic_jacobians(to: str) -> None:
+    z = torch.tensor([1 + 2j, 3 - 1j], dtype=torch.complex128)
+    graph = graph_compiler.transpile(lambda z: z**2, source="torch", to=to, args=(z,))
+    for transform in (transforms.jacrev, transforms.jacfwd):
+        assert_near(transform(graph)(z), torch.diag(2 * z))
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_parameters_by_name(to: str) -> None:
+    """Gradients have the names of the parameters; those of buffers, which nobody trains, are zero."""
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1)).double().eval()
+    x = torch.randn(5, 4, dtype=torch.float64)
+    graph = graph_compiler.transpile(model, to=to, args=(x[:2],))
+    jacobians = transforms.jacrev(graph.functional)(graph.parameters, x)
+    model(x).sum().backward()
+    assert jacobians.keys() == graph.parameters.keys()
+    for name, parameter in model.named_parameters():
+        assert_near(as_numpy(jacobians[name]).sum((0, 1)), parameter.grad)
+    assert not as_numpy(jacobians["1.running_var"]).any()
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_arguments_by_name_and_what_is_handed_on(to: str) -> None:
+    def function(x: Any, *, scale: Any, index: Any) -> Any:
+        return (x * scale)[index].sum(), {"scaled": x * scale, "index": index}
+
+    x, scale, index = torch.arange(4.0), torch.tensor(3.0), torch.tensor([1, 1, 2])
+    graph = graph_compiler.transpile(function, source="torch", to=to, args=(x,), kwargs={"scale": scale, "index": index})
+    gradient, aux = transforms.grad(graph, argnames="scale", has_aux=True)(x, scale=scale, index=index)
+    assert float(gradient) == 4.0
+    assert as_numpy(aux["scaled"]).tolist() == [0, 3, 6, 9] and as_numpy(aux["index"]).tolist() == [1, 1, 2]
+    (value, _), (by_position, by_name) = transforms.value_and_grad(graph, argnums=0, argnames=["scale"], has_aux=True)(
+        x, scale=scale, index=index
+    )
+    assert float(value) == 12.0 and as_numpy(by_position).tolist() == [0, 6, 3, 0] and float(by_name["scale"]) == 4.0
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_graph_that_was_not_called_is_recorded_for_the_call(to: str) -> None:
+    graph = graph_compiler.transpile(lambda x: (x**3).sum(), source="torch", to=to)
+    x = torch.tensor([1.0, 2.0])
+    assert as_numpy(transforms.vmap(transforms.grad(graph))(torch.stack([x, 2 * x]))).tolist() == [[3, 12], [12, 48]]
+    assert len(graph.variants) == 1
+
+
+def test_plain_functions_run_in_the_framework_of_their_arrays() -> None:
+    for array, wanted in ((torch.ones(2), torch.Tensor), (jax.numpy.ones(2), jax.Array), (tf.ones(2), tf.Tensor), (np.ones(2), np.ndarray)):
+        gradient = transforms.grad(lambda x: (x * x * x)[0])(array)
+        assert isinstance(gradient, wanted) and as_numpy(gradient).tolist() == [3.0, 0.0]
+    assert float(transforms.grad(lambda x: x**3)(2.0)) == 12.0
+    assert float(transforms.grad(lambda x: min(1.0, 1 / x))(0.0)) == 0.0
+
+
+def test_what_numpy_computes_comes_back_as_numpy() -> None:
+    x = np.linspace(0.1, 1.0, 3)
+    result, tangent = transforms.jvp(np.sin, (x,), (np.ones(3),))
+    assert type(result) is type(tangent) is np.ndarray
+    np.testing.assert_allclose(tangent, np.cos(x), rtol=1e-12)
+    np.testing.assert_allclose(transforms.hessian(lambda x: np.sum(x**3))(x), np.diag(6 * x), rtol=1e-12)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_stopped_gradients(to: str) -> None:
+    def function(x: Any) -> Any:
+        kept = transforms.stop_gradient({"x": x, "text": "kept"})
+        return (x * kept["x"]).sum() + transforms.ignore_derivatives(x).sum()
+
+    graph = graph_compiler.transpile(function, source="torch", to=to, args=(torch.ones(2),))
+    assert as_numpy(transforms.grad(graph)(torch.tensor([2.0, 5.0]))).tolist() == [2, 5]
+
+
+@pytest.mark.parametrize("policy", ["nothing", "dots", "everything"])
+@pytest.mark.parametrize("to", TARGETS)
+def test_checkpoints_change_no_number(to: str, policy: str) -> None:
+    x = torch.randn(4, 4, dtype=torch.float64)
+    graph = graph_compiler.transpile(lambda x: torch.tanh(x @ x).sum(), source="torch", to=to, args=(x,))
+    assert_near(transforms.grad(transforms.checkpoint(graph, policy))(x), transforms.grad(graph)(x))

@@ -1,0 +1,100 @@
+"""``vmap``: axes, structures, per-example gradients, sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax")
+pytest.importorskip("tensorflow")
+
+import torch
+
+import graph_compiler
+from graph_compiler import transforms
+from graph_compiler.errors import CallMismatch, InvalidOption
+
+TARGETS = ("torch", "jax", "tensorflow")
+
+
+def as_numpy(array: Any) -> Any:
+    return np.asarray(array.detach() if isinstance(array, torch.Tensor) else array)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_per_example_gradients(to: str) -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))
+    xs, ys = torch.randn(6, 4), torch.randn(6, 1)
+    graph = graph_compiler.transpile(lambda x, y: ((model(x) - y) ** 2).sum(), source="torch", to=to, args=(xs[0], ys[0]))
+    found = transforms.vmap(transforms.grad(graph.functional), in_axes=(None, 0, 0))(graph.parameters, xs, ys)
+    for place in range(6):
+        model.zero_grad()
+        ((model(xs[place]) - ys[place]) ** 2).sum().backward()
+        for name, parameter in model.named_parameters():
+            key = next(key for key in found if key.endswith(name))
+            np.testing.assert_allclose(as_numpy(found[key])[place], as_numpy(parameter.grad), rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_axes_of_structures(to: str) -> None:
+    def function(pair: Any, z: Any) -> Any:
+        return {"sum": pair["x"] + pair["y"], "outer": pair["x"][:, None] * z}
+
+    x, y, z = torch.randn(3, 5), torch.randn(3), torch.randn(2, 5)
+    graph = graph_compiler.transpile(function, source="torch", to=to, args=({"x": x[:, 0], "y": y}, z[:, 0]))
+    found = transforms.vmap(graph, in_axes=({"x": 1, "y": None}, -1), out_axes={"sum": 1, "outer": 0})({"x": x, "y": y}, z)
+    expected = torch.func.vmap(function, in_dims=({"x": 1, "y": None}, -1), out_dims={"sum": 1, "outer": 0})({"x": x, "y": y}, z)
+    for key in ("sum", "outer"):
+        np.testing.assert_allclose(as_numpy(found[key]), expected[key], rtol=1e-6)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_maps_in_maps_and_gradients_of_maps(to: str) -> None:
+    x, y = torch.randn(3, 2), torch.randn(4, 2)
+    graph = graph_compiler.transpile(lambda a, b: torch.exp(-((a - b) ** 2).sum()), source="torch", to=to, args=(x[0], y[0]))
+    kernel = transforms.vmap(transforms.vmap(graph, in_axes=(None, 0)), in_axes=(0, None))
+    expected = torch.exp(-((x[:, None] - y[None]) ** 2).sum(-1))
+    np.testing.assert_allclose(as_numpy(kernel(x, y)), expected, rtol=1e-5)
+    jacobian = as_numpy(transforms.jacrev(kernel)(x, y))
+    own = torch.func.jacrev(lambda x: torch.exp(-((x[:, None] - y[None]) ** 2).sum(-1)))(x)
+    np.testing.assert_allclose(jacobian, own, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_no_axis_but_a_size(to: str) -> None:
+    graph = graph_compiler.transpile(lambda x: x * 2, source="torch", to=to, args=(torch.ones(2),))
+    assert as_numpy(transforms.vmap(graph, in_axes=None, axis_size=3)(torch.ones(2))).shape == (3, 2)
+
+
+def test_random_numbers_of_slices() -> None:
+    drawn = transforms.vmap(lambda x: x + torch.rand(2), randomness="different")(torch.zeros(3, 2))
+    same = transforms.vmap(lambda x: x + torch.rand(2), randomness="same")(torch.zeros(3, 2))
+    assert not torch.equal(drawn[0], drawn[1]) and torch.equal(same[0], same[1])
+
+
+ERRORS = {
+    "sizes": (
+        lambda: transforms.vmap(lambda a, b: a + b)(torch.ones(3), torch.ones(4)),
+        CallMismatch,
+        "there are 3 slices, and array 1 has 4",
+    ),
+    "no axis": (lambda: transforms.vmap(lambda a: a)(torch.ones(())), CallMismatch, r"array 0 has the shape \[\], and no axis 0"),
+    "no size": (lambda: transforms.vmap(lambda a: a, in_axes=None)(torch.ones(2)), CallMismatch, "pass axis_size="),
+    "structure": (lambda: transforms.vmap(lambda a: a, in_axes=({"x": 0},))({"y": torch.ones(2)}), InvalidOption, "in_axes= has"),
+    "count": (
+        lambda: transforms.vmap(lambda a, b: a, in_axes=(0,))(torch.ones(2), torch.ones(2)),
+        InvalidOption,
+        "1 entries for 2 arguments",
+    ),
+    "out": (lambda: transforms.vmap(lambda a: a, out_axes=None)(torch.ones(2)), InvalidOption, "every result has an axis"),
+    "randomness": (lambda: transforms.vmap(lambda a: a, randomness="any"), InvalidOption, "'error', 'different', 'same'"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name: str) -> None:
+    call, kind, message = ERRORS[name]
+    with pytest.raises(kind, match=message):
+        call()

@@ -1,0 +1,54 @@
+"""Wrong uses of derivatives: an error that says what, where, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import graph_compiler
+from graph_compiler import transforms
+from graph_compiler.errors import CallMismatch, GraphCompilerError, InvalidOption, NotCompilable
+
+x = torch.ones(3)
+ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
+    "not a number": (lambda: transforms.grad(torch.sin)(x), CallMismatch, r"shape \[3\]; take jacrev, or sum or mean"),
+    "a pair": (lambda: transforms.grad(lambda x: (x.sum(), 1))(x), CallMismatch, r"is a tuple; .* has_aux=True \(.*test_wrong_uses.py:\d+\)"),
+    "complex": (lambda: transforms.grad(lambda z: z.sum())(x + 1j), CallMismatch, "is a complex number; take its real part"),
+    "an integer result": (lambda: transforms.grad(lambda x: x.sum().long())(x), CallMismatch, r"its result is int64\[\], which has no derivative"),
+    "integers": (lambda: transforms.grad(torch.sum)(torch.arange(3)), CallMismatch, r"argument 0 is int64\[3\], which has no derivative"),
+    "a Python integer": (lambda: transforms.grad(lambda n: n * x.sum())(3), CallMismatch, "argument 0 is 3, which has no derivative"),
+    "no such argument": (lambda: transforms.grad(torch.sum, argnums=2)(x), CallMismatch, "there is no argument 2; given are 1 by position"),
+    "no such name": (lambda: transforms.grad(lambda x: x.sum(), argnames="y")(x), CallMismatch, "there is no argument 'y'"),
+    "no argument": (lambda: transforms.grad(torch.sum, argnums=())(x), InvalidOption, "say of which argument"),
+    "a wrong argnums": (lambda: transforms.grad(torch.sum, argnums=1.5), InvalidOption, "argnums= is 1.5"),
+    "no aux": (lambda: transforms.grad(lambda x: x.sum(), has_aux=True)(x), CallMismatch, r"a pair \(result, aux\), and returned Tensor"),
+    "tangents": (lambda: transforms.jvp(torch.sin, (x,), (torch.ones(4),)), CallMismatch, r"tangent 0 has the shape \[4\]"),
+    "cotangents": (lambda: transforms.vjp(torch.sin, x)[1](torch.ones(4)), CallMismatch, r"cotangent 0 has the shape \[4\]"),
+    "a NumPy result": (lambda: transforms.grad(lambda x: np.float32(2))(x), CallMismatch, "gives numpy.float32, which has no derivative"),
+    "a NumPy graph": (
+        lambda: transforms.grad(graph_compiler.transpile(torch.sum, to="numpy", source="torch", args=(x,)))(x),
+        NotCompilable,
+        r"numpy has no derivatives: transform one of graph.to\('torch'\), graph.to\('jax'\)",
+    ),
+    "no function": (lambda: transforms.grad(3)(x), NotCompilable, "3 cannot be transformed"),
+    "a policy": (lambda: transforms.checkpoint(torch.sin, "some"), InvalidOption, "'nothing', 'dots', 'everything'"),
+    "integers in a Jacobian": (lambda: transforms.jacrev(lambda x: (x, x.long()))(x), CallMismatch, "a result has no derivative"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name: str) -> None:
+    call, kind, message = ERRORS[name]
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def test_a_transform_says_what_it_is() -> None:
+    graph = graph_compiler.compile(torch.sin, args=(x,))
+    transformed = transforms.grad(transforms.vmap(graph))
+    assert repr(transformed) == "<grad(vmap(sin))>"
+    assert transformed.source.startswith("# grad(vmap(sin))") and "torch.sin" in transformed.source
