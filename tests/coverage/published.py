@@ -24,7 +24,7 @@ FRAMEWORKS = ("torch", "jax", "tensorflow", "numpy")
 def publish(results: Sequence[Results], every: int, file: Path = FILE) -> None:
     """Puts the shares of these results in the place of older ones."""
     rows = {(row["corpus"], row["target"]): row for row in rows_of(file)}
-    rows.update({(one.corpus, one.target): _row(one, every) for one in results})
+    rows.update({(one.corpus, one.target): _row(one, every) for one in results if one.summary()["cases"]})
     text = ",\n ".join(json.dumps(rows[key]) for key in sorted(rows))
     file.write_text(f"[\n {text}\n]\n", encoding="utf-8")
 
