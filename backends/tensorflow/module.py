@@ -30,8 +30,7 @@ class Weight(keras.Variable):
         return self._full_name
 
     def _initialize(self, value: Any) -> None:
-        with tf.init_scope(), tf.name_scope(""):
-            self._value = tf.Variable(value, dtype=self._dtype, trainable=self.trainable, name=self._full_name)
+        self._value = tf.Variable(value, dtype=self._dtype, trainable=self.trainable, name=self._full_name)
 
 
 class GraphModule(keras.Model):
@@ -54,15 +53,16 @@ class GraphModule(keras.Model):
         self.built = True
 
     def _hold_all(self) -> None:
-        """Holds the weights of variants that are new, too."""
+        """Holds the weights of variants that are new, too; outside of what is traced at the moment."""
         graph = self._graph
-        trained = graph.trained
-        for name, array in graph.parameters.items():
-            if name not in self._held:
-                is_trained = name in trained and array.dtype.is_floating
-                self._held[name] = made = Weight(array, name, is_trained)
-                self._track_variable(made)
-                self._track_trackable(made, name, overwrite=True)  # for tf.train.Checkpoint, which does not look into dicts
+        with tf.init_scope(), tf.name_scope(""):
+            trained = graph.trained
+            for name, array in graph.parameters.items():
+                if name not in self._held:
+                    is_trained = name in trained and array.dtype.is_floating
+                    self._held[name] = made = Weight(array, name, is_trained)
+                    self._track_variable(made)
+                    self._track_trackable(made, name, overwrite=True)  # for tf.train.Checkpoint, which does not look into dicts
 
     def variable(self, name: str) -> keras.Variable:
         """The variable of a parameter, by its name in the original."""
