@@ -35,7 +35,10 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     if isinstance(array, np.generic) or not (hasattr(array, "__array__") and hasattr(array, "dtype") and hasattr(array, "shape")):
         return None
     if not hasattr(array, "detach"):
-        return np.asarray(words_of(array))
+        given = words_of(array)
+        return np.asarray(
+            given if len(given.shape) else given.__array__()
+        )  # asarray refuses the scalar that TensorFlow gives of a bfloat16
     plain = array.detach().cpu().resolve_conj().resolve_neg()
     if str(plain.dtype) == "torch.bfloat16":
         return plain.view(dtype=_torch_int16(plain)).numpy().view(bfloat16())

@@ -55,6 +55,9 @@ def judge(
             if jitted and gradients:  # a whole network in training, where rounding grows from layer to layer
                 assert_gradients(arrays(result), arrays(right.result), False)
                 assert_gradients(values_of(variables), right.left, False)
+            elif half:
+                assert_near(arrays(result), arrays(right.result))
+                assert_near(values_of(variables), right.left)
             else:
                 assert_same(result, right.result)
                 assert_same(values_of(variables), right.left)
@@ -73,6 +76,19 @@ def _plain(item: Any) -> Any:
 def is_half(result: Any) -> bool:
     """Whether something is computed in floats of 16 bits."""
     return any(str(array.dtype).rpartition("float")[2].startswith("16") for array in arrays(result).values())
+
+
+def assert_near(found: dict[str, Any], right: dict[str, Any]) -> None:
+    """The same data types and, for as many floats of 16 bits as a model computes with, numbers that differ by little of the largest."""
+    assert found.keys() == right.keys()
+    for name, array in right.items():
+        wanted, got = to_numpy(array).astype("float64"), to_numpy(found[name]).astype("float64")
+        assert _name_of(found[name].dtype) == _name_of(array.dtype), name
+        np.testing.assert_allclose(got, wanted, rtol=0.02, atol=0.02 * np.abs(wanted).max(initial=1e-3), err_msg=name)
+
+
+def _name_of(dtype: Any) -> str:
+    return str(getattr(dtype, "name", dtype)).rpartition(".")[2]
 
 
 def assert_gradients(found: dict[str, Any], right: dict[str, Any], is_half: bool) -> None:
@@ -135,7 +151,8 @@ def total_of(result: Any, of_one: Callable[[Any], Any]) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- by targets
-def _by_torch(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
+def by_torch(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
+    """The gradients of the sum of squares, by torch."""
     import torch
 
     leaves = {name: array.detach().clone().requires_grad_(name in graph.trained) for name, array in graph.parameters.items()}
@@ -148,7 +165,8 @@ def _by_torch(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
     return {**{str(place): array.grad for place, array in enumerate(given)}, **{name: leaf.grad for name, leaf in leaves.items()}}
 
 
-def _by_jax(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
+def by_jax(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
+    """The same by JAX."""
     import jax
     import jax.numpy as jnp
 
@@ -166,4 +184,4 @@ def _by_jax(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
     return {**others, **weights}
 
 
-_GRADIENTS = {"torch": _by_torch, "jax": _by_jax}
+_GRADIENTS = {"torch": by_torch, "jax": by_jax}
