@@ -1,7 +1,8 @@
 """Runs whole corpora in the targets and writes what share is right: ``python scripts/coverage.py operators vision --target jax``
 
 Results stand in ``coverage/`` line by line: a run that was cut off goes on where it stopped, ``--again`` judges everything anew, and
-``--failed`` what was not right. ``coverage/summary.json`` and ``coverage/coverage.md`` are written at the end.
+``--failed`` what was not right. ``coverage/summary.json`` and ``coverage/coverage.md`` are written at the end; ``--publish`` puts the
+shares into ``docs/coverage.json``, which ``scripts/support.py`` shows.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ sys.path[0] = str(ROOT)  # not this folder: a script of it has the name of a pac
 from tests.coverage.corpora import CORPORA  # noqa: E402
 from tests.coverage.outcome import RIGHT, SKIPPED  # noqa: E402
 from tests.coverage.pool import run  # noqa: E402
+from tests.coverage.published import publish  # noqa: E402
 from tests.coverage.results import Record, Results, page  # noqa: E402
 
 
@@ -34,6 +36,7 @@ def main(
     folder: Annotated[Path, typer.Option(help="Where results are kept.")] = ROOT / "coverage",
     again: Annotated[bool, typer.Option(help="Judge again what has a result.")] = False,
     failed: Annotated[bool, typer.Option(help="Judge again what was not right.")] = False,
+    published: Annotated[bool, typer.Option("--publish", help="Show the shares in the documentation.")] = False,
 ) -> None:
     """Judges the cases that have no result yet, then writes the pages."""
     results = [Results(folder, corpus, name) for corpus in corpora for name in target]
@@ -42,6 +45,8 @@ def main(
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "summary.json").write_text(json.dumps([one.summary() for one in results], indent=1) + "\n", encoding="utf-8")
     (folder / "coverage.md").write_text(page(results), encoding="utf-8")
+    if published:
+        publish(results, every)
     for one in results:
         print(json.dumps(one.summary()))
 

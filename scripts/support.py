@@ -1,7 +1,9 @@
-"""Writes docs/support.md: which operation of the vocabulary each target has, and why not. ``--check`` tells whether the page is current.
+"""Writes docs/support.md: what share of each source's corpora is right in each target, which operation of the vocabulary each target has,
+and why not. ``--check`` tells whether the page is current.
 
-The page is computed from the tables alone. An operation that every target has by a row of its own is one short line, whatever the
-targets are, so that two branches that each add a target change only lines that say something of it.
+The shares are those of docs/coverage.json; the rest of the page is computed from the tables alone. An operation that every target has by a
+row of its own is one short line, whatever the targets are, so that two branches that each add a target change only lines that say
+something of it.
 """
 
 from __future__ import annotations
@@ -16,12 +18,22 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from graph_compiler import ops
 from graph_compiler.registration import backends
+from tests.coverage import published
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "support.md"
 ROW, DECOMPOSITION = "row", "decomposition"
-HEAD = """# Which target has which operation
+HEAD = """# What goes from where to where
 
 Written by `python scripts/support.py`; do not edit. `tests/test_matrix.py` checks that it is current.
+
+Each case was recorded in its source framework and written for the target, and its values, shapes and data types, at sizes other than
+those recorded where the corpus has some, were compared with the source's own. What is not right is refused with an error, or fails when
+the graph is called; what gives another number is counted as wrong. `python scripts/coverage.py CORPUS --target TARGET --publish` measures
+a share anew.
+
+{pairs}
+
+# Which target has which operation
 
 An operation reaches a target by a *row* (the framework's own function, or a helper that is copied into the generated source) or by its
 *decomposition* into smaller operations. The last column says "row" where that holds for all targets, and otherwise what differs.
@@ -53,7 +65,8 @@ def support(backend: ModuleType) -> dict[str, str]:
 def page() -> str:
     """The text of the page."""
     matrix = {name: support(backend) for name, backend in targets().items()}
-    lines = [HEAD.format(targets=", ".join(sorted(matrix)))]
+    pairs = "\n".join(published.section(published.rows_of()))
+    lines = [HEAD.format(targets=", ".join(sorted(matrix)), pairs=pairs)]
     sections: dict[str, list[ops.Op]] = {}
     for op in ops.all_ops().values():
         sections.setdefault(op.section, []).append(op)

@@ -13,7 +13,7 @@ pytest.importorskip("expecttest")  # which torch's operator database wants
 from graph_compiler.backends import jax as jax_backend
 from graph_compiler.errors import UnsupportedOperation
 
-from .coverage import dtypes, operators, zoo
+from .coverage import dtypes, operators, published, zoo
 from .coverage.judging import assert_right, assert_same_distribution
 from .coverage.outcome import CRASHED, REFUSED, RIGHT, SKIPPED, TIMEOUT, WRONG, Skipped, outcome_of
 from .coverage.pool import Worker
@@ -98,3 +98,17 @@ def test_results_are_kept_and_summed_up(tmp_path: Path) -> None:
     again = Results(tmp_path, "operators", "jax")
     assert again.summary()["share"] == 1.0 and again.summary()["cases"] == 2 and again.summary()["other_share"] == 0.0
     assert "at other shapes: wrong: N for N`: a" in page([again])
+
+
+def test_published_shares_are_those_of_the_last_run(tmp_path: Path) -> None:
+    file = tmp_path / "coverage.json"
+    first, other = Results(tmp_path, "operators", "jax"), Results(tmp_path, "numpy-calls", "torch")
+    for results in (first, other):
+        results.keep({"name": "a", "status": WRONG, "detail": "", "facts": {}, "seconds": 0.1})
+        results.keep({"name": "b", "status": RIGHT, "detail": "", "facts": {}, "seconds": 0.1})
+    published.publish([first, other], every=4, file=file)
+    first.keep({"name": "a", "status": RIGHT, "detail": "", "facts": {}, "seconds": 0.1})
+    published.publish([first], every=1, file=file)
+    torch_line, numpy_line = published.section(published.rows_of(file))[2:]
+    assert "| not measured | 100.0% of 2 | not measured | not measured |" in torch_line
+    assert "| 50.0% of 2, 1 in 4, 1 wrong |" in numpy_line

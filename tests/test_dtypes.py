@@ -40,8 +40,7 @@ def tries(target: str) -> int:
 def one_of_each_function() -> dict[str, Sample]:
     """The first sample with float32 arrays of each function, by its id."""
     found: dict[Any, tuple[str, Sample]] = {}
-    for case in SAMPLES:
-        name, sample = case.values
+    for name, sample in SAMPLES:
         if any(isinstance(item, Array) for item in iterate_structure(sample.args)) and retyped(sample, "float64") != sample:
             inner = tuple(item for item in sample.args if callable(item))
             found.setdefault((name.split("-")[0], sample.function, inner), (name, sample))

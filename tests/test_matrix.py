@@ -123,7 +123,7 @@ def samples() -> Iterator[tuple[str, Callable[[], Call]]]:
     """Name and call of every sample."""
     jax, numpy = test_jax_samples, test_numpy_samples
     yield from ((name, lambda one=one: ("jax", one.function, as_jax(one.calls[0]), {})) for name, one in NESTED.items())
-    yield from ((str(case.id), lambda one=case.values[1]: of_torch(one)) for case in SAMPLES)
+    yield from ((name, lambda one=sample: of_torch(one)) for name, sample in SAMPLES)
     yield from ((name, lambda one=one: ("jax", one.function, jax.as_jax(made(one.args)), one.kwargs)) for name, one in jax.NAMED)
     yield from ((name, lambda one=one: ("numpy", one.function, array_made(one.arrays, 0), {})) for name, one in numpy.SAMPLES.items())
 
@@ -150,7 +150,7 @@ def search(missing: set[str]) -> None:
 @pytest.mark.parametrize("weeks", [4, pytest.param(1, marks=pytest.mark.out_of_turn)])
 def test_every_operation_is_in_a_sample(weeks: int) -> None:
     """Torch's samples, a share of them each week, and of all samples those that it takes to find every operation."""
-    graphs = [lifted(*of_torch(case.values[1])) for case in SAMPLES if turn(str(case.id), weeks) == 0]
+    graphs = [lifted(*of_torch(sample)) for name, sample in SAMPLES if turn(name, weeks) == 0]
     graphs += [lift_call(*draw) for draw in DRAWS]
     exercised = set().union(*(operations(graph.nodes) for graph in graphs))
     missing = {name for name in ops.all_ops() if name not in exercised and name not in UNRAISED}

@@ -1,4 +1,8 @@
-"""Every sample call, converted to each target, gives what torch gives: at the recorded arguments, and at others with the same graph."""
+"""Every sample call, converted to each target, gives what torch gives: at the recorded arguments, and at others with the same graph.
+
+A run takes a sample in torch and in one other target in turn; three weeks, or ``scripts/test --all-targets``, are all of them. What is
+known to be refused is tried in every run.
+"""
 
 from __future__ import annotations
 
@@ -19,14 +23,27 @@ from .support.canonical import through_canonical
 from .support.compare import assert_same
 from .support.samples import Array, ErrorSample, Sample, made, quietly
 from .support.together import ALONE, Call, Together
+from .support.turns import WEEK, marks
 
 MODULES = [importlib.import_module(f"{samples.__name__}.{module.name}") for module in pkgutil.iter_modules(samples.__path__)]
-SAMPLES = [
-    pytest.param(name := f"{module.__name__.rpartition('.')[2]}-{sample}", sample, id=name)
-    for module in MODULES
-    for sample in module.SAMPLES
+SAMPLES: list[tuple[str, Sample]] = [
+    (f"{module.__name__.rpartition('.')[2]}-{sample}", sample) for module in MODULES for sample in module.SAMPLES
 ]
-PLACES = {id(case.values[1]): place for place, case in enumerate(SAMPLES)}  # some names are those of more samples
+
+COMPILED = ("jax",)  # one compilation of the whole takes half the time of one for each operation; the programs run as they are
+OTHERS = [target for target in TARGETS if target != "torch"]
+
+
+def marks_of(place: int, name: str, to: str) -> list[Any]:
+    """Some names are those of more samples: these have their turns one after the other."""
+    return [] if to == "torch" or name in unsupported_samples(to) else marks(f"sample {place % len(OTHERS)} {name}", to, OTHERS)
+
+
+CASES = [
+    pytest.param(place, name, sample, to, id=f"{name}-{to}", marks=marks_of(place, name, to))
+    for place, (name, sample) in enumerate(SAMPLES)
+    for to in TARGETS
+]
 ERRORS = [
     pytest.param(sample, id=f"{module.__name__.rpartition('.')[2]}-{sample.function.__name__}")
     for module in MODULES
@@ -34,19 +51,15 @@ ERRORS = [
 ]
 
 
-COMPILED = ("jax",)  # one compilation of the whole takes half the time of one for each operation; the programs run as they are
-
-
-@pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize(("name", "sample"), SAMPLES)
-def test_sample(name: str, sample: Sample, to: str) -> None:
+@pytest.mark.parametrize(("place", "name", "sample", "to"), CASES)
+def test_sample(place: int, name: str, sample: Sample, to: str) -> None:
     if reason := unsupported_samples(to).get(name):
         with pytest.raises(GraphCompilerError):
-            check(sample, graph_for(sample, to))
+            check(sample, graph_for(place, to))
         pytest.xfail(reason)
-    found = IN_JAX.results(PLACES[id(sample)]) if to in COMPILED else [ALONE]
+    found = IN_JAX.results(TOGETHER.index(place)) if to in COMPILED else [ALONE]
     if ALONE in found:
-        check(sample, graph_for(sample, to))
+        check(sample, graph_for(place, to))
     else:
         assert_same(found, [sample.function(*args, **kwargs) for args, kwargs in calls_of(sample)])
 
@@ -57,20 +70,21 @@ def calls_of(sample: Sample) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
     return [(made(args, seed=seed), made(sample.kwargs, seed=1)) for args, seed in given]
 
 
-@functools.lru_cache(maxsize=24)  # the targets of a sample run one after the other, after a dozen samples in JAX
+@functools.lru_cache(maxsize=64)  # the targets of a sample run one after the other, after a dozen samples in JAX of every third
 def recorded(place: int) -> Any:
     """A sample's graph, from which those for other targets are written: what is recorded is the same for all of them."""
-    sample = SAMPLES[place].values[1]
+    sample = SAMPLES[place][1]
     args, kwargs = calls_of(sample)[0]
     return through_canonical(sample.function, "torch", args, kwargs)
 
 
-def graph_for(sample: Sample, to: str) -> Any:
-    """The sample's graph for a target, that has made no call."""
+def graph_for(place: int, to: str) -> Any:
+    """The graph of the sample at a place for a target, that has made no call."""
     if to in COMPILED:  # by itself: it could not be compiled with others
+        sample = SAMPLES[place][1]
         args, kwargs = calls_of(sample)[0]
         return through_canonical(sample.function, to, args, kwargs, return_backend_compiled_fn=True)
-    graph = recorded(PLACES[id(sample)])
+    graph = recorded(place)
     return graph if to == "torch" else graph.to(to)
 
 
@@ -81,18 +95,29 @@ def check(sample: Sample, graph: Any) -> None:
         assert_same(call(*args, **kwargs), sample.function(*again, **keywords))
 
 
-def jax_calls(sample: Sample) -> list[Call]:
-    """The sample's calls of its graph for JAX."""
-    graph = recorded(PLACES[id(sample)]).to("jax")
-    return [Call(graph, args, kwargs) for args, kwargs in calls_of(sample)]
+def jax_calls(place: int) -> list[Call]:
+    """The calls of the graph for JAX of the sample at a place."""
+    graph = recorded(place).to("jax")
+    return [Call(graph, args, kwargs) for args, kwargs in calls_of(SAMPLES[place][1])]
 
 
-IN_JAX = Together([functools.partial(jax_calls, case.values[1]) for case in SAMPLES])
+# Those that run in JAX this week stand side by side, for these alone are compiled.
+TOGETHER = sorted(range(len(SAMPLES)), key=lambda place: bool(marks_of(place, SAMPLES[place][0], "jax")))
+IN_JAX = Together([functools.partial(jax_calls, place) for place in TOGETHER])
+
+
+def test_three_weeks_are_every_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    weeks = []
+    for week in range(2000, 2003):
+        monkeypatch.setenv(WEEK, str(week))
+        weeks.append({(place, to) for place, (name, _) in enumerate(SAMPLES) for to in TARGETS if not marks_of(place, name, to)})
+    assert set.union(*weeks) == {(place, to) for place in range(len(SAMPLES)) for to in TARGETS}
+    assert all(2 * len(SAMPLES) <= len(week) < 2.1 * len(SAMPLES) for week in weeks)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_limits_name_samples(target: str) -> None:
-    assert not unsupported_samples(target).keys() - {case.values[0] for case in SAMPLES}
+    assert not unsupported_samples(target).keys() - {name for name, _ in SAMPLES}
 
 
 @pytest.mark.parametrize("sample", ERRORS)

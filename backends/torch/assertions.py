@@ -12,15 +12,14 @@ from ...ir.graph import Guard
 from ...tracing import active
 from ...trees import flatten, unflatten
 
-_MODES = (torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchModeKey.PROXY)
+_FAKE, _PROXY = torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchModeKey.PROXY
 
 
 def is_tracing() -> bool:
     """Whether ``torch.export``, ``torch.compile``, ``make_fx`` or ``torch.jit.trace`` records what runs now; a recording of this package is
     none of them."""
-    is_traced = (
-        torch.compiler.is_compiling() or torch.jit.is_tracing() or any(torch._C._get_dispatch_mode(mode) is not None for mode in _MODES)
-    )
+    mode = torch._C._get_dispatch_mode  # asked for each guard of each call: no loop
+    is_traced: bool = torch.compiler.is_compiling() or torch.jit.is_tracing() or mode(_PROXY) is not None or mode(_FAKE) is not None
     return is_traced and not _is_recorded()
 
 

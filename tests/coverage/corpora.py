@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from . import dtypes, functions, keras_layers, keras_models, operators, raw_ops, zoo
+from . import dtypes, functions, keras_layers, keras_models, numpy_calls, operators, raw_ops, zoo
 
 
 @dataclass(frozen=True)
 class Corpus:
-    """``names()`` are its cases; ``judge(name, target)`` returns facts where a case is right, and raises where it is not."""
+    """``names()`` are its cases; ``judge(name, target)`` returns facts where a case is right, and raises where it is not.
 
+    ``source`` is the framework that the cases are written in, ``what`` they are in a few words.
+    """
+
+    source: str
+    what: str
     names: Callable[[], list[str]]
     judge: Callable[[str, str], dict[str, Any]]
     seconds: float
@@ -46,15 +51,27 @@ def _harness_group(name: str) -> str:
 
 
 CORPORA: dict[str, Corpus] = {
-    "operators": Corpus(operators.names, operators.judge, 90),
-    "dtypes": Corpus(dtypes.names, dtypes.judge, 90),
-    "errors": Corpus(operators.error_names, operators.judge_errors, 90),
-    "harnesses": Corpus(_harness_names, _judge_harness, 90, _harness_group),
-    "raw-ops": Corpus(raw_ops.names, raw_ops.judge, 120),
-    "tf-functions": Corpus(partial(functions.names, of_keras=False), functions.judge, 120, functions.group_of),
-    "keras-ops": Corpus(partial(functions.names, of_keras=True), functions.judge, 120, functions.group_of),
-    "keras-layers": Corpus(keras_layers.names, keras_layers.judge, 120, keras_layers.group_of),
-    "keras-models": Corpus(keras_models.names, keras_models.judge, 900),
-    "transformers": Corpus(partial(zoo.names, "zoo.jsonl"), zoo.judge, 300),
-    "vision": Corpus(partial(zoo.names, "vision.jsonl"), zoo.judge, 300),
+    "operators": Corpus("torch", "public operators, with torch's own samples", operators.names, operators.judge, 90),
+    "dtypes": Corpus("torch", "operators in other data types", dtypes.names, dtypes.judge, 90),
+    "errors": Corpus("torch", "calls that torch refuses are refused", operators.error_names, operators.judge_errors, 90),
+    "harnesses": Corpus("jax", "JAX's own cases for each primitive", _harness_names, _judge_harness, 90, _harness_group),
+    "raw-ops": Corpus("tensorflow", "raw operations with a numeric meaning", raw_ops.names, raw_ops.judge, 120),
+    "tf-functions": Corpus(
+        "tensorflow",
+        "public functions, three calls each",
+        partial(functions.names, of_keras=False),
+        functions.judge,
+        120,
+        functions.group_of,
+    ),
+    "keras-ops": Corpus(
+        "tensorflow", "functions of `keras.ops`", partial(functions.names, of_keras=True), functions.judge, 120, functions.group_of
+    ),
+    "keras-layers": Corpus(
+        "tensorflow", "Keras layers and their options", keras_layers.names, keras_layers.judge, 120, keras_layers.group_of
+    ),
+    "keras-models": Corpus("tensorflow", "models of `keras.applications`, and trained", keras_models.names, keras_models.judge, 900),
+    "numpy-calls": Corpus("numpy", "calls of NumPy functions", numpy_calls.names, numpy_calls.judge, 90),
+    "transformers": Corpus("torch", "tiny models of transformers", partial(zoo.names, "zoo.jsonl"), zoo.judge, 300),
+    "vision": Corpus("torch", "tiny models of timm and torchvision", partial(zoo.names, "vision.jsonl"), zoo.judge, 300),
 }

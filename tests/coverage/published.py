@@ -1,0 +1,60 @@
+"""The shares of the corpora that the documentation shows: ``docs/coverage.json``, a row for each corpus and target.
+
+A row says what was measured: how many cases, how many of them were right and wrong, and which part of the corpus it was (``every`` 4: each
+fourth case of each group).
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from .corpora import CORPORA
+from .outcome import RIGHT, WRONG
+from .results import Results
+
+Row = dict[str, Any]
+FILE = Path(__file__).resolve().parents[2] / "docs" / "coverage.json"
+FRAMEWORKS = ("torch", "jax", "tensorflow", "numpy")
+
+
+def publish(results: Sequence[Results], every: int, file: Path = FILE) -> None:
+    """Puts the shares of these results in the place of older ones."""
+    rows = {(row["corpus"], row["target"]): row for row in rows_of(file)}
+    rows.update({(one.corpus, one.target): _row(one, every) for one in results})
+    text = ",\n ".join(json.dumps(rows[key]) for key in sorted(rows))
+    file.write_text(f"[\n {text}\n]\n", encoding="utf-8")
+
+
+def rows_of(file: Path = FILE) -> list[Row]:
+    """What is published; nothing where there is no file."""
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+
+
+def _row(results: Results, every: int) -> Row:
+    found = results.summary()
+    counts = {"cases": found["cases"], "right": found.get(RIGHT, 0), "wrong": found.get(WRONG, 0), "every": every}
+    return {"corpus": results.corpus, "target": results.target, **counts, "day": datetime.date.today().isoformat()}
+
+
+def section(rows: Sequence[Row]) -> list[str]:
+    """Lines of Markdown: for each of the sixteen pairs of frameworks, what share of each corpus of the source is right in the target."""
+    lines = [f"| from | what | {' | '.join(f'to {target}' for target in FRAMEWORKS)} |", "|---" * (2 + len(FRAMEWORKS)) + "|"]
+    found = {(row["corpus"], row["target"]): row for row in rows}
+    for source in FRAMEWORKS:
+        for name, corpus in CORPORA.items():
+            if corpus.source == source and any((name, target) in found for target in FRAMEWORKS):
+                cells = [_cell(found.get((name, target))) for target in FRAMEWORKS]
+                lines.append(f"| {source} | {corpus.what} (`{name}`) | {' | '.join(cells)} |")
+    return lines
+
+
+def _cell(row: Row | None) -> str:
+    if row is None or not row["cases"]:
+        return "not measured"
+    wrong = f", {row['wrong']} wrong" if row["wrong"] else ""
+    part = f", 1 in {row['every']}" if row["every"] > 1 else ""
+    return f"{row['right'] / row['cases']:.1%} of {row['cases']}{part}{wrong}"
