@@ -35,7 +35,7 @@ FLOORS: dict[str, Floor] = {
     "LSTM, gradient, against hand-written": Floor(1.05, "x"),
     "jax.jit against Keras on JAX": Floor(1.0, "x"),
     "tf.function against predict_on_batch": Floor(1.0, "x"),
-    "tf.function with XLA against predict_on_batch": Floor(1.0, "x"),
+    "tf.function with XLA against predict_on_batch with XLA": Floor(1.0, "x"),
     "conversion of Keras ResNet-50": Floor(1.5, "s"),
     "permutations, jax": Floor(0, ""),
     "peak memory above the model": Floor(0.2, "GB"),

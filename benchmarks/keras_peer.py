@@ -17,8 +17,16 @@ from . import keras_cases
 
 Call = Callable[[], Any]
 GRAPH_JAX, KERAS_JAX = "graph, jax.jit", "Keras on JAX"
-GRAPH_TENSORFLOW, GRAPH_XLA, PREDICT = "graph, tf.function", "graph, tf.function with XLA", "predict_on_batch"
-BACKENDS = {GRAPH_JAX: "tensorflow", KERAS_JAX: "jax", GRAPH_TENSORFLOW: "tensorflow", GRAPH_XLA: "tensorflow", PREDICT: "tensorflow"}
+GRAPH_TENSORFLOW, PREDICT = "graph, tf.function", "predict_on_batch"
+GRAPH_XLA, PREDICT_XLA = "graph, tf.function with XLA", "predict_on_batch with XLA"
+BACKENDS = {
+    GRAPH_JAX: "tensorflow",
+    KERAS_JAX: "jax",
+    GRAPH_TENSORFLOW: "tensorflow",
+    GRAPH_XLA: "tensorflow",
+    PREDICT: "tensorflow",
+    PREDICT_XLA: "tensorflow",
+}
 
 
 def weights_file(folder: Path) -> Path:
@@ -47,7 +55,7 @@ def _graph(model: Any, arrays: list[Any], to: str) -> Any:
 
 def _graph_in_jax(model: Any, arrays: list[Any]) -> Call:
     jax, graph = importlib.import_module("jax"), _graph(model, arrays, "jax")
-    function = jax.jit(lambda parameters, x: graph.functional(parameters, x))
+    function = jax.jit(graph.functional)
     given, parameters = _one_or_list([jax.numpy.asarray(array) for array in arrays]), dict(graph.parameters)
     return lambda: jax.block_until_ready(function(parameters, given))
 
@@ -59,7 +67,8 @@ def _graph_in_tensorflow(model: Any, arrays: list[Any], **options: Any) -> Call:
     return lambda: function(given).numpy()
 
 
-def _predict_on_batch(model: Any, arrays: list[Any]) -> Call:
+def _predict_on_batch(model: Any, arrays: list[Any], **options: Any) -> Call:
+    model.compile(**options)
     constant = importlib.import_module("tensorflow").constant
     given = _one_or_list([constant(array) for array in arrays])
     return lambda: model.predict_on_batch(given)
@@ -70,7 +79,8 @@ CONTENDERS: dict[str, Callable[[Any, list[Any]], Call]] = {
     KERAS_JAX: _keras_on_jax,
     GRAPH_TENSORFLOW: _graph_in_tensorflow,
     GRAPH_XLA: lambda model, arrays: _graph_in_tensorflow(model, arrays, jit_compile=True),
-    PREDICT: _predict_on_batch,
+    PREDICT: lambda model, arrays: _predict_on_batch(model, arrays, jit_compile=False),
+    PREDICT_XLA: lambda model, arrays: _predict_on_batch(model, arrays, jit_compile=True),
 }
 
 

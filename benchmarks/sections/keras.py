@@ -9,20 +9,22 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .. import keras_cases
-from ..keras_peer import BACKENDS, GRAPH_JAX, GRAPH_TENSORFLOW, GRAPH_XLA, KERAS_JAX, PREDICT, weights_file
-from ..measure import Samples, ratio, seconds
+from ..keras_peer import BACKENDS, GRAPH_JAX, GRAPH_TENSORFLOW, GRAPH_XLA, KERAS_JAX, PREDICT, PREDICT_XLA, weights_file
+from ..measure import Call, Samples, ratio, seconds
 from ..results import Results
 from ..settings import Settings
 
 RATIOS = (
     ("jax.jit against Keras on JAX", GRAPH_JAX, KERAS_JAX),
     ("tf.function against predict_on_batch", GRAPH_TENSORFLOW, PREDICT),
-    ("tf.function with XLA against predict_on_batch", GRAPH_XLA, PREDICT),
+    ("tf.function with XLA against predict_on_batch with XLA", GRAPH_XLA, PREDICT_XLA),
 )
 RESNET = "Keras ResNet-50"
 _PERMUTATION = re.compile(r"\.(?:transpose|permute|swapaxes|moveaxis)\(|\.m?T\b")
@@ -119,18 +121,25 @@ def permutations(source: str) -> int:
     return len(_PERMUTATION.findall(source[source.rindex("\ndef ") :]))
 
 
+def _conversion(call: Call) -> tuple[float, float]:
+    """Its seconds, and those of the processors."""
+    start = time.process_time()
+    return seconds(call), time.process_time() - start
+
+
 def _convert(results: Results, case: str, model: Any, rounds: int) -> None:
     """Seconds beyond building the model, and permutations in the source."""
     compiler, constant = importlib.import_module("graph_compiler"), importlib.import_module("tensorflow").constant
     given = [constant(array) for array in keras_cases.arrays(case)]
     args = (given if len(given) > 1 else given[0],)
     for to in ("jax", "torch"):
-        made = []
-        taken = [seconds(lambda to=to, made=made: made.append(compiler.transpile(model, to=to, args=args))) for _ in range(rounds)]  # type: ignore[misc]
-        results.add_samples(case, f"conversion to {to}", {"graph": taken})
+        convert = partial(compiler.transpile, model, to=to, args=args)
+        results.add_figure(case, f"permutations, {to}", permutations(convert().source), "")
+        wall, busy = zip(*(_conversion(convert) for _ in range(rounds)))
+        results.add_samples(case, f"conversion to {to}", {"graph": [*wall]})
+        results.add_samples(case, f"conversion to {to}, processors", {"graph": [*busy]})
         if to == "jax" and case == RESNET:
-            results.add_figure(case, "conversion of Keras ResNet-50", min(taken), "s")
-        results.add_figure(case, f"permutations, {to}", permutations(made[-1].source), "")
+            results.add_figure(case, "conversion of Keras ResNet-50", min(wall), "s")
 
 
 def run(settings: Settings) -> Results:
