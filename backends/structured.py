@@ -67,6 +67,9 @@ class Scope(Protocol):
     def take(self, inside: Inside) -> None:
         """The lines of a region."""
 
+    def drop(self, value: Value) -> None:
+        """The line that makes a value, which nothing else uses."""
+
 
 @dataclass(frozen=True)
 class Loop:

@@ -52,12 +52,12 @@ def compile(
     compile_options: Mapping[str, Any] | None = None,
     parameters: Any = None,
     passes: Sequence[Any] = (),
+    roll: str = "auto",
 ) -> Any:
     """Records a callable and gives it back as a flat graph, for the same framework or for another (``to=``).
 
     With ``args`` or ``kwargs`` (``args=()`` counts) it is recorded now: a :class:`Graph`; else at its first call: a :class:`LazyGraph`.
     Several objects give a tuple. Also a decorator. Raises ``InvalidOption``, and ``UnsupportedOperation`` with all calls that have no row.
-
     Args:
         objs: functions, methods, modules, other callables; a class or Python module gives a copy whose functions are compiled when called.
         to, source: framework to write for (``"torch"``, ``"jax"``, ``"tensorflow"``, ``"numpy"``); that of the callable if not clear.
@@ -69,7 +69,7 @@ def compile(
         on_miss, max_variants, on_limit: for calls that fit nothing: ``"retrace"``, ``"error"``; at the limit: ``"original"``, ``"raise"``.
         parameters: arguments of a JAX function (pytrees), by name or position, that become parameters of the graph, not of its calls.
         freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
-        passes: your own (:class:`graph_compiler.passes.Pass`), over the program that is written; what each gives is verified.
+        roll, passes: whether equal steps become loops (``"auto"``: many, ``"scan"``, ``"never"``); your own passes, each of them verified.
 
     >>> import torch, graph_compiler
     >>> graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))(torch.zeros(4, 5))
@@ -78,7 +78,7 @@ def compile(
     check_options(locals())
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
     compiler = dict(compile_options or {}) if return_backend_compiled_fn else None
-    options = Options(array_caching, include_generators, freeze, verify, named, compiler, tuple(passes))
+    options = Options(array_caching, include_generators, freeze, verify, named, compiler, tuple(passes), roll)
     asked_static, is_lazy, limits = (static_argnums, static_argnames), args is None and kwargs is None, (on_miss, max_variants, on_limit)
 
     def one(obj: Any, is_part: bool = False) -> Any:

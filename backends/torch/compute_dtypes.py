@@ -22,8 +22,22 @@ _AS_THEY_ARE = frozenset({
 # Operations that lack other types.
 _LACKING: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
     ({"bool": "int64"}, ("matmul", "tensordot", "vecdot", "einsum", "inner", "multi_dot")),
-    (_HALF, ("solve_triangular",)),
-    ({"uint64": "int64"}, ("add", "bitwise_invert", "bitwise_left_shift", "negative", "subtract", "sum")),  # the same bits
+    (_HALF, ("solve_triangular", "airy_ai", "spherical_bessel_j0")),
+    (_HALF, tuple(f"bessel_{kind}" for kind in ("j0", "j1", "y0", "y1", "k0", "k1", "k0e", "k1e"))),
+    (
+        {"uint64": "int64"},
+        (
+            "add",
+            "bitwise_invert",
+            "bitwise_left_shift",
+            "cumulative_prod",
+            "cumulative_sum",
+            "negative",
+            "prod",
+            "subtract",
+            "sum",
+        ),
+    ),  # the same bits
 )
 _COMPUTE_DTYPES: dict[str, dict[str, str]] = {name: types for types, names in _LACKING for name in names}
 

@@ -17,7 +17,7 @@ import numpy as np
 from ...errors import TracingError
 from ...ir.node import Origin, Value
 from ...ir.record import CallRecord
-from ...ops.dtypes import DTYPES, is_floating
+from ...ops.dtypes import is_floating
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import Locator, Recorder
@@ -187,7 +187,7 @@ class Capture:
         is_number = weak or gives_number()
         from_read = any(item._value in self.read for item in operands)
         is_read = is_number and (reads or from_read)
-        noted = CallRecord(key, weak=is_number, read=is_read, random=name.startswith(FUNCTION), errstate=_errstate())
+        noted = CallRecord(key, weak=is_number, read=is_read, random=name.startswith(FUNCTION), errstate=kinds.errstate())
         found = self._noted(name, inputs, params, operands, written, result, noted)
         if is_number:
             self.weak.add(found._value)
@@ -280,8 +280,8 @@ class Capture:
 
     def spec_of(self, array: Any) -> ArraySpec:
         """Shape and dtype; ``TracingError`` for what no target has."""
-        name = array.dtype.name
-        if name not in DTYPES or not array.dtype.isnative:
+        name = kinds.dtype_name(array.dtype)
+        if name is None:
             raise TracingError(f"{self.here()}: arrays of {array.dtype!r} cannot be recorded: no other framework has this data type")
         if isinstance(array, np.ndarray) and type(array) not in (np.ndarray, np.memmap):
             raise TracingError(f"{self.here()}: {type(array).__name__} is a class of arrays of its own; pass np.asarray of it")
@@ -389,12 +389,5 @@ def _owner(array: Any) -> Any:
         array = base
     return array
 
-
-def _errstate() -> tuple[tuple[str, str], ...]:
-    """How floating-point errors are treated where the user has changed that."""
-    return tuple((kind, str(how)) for kind, how in np.geterr().items() if how != _DEFAULT_ERRSTATE[kind])
-
-
-_DEFAULT_ERRSTATE = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 
 __all__ = ["Capture", "expression_of"]

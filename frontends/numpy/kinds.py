@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TracingError
+from ...ops.dtypes import DTYPES
 from ...trees import map_structure
 from .names import METHOD, row_key
 from .traced import TracedArray, TracedScalar, is_traced
@@ -43,6 +44,7 @@ _OUT_PLACES = {"dot": 2, "concatenate": 2}
 _TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
 
 
+@functools.cache
 def wish(key: str) -> str:
     """The name that the result of a call would like to have."""
     last = key.rpartition(".")[2] if not key.endswith((".reduce", ".accumulate", ".outer")) else key.partition(".")[0]
@@ -103,3 +105,20 @@ def written(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, An
                 "a function that was imported by name. Make it in the function with numpy (np.zeros), or pass it as an argument"
             )
     return targets
+
+
+@functools.cache
+def dtype_name(dtype: Any) -> str | None:
+    """The name of a data type that a target has; None of others."""
+    return dtype.name if dtype.name in DTYPES and dtype.isnative else None
+
+
+def errstate() -> tuple[tuple[str, str], ...]:
+    """How floating-point errors are treated where the user has changed that."""
+    found = np.geterr()
+    if found == _DEFAULT_ERRSTATE:
+        return ()
+    return tuple((kind, str(how)) for kind, how in found.items() if how != _DEFAULT_ERRSTATE[kind])
+
+
+_DEFAULT_ERRSTATE = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}

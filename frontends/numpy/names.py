@@ -49,6 +49,7 @@ def name_of(function: Any) -> str | None:
     return f"scipy.special.{own}" if getattr(sys.modules.get("scipy.special"), own, None) is function else None
 
 
+@functools.cache
 def row_key(op: str) -> str:
     """The bare name that rows go by.
 

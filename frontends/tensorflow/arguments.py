@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.trackable import data_structures
 
 from ...sizes import is_symbolic
 from .dtypes import dtype_of_array
@@ -24,6 +25,16 @@ def is_array(item: Any) -> bool:
 def opens(item: Any) -> bool:
     """Whether a plain object may be taken apart into its attributes: not models, whose arrays are parameters."""
     return not isinstance(item, (tf.Module, keras.Layer)) and not type(item).__module__.startswith(("tensorflow.", "keras."))
+
+
+def unwrapped(structure: Any) -> Any:
+    """Lists, tuples and dicts that a ``tf.Module`` keeps, which TensorFlow wraps, as plain ones: ``tape.gradient`` gives such."""
+    if isinstance(structure, data_structures.TrackableDataStructure):
+        structure = data_structures.wrap_or_unwrap(structure)
+        structure = list(structure) if isinstance(structure, data_structures.ListWrapper) else structure
+    if type(structure) in (list, tuple):
+        return type(structure)(map(unwrapped, structure))
+    return {key: unwrapped(item) for key, item in structure.items()} if type(structure) is dict else structure
 
 
 def as_tensor(array: Any) -> Any:

@@ -15,6 +15,7 @@ from .assertions import asserts_alone
 from .blocks import Block, BlockNode
 from .evaluation import BRANCHES, branches_of, place_of_branch
 from .held import Held
+from .intermediates import intermediate_of, taken_by
 from .known import nested
 from .list_arrays import Arrays
 from .lists import Unfilled, filled
@@ -27,12 +28,17 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     index, *given = operands
     graphs = branches_of(operation)
     if isinstance(index.item, np.ndarray):
-        return reader.results(graphs[place_of_branch(operation, _decided(reader, operation, index))], given)
+        number = place_of_branch(operation, _decided(reader, operation, index))
+        found = reader.results(graphs[number], [taken_by(held, number) for held in given])
+        return [_handed_out(reader, graphs, given, place, held) for place, held in enumerate(found)]
     if asserts_alone(graphs):
         return reader.results(graphs[0], given)
     given = [_as_array(reader, operation, held, [graph.inputs[number] for graph in graphs]) for number, held in enumerate(given)]
     node, place = BlockNode(reader, operation), place_of_branch(operation, index.seen)
-    bodies = [Block(reader, [], _read(reader, graph, given, graph is graphs[place])) for graph in graphs]
+    bodies = [
+        Block(reader, [], _read(reader, graph, [taken_by(held, number) for held in given], number == place))
+        for number, graph in enumerate(graphs)
+    ]
     assigned = list(dict.fromkeys(number for body in bodies for number in body.assigned))
     names = ["otherwise", "then"] if len(graphs) == 2 and "If" in operation.type else [f"branch_{place}" for place in range(len(graphs))]
     outputs = [[*body.results, *(body.variables.get(number, reader.variables[number]) for number in assigned)] for body in bodies]
@@ -44,7 +50,7 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     made = iter(
         node.made("branch", [reader.value(_inside(reader, operation, index, len(graphs)))], closed, [taken[place] for place in chosen])
     )
-    found = [next(made) if place in chosen else held for place, held in enumerate(taken)]
+    found = [next(made) if place in chosen else _handed_out(reader, graphs, given, place, held) for place, held in enumerate(taken)]
     return node.with_assigned(found, assigned, bodies)
 
 
@@ -67,7 +73,8 @@ def _chosen_now(reader: Reader, operation: Any, index: Held, given: Sequence[Hel
             f"{operation.type}: the branches give arrays of other shapes, inside of a loop or a branch\n    {origin}"
         )
     reader.recorder.decide_value(reader.value(index), index.seen.numpy().tolist(), origin)
-    return reader.results(branches_of(operation)[place], given)
+    found = reader.results(branches_of(operation)[place], [taken_by(held, place) for held in given])
+    return [_handed_out(reader, branches_of(operation), given, number, held) for number, held in enumerate(found)]
 
 
 def _as_array(reader: Reader, operation: Any, held: Held, tensors: Sequence[Any]) -> Held:
@@ -90,6 +97,12 @@ def _decided(reader: Reader, operation: Any, index: Held) -> Any:
     """The branch of an index that is computed from sizes, as a guard."""
     item = nested(index.item)
     return reader.recorder.decide_size(item, reader.origin(operation)) if hasattr(item, "hint") else item
+
+
+def _handed_out(reader: Reader, graphs: Sequence[Any], given: Sequence[Held], place: int, held: Held) -> Held:
+    """What is no array: where a gradient reads it, how it is computed again."""
+    kept = intermediate_of(reader, graphs, given, place) if place < len(graphs[0].outputs) else None
+    return held if kept is None else Held(kept, held.seen)
 
 
 def _is_array(held: Held) -> bool:

@@ -5,6 +5,7 @@ State is not touched: variables hold what the caller says that they hold, and wh
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, Protocol
@@ -12,8 +13,9 @@ from typing import Any, Protocol
 import tensorflow as tf
 from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context, execute, record
-from tensorflow.python.framework import tensor_util
+from tensorflow.python.framework import function_def_to_graph, tensor_util
 
+from .names import definition
 from .operations import for_execution, in_order
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
@@ -21,6 +23,9 @@ BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
 LOOPS = frozenset({"While", "StatelessWhile"})
 PASSES_ON = frozenset({"Identity", "PlaceholderWithDefault", "PreventGradient", "Snapshot"})
 ASSIGNS = {"AssignVariableOp": None, "AssignAddVariableOp": "AddV2", "AssignSubVariableOp": "Sub"}
+
+_ONLY_READ = frozenset({"ReadVariableOp", "ResourceGather", "Placeholder", "VariableShape", "Assert", "PrintV2"})
+_ADVANCES = frozenset({"RngReadAndSkip", "RngSkip"})  # the state of a generator
 
 
 class Variables(Protocol):
@@ -62,8 +67,8 @@ class Evaluator:
         kind = operation.type
         if kind in PASSES_ON or kind == "IdentityN":
             return operands[: len(operation.outputs)]
-        if kind in CALLS:
-            return self.graph(function_of(operation, "f"), operands)
+        if is_call(operation):
+            return self.graph(called(operation), operands)
         if kind in BRANCHES:
             return self.graph(branches_of(operation)[place_of_branch(operation, operands[0])], operands[1:])
         if kind in LOOPS:
@@ -71,6 +76,11 @@ class Evaluator:
         if kind in ASSIGNS:
             self.assign(kind, handle_number(operands[0]), operands[1])
             return []
+        if kind in _ADVANCES:
+            number = handle_number(operands[0])
+            before = self.variables[number]
+            self.variables[number] = advanced(before, operands[2])
+            return [before][: len(operation.outputs)]
         if kind == "ReadVariableOp":
             return [self.variables[handle_number(operands[0])]]
         return [constant_of(operation)] if kind == "Const" else executed(operation, operands)
@@ -85,6 +95,11 @@ class Evaluator:
         while bool(self.graph(condition, state)[0]):
             state = self.graph(body, state)
         return state
+
+
+def advanced(state: Any, delta: Any) -> Any:
+    """The state of a generator behind so many numbers."""
+    return state + tf.pad(tf.reshape(tf.cast(delta, tf.int64) * 256, [1]), [[0, 2]])
 
 
 class _Tried(dict[int, Any]):
@@ -142,6 +157,23 @@ def function_of(operation: Any, attribute: str) -> Any:
     return graph_of(operation.graph, operation.get_attr(attribute).name)
 
 
+def bodies_of(operation: Any) -> list[Any]:
+    """The traced graphs of all functions that an operation runs."""
+    if operation.type in LOOPS:
+        return [function_of(operation, name) for name in ("cond", "body")]
+    if operation.type in BRANCHES:
+        return branches_of(operation)
+    return [called(operation)] if is_call(operation) else []
+
+
+def is_repeatable(operation: Any) -> bool:
+    """Whether an operation gives the same where it is run twice, and leaves nothing behind."""
+    bodies = bodies_of(operation)
+    if bodies:
+        return all(is_repeatable(inner) for graph in bodies for inner in graph.get_operations())
+    return operation.type in _ONLY_READ or not operation.op_def.is_stateful
+
+
 def branches_of(operation: Any) -> list[Any]:
     """The traced graphs of the branches of an ``If`` (otherwise, then) or ``Case``."""
     if "Case" in operation.type:
@@ -163,4 +195,25 @@ def graph_of(graph: Any, name: str) -> Any:
     while found is None and getattr(graph, "outer_graph", None) is not None:
         graph = graph.outer_graph
         found = graph._get_function(name)
-    return found.graph
+    return found.graph if hasattr(found, "graph") else _graph_of_definition(found, graph)
+
+
+def is_call(operation: Any) -> bool:
+    """Whether an operation calls a function; those of TensorFlow 1 are operations that have its name."""
+    return operation.type in CALLS or definition(operation.type) is None
+
+
+def called(operation: Any) -> Any:
+    """The traced graph of the function that an operation calls."""
+    return function_of(operation, "f") if operation.type in CALLS else graph_of(operation.graph, operation.type)
+
+
+@functools.lru_cache(maxsize=64)
+def _graph_of_definition(function: Any, graph: Any) -> Any:
+    """The traced graph of a function of TensorFlow 1, which keeps only what it was declared as; ``graph`` has those that it calls."""
+    with graph.as_default():
+        made = function_def_to_graph.function_def_to_graph(function.definition)
+    for name in graph._functions:
+        if made._get_function(name) is None:
+            graph._get_function(name).add_to_graph(made)
+    return made

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from ...errors import UnsupportedOperation
 from ...ir.node import Value
 from ...sizes import Size, Symbol, hint_of
 from .dtypes import dtype_name
@@ -87,6 +88,11 @@ class Arrays:
 
     def reversed(self, array: Held) -> Held:
         """The last row first."""
+        if array.seen.dtype == tf.variant:
+            origin = self.reader.origin(self.operation)
+            raise UnsupportedOperation(
+                f"{self.operation.type}: a list of lists, as the second derivative of a loop that Python has read keeps\n    {origin}"
+            )
         attributes = {"T": dtype_name(array.seen.dtype), "Tidx": "int32"}
         return self.call("ReverseV2", [array, (0,)], attributes, tf.reverse(array.seen, [0]))
 

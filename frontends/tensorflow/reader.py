@@ -20,16 +20,19 @@ from ...ir.record import CallRecord
 from ...sizes import Size
 from ...tracing import Recorder
 from . import known as of_shapes
+from .computed_operands import elements_of
 from .counting import behind
 from .dtypes import dtype_name
-from .evaluation import CALLS, PASSES_ON, Evaluator, function_of, handle_number
+from .evaluation import PASSES_ON, Evaluator, called, handle_number, is_call, is_repeatable
 from .held import Held, spec_of
 from .known import known, nested
+from .lifting.driver import static_places
 from .names import CONVERT, RAW, row_key
 from .operations import attributes_of, in_order, layer_path, origin_of
 from .variables import Weights
 
 ORDERS = 2  # of derivatives that are followed: a rule may use the function that it is the rule of
+_PLAIN = CallRecord()
 Handler = Callable[["Reader", Any, Sequence[Held]], Sequence[Held]]
 
 
@@ -114,8 +117,10 @@ class Reader:
 
     # ------------------------------------------------------------------------------ operations
     def _operation(self, operation: Any) -> None:
+        for tensor in operation.inputs:
+            self._read_again(tensor)
         operands, handler = [self.held[id(tensor)] for tensor in operation.inputs], self.handlers.get(operation.type)
-        if operation.type in CALLS:
+        if is_call(operation):
             found: Sequence[Held] = self._called(operation, operands)
         elif operation.type in PASSES_ON:
             found = operands[: len(operation.outputs)]
@@ -123,10 +128,27 @@ class Reader:
             found = self.computed(operation, operands) if handler is None else handler(self, operation, operands)
         self.held.update(zip(map(id, operation.outputs), found))
 
+    def _read_again(self, tensor: Any) -> None:
+        """An output that a gradient has added to an operation since that was read, as Python asked for its result: it is read once more."""
+        operation = tensor.op
+        if id(tensor) in self.held or id(operation) not in self._read.get(id(operation.graph), ()):
+            return
+        if not is_repeatable(operation):
+            raise UnsupportedOperation(
+                f"{operation.type}: Python reads a result of it before a gradient is taken through it, which has to run it once more, "
+                f"and it assigns variables or draws random numbers. Read the number after the gradient\n    {self.origin(operation)}"
+            )
+        for given in operation.inputs:
+            self._read_again(given)
+            if id(given) not in self.held:
+                self._read[id(operation.graph)].add(id(given.op))
+                self._operation(given.op)
+        self._operation(operation)
+
     def _called(self, operation: Any, operands: Sequence[Held]) -> list[Held]:
         around, self.around = self.around, self.origin(operation)
         try:
-            graph = function_of(operation, "f")  # gradients may have added outputs since it was called
+            graph = called(operation)  # gradients may have added outputs since it was called
             return self.values_of(graph, dict(zip(map(id, graph.inputs), operands)), graph.outputs[: len(operation.outputs)])
         finally:
             self.around = around
@@ -150,7 +172,7 @@ class Reader:
         for tensor, operand in zip(operation.inputs, operands):
             if not isinstance(operand.item, (Value, np.ndarray)):
                 raise UnsupportedOperation(_no_array(operation, tensor, self.origin(operation)))
-        return self.node(operation, _grouped(operation, [operand.item for operand in operands]), attributes, seen)
+        return self.node(operation, _grouped(operation, operands), attributes, seen)
 
     def _between(self, operation: Any, operands: Sequence[Held]) -> Any:
         """The number that ``min(number, max(least, x))`` is where ``least`` is as large: a length that is both least and most."""
@@ -169,18 +191,20 @@ class Reader:
         return lambda size: self.recorder.decide_size(size, self.origin(operation))
 
     def node(self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]) -> list[Held]:
-        """A node for an operation; arrays that are known stand in it as numbers."""
-        inputs = tuple(tuple(map(as_operand, item)) if isinstance(item, list) else as_operand(item) for item in operands)
-        return self.call(f"{RAW}{operation.type}", inputs, attributes, seen, self.origin(operation), operation.op_def.is_stateful)
+        """A node for an operation, of operands and lists of them; arrays that are known stand in it as numbers."""
+        inputs = tuple(tuple(map(_as_operand, item)) if isinstance(item, list) else _as_operand(item) for item in operands)
+        record = CallRecord(random=operation.op_def.is_stateful, extra=elements_of(self.recorder, operands, static_places(operation.type)))
+        return self.call(f"{RAW}{operation.type}", inputs, attributes, seen, self.origin(operation), record)
 
     def call(
-        self, op: str, inputs: tuple[Any, ...], attributes: dict[str, Any], seen: Sequence[Any], origin: Origin, random: bool = False
-    ) -> list[Held]:
-        """A node that gives arrays of these shapes."""
+        self, op: str, inputs: tuple[Any, ...], attributes: dict[str, Any], seen: Sequence[Any], origin: Origin,
+        record: CallRecord = _PLAIN,
+    ) -> list[Held]:  # fmt: skip
+        """A node that gives arrays of these shapes; ``record`` has what else is noted of it."""
         name = op.rpartition(".")[2].lower()
         outputs = self.recorder.new_values([(_NAMES.get(name, name), array, spec_of(array)) for array in seen])
         result = outputs[0] if len(outputs) == 1 else outputs
-        self.recorder.add_call(op, inputs, attributes, origin, outputs, CallRecord(op.rpartition(".")[2], result=result, random=random))
+        self.recorder.add_call(op, inputs, attributes, origin, outputs, replace(record, key=op.rpartition(".")[2], result=result))
         return [Held(*pair) for pair in zip(outputs, seen)]
 
     def value(self, held: Held) -> Value:
@@ -189,13 +213,21 @@ class Reader:
             return held.item
         if not isinstance(held.item, np.ndarray):
             raise UnsupportedOperation(f"{what_is(held.seen)} have no counterpart in other frameworks, and are no result of a graph")
+        if not held.item.size:  # nested tuples would not tell its other sizes
+            return self.recorder.add_constant("constant", held.seen, spec_of(held.seen))
         made = self.call(CONVERT, (nested(held.item),), {"dtype": dtype_name(held.seen.dtype)}, [held.seen], self.around)
         assert isinstance(made[0].item, Value)
         return made[0].item
 
     def seen(self, operation: Any, operands: Sequence[Held]) -> list[Any]:
-        """What the operation gives on the arrays of the call."""
-        return list(self.evaluator.operation(operation, [operand.seen for operand in operands]))
+        """What the operation gives on the arrays of the call; zeros where it fails in a branch that these do not take."""
+        try:
+            return list(self.evaluator.operation(operation, [operand.seen for operand in operands]))
+        except tf.errors.InvalidArgumentError:
+            shapes = [tensor.shape for tensor in operation.outputs]
+            if not self.is_hypothetical or any(shape.rank is None for shape in shapes):
+                raise
+            return [tf.zeros([size or 1 for size in shape.as_list()], tensor.dtype) for shape, tensor in zip(shapes, operation.outputs)]
 
     def origin(self, operation: Any) -> Origin:
         """Where in the user's code an operation was made."""
@@ -222,6 +254,10 @@ _WAITS = ("QueueEnqueue", "QueueDequeue", "Stage", "Barrier", "Mutex")
 def as_operand(item: Any) -> Any:
     """Known numbers as a node has them: a number, or nested tuples."""
     return nested(item) if isinstance(item, np.ndarray) else item
+
+
+def _as_operand(held: Held) -> Any:
+    return as_operand(held.item)
 
 
 _NAMES = {
@@ -252,7 +288,7 @@ def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
     )
 
 
-def _grouped(operation: Any, items: list[Any]) -> list[Any]:
+def _grouped(operation: Any, items: Sequence[Any]) -> list[Any]:
     """The operands in the order of the declaration, lists of operands as lists."""
     rest, grouped = iter(items), list[Any]()
     for argument in operation.op_def.input_arg:

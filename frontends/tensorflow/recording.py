@@ -33,8 +33,8 @@ from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..reading import Reading
 from ..signatures import input_names
-from . import assertions, bookkeeping, branches, checks, derivatives, lists, loops, partial_writes
-from .arguments import as_tensor, is_array, opens
+from . import assertions, bookkeeping, branches, checks, derivatives, generators, intermediates, lists, loops, partial_writes
+from .arguments import as_tensor, is_array, opens, unwrapped
 from .creation import Created
 from .evaluation import computing
 from .folders import is_users
@@ -46,10 +46,14 @@ from .reader import Reader, is_numeric, what_is
 from .tracing import Trace
 from .variables import Weights
 
-_HANDLERS = {**bookkeeping.READ, **assertions.READ, **branches.READ, **loops.READ, **lists.READ, **derivatives.READ, **partial_writes.READ}
+_READERS = (bookkeeping, assertions, branches, loops, lists, derivatives, partial_writes, generators, intermediates)
+_HANDLERS = {kind: handler for module in _READERS for kind, handler in module.READ.items()}
 _MOST_REFUTED = 1  # none is: what fails raises
-# What TensorFlow and Keras say of a size that is not known while they trace.
-_OF_OPEN_SIZES = re.compile(r"None|[Uu]nknown|[Uu]ndefined|be defined|symbolic|not iterable|statically|Failed to convert|\[\?")
+# What TensorFlow and Keras say of a size that is not known while they trace, or of the int32 that it then is.
+_OF_OPEN_SIZES = re.compile(
+    r"None|[Uu]nknown|[Uu]ndefined|be (?:defined|known)|symbolic|not iterable|statically|Failed to convert|\[\?"
+    r"|int32 that does not match type"
+)
 Axes = frozenset[tuple[int, int]]  # of (argument, axis)
 
 _PROBES = Probes(*SETTINGS, *MATH)
@@ -184,7 +188,7 @@ class _Attempt:
         arrays = [self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))]
         args, kwargs = call_of(self.tree, arrays)
         with trace.graph.as_default(), trace.answering(), numbers_for_keras(trace.graph, trace.size), self.mode.applied():
-            result = self.request.function(*args, **kwargs)
+            result = unwrapped(self.request.function(*args, **kwargs))
             found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]
         with computing():

@@ -302,10 +302,15 @@ class Scope:
             scope._drop_unread(name, outputs)
         return Inside(scope, outputs)
 
+    def drop(self, value: Value) -> None:
+        """Drops the line that makes a value: the node that is being written, which alone uses it, does without."""
+        if self.uses[value] == 1 and value not in self.needed:
+            self._drop_unread(self.text[value], [])
+
     def _drop_unread(self, name: str, outputs: Sequence[str]) -> None:
         """Drops the line that reads a size where nothing uses it after all."""
-        place = next(place for place, text in enumerate(self.lines) if text.lstrip().startswith(f"{name} = "))
-        if not any(name in _NAME.findall(text) for text in (*self.lines[:place], *self.lines[place + 1 :], *outputs)):
+        place = next((place for place, text in enumerate(self.lines) if text.lstrip().startswith(f"{name} = ")), None)
+        if place is not None and not any(name in _NAME.findall(text) for text in (*self.lines[:place], *self.lines[place + 1 :], *outputs)):
             del self.lines[place]
             for origins in (self.origins, self.inner_origins):
                 origins[:] = [(line - (line > place), origin) for line, origin in origins]

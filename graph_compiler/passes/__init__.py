@@ -21,6 +21,7 @@ from .interpreter import Interpreter as Interpreter
 from .kernel_layout import kernel_layout as kernel_layout
 from .layout import layout as layout
 from .pad_dynamic_sizes import pad_dynamic_sizes as pad_dynamic_sizes
+from .roll import rolled as rolled
 from .segment_scans import segment_scans as segment_scans
 from .simplify_guards import simplify_guards as simplify_guards
 from .snapshots import drop_snapshots as drop_snapshots

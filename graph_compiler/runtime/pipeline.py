@@ -32,9 +32,11 @@ from ..passes import (
     pad_dynamic_sizes,
     passed,
     repeat_draws,
+    rolled,
     simplify_guards,
     unrolled,
 )
+from ..passes.roll import FEWEST
 from ..registration import entry_method
 from ..tracing import EnvironmentGuards, Request, active
 from ..tracing import recording as open_recording
@@ -71,6 +73,7 @@ class Options:
     stateful: Stateful = field(default_factory=Stateful)
     compile_options: dict[str, Any] | None = None  # None: not wrapped in the target's own compiler
     passes: tuple[GraphPass, ...] = ()  # the user's own, over the program that is written
+    roll: str = "auto"  # whether equal steps become loops: as the target asks, "never", or all ("scan")
 
 
 @dataclass
@@ -284,7 +287,7 @@ class Pipeline:
     # ------------------------------------------------------------------------------ passes
     def simplified(self, graph: IRGraph) -> IRGraph:
         """The recorded graph without what contributes nothing or is the same at every call."""
-        graph = passed(graph, drop_snapshots, dce)
+        graph = passed(graph, drop_snapshots, dce, *self._rolls())
         if not self.options.include_generators:
             graph = passed(graph, partial(bake_generators, copy=self.frontend.reference.COPY))
             if (state := graph.randomness.recorded_from) is not None:
@@ -300,6 +303,7 @@ class Pipeline:
         return passed(
             graph,
             dce,
+            *self._rolls(),
             partial(decompose, rows=rows),
             *([pad_dynamic_sizes] if rows.bounded else []),
             *([unrolled(rows.unrolls)] if rows.unrolls else []),
@@ -311,6 +315,12 @@ class Pipeline:
             simplify_guards,
             *([self.target.copy_aliased_outputs] if self.target.copy_aliased_outputs else []),
         )
+
+    def _rolls(self) -> list[GraphPass]:
+        """The pass that makes loops of equal steps, where there are to be any and the target has loops."""
+        rows = self.target.rows
+        fewest = {"auto": rows.rolls, "scan": FEWEST, "never": 0}[self.options.roll]
+        return [rolled(fewest, rows.counts)] if fewest and "scan" in rows.structured else []
 
     def _frozen(self, recording: Any) -> IRGraph:
         require_loaded(self.name, recording.weights, recording.graph.parameters)

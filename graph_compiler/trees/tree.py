@@ -326,7 +326,7 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
     """``value`` with ``function`` applied to everything that is no tuple, list, dict or slice."""
     cls = type(value)
     if cls is tuple or cls is list:
-        return cls([map_structure(function, item) for item in value])
+        return cls([map_structure(function, item) if isinstance(item, _STRUCTURES) else function(item) for item in value])
     if cls is dict:
         return {key: map_structure(function, item) for key, item in value.items()}
     if cls is slice:

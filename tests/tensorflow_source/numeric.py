@@ -8,17 +8,9 @@ from __future__ import annotations
 
 WITHOUT_ROW: frozenset[str] = frozenset(
     [
-        "AllCandidateSampler", "BlockLSTM", "BlockLSTMGrad", "BlockLSTMGradV2", "BlockLSTMV2", "CTCBeamSearchDecoder",
-        "CTCGreedyDecoder", "CTCLoss", "CTCLossV2", "ComputeAccidentalHits", "CropAndResizeGradBoxes", "CropAndResizeGradImage",
-        "ExtractGlimpse", "ExtractGlimpseV2", "FixedUnigramCandidateSampler", "FractionalAvgPool", "FractionalAvgPoolGrad",
-        "FractionalMaxPool", "FractionalMaxPoolGrad", "GenerateBoundingBoxProposals", "IgammaGradA", "IsotonicRegression",
-        "LearnedUnigramCandidateSampler", "LogUniformCandidateSampler", "MatrixLogarithm", "MatrixSquareRoot", "Mfcc",
-        "ParameterizedTruncatedNormal", "RandomGammaGrad", "RandomIndexShuffle", "RngReadAndSkip", "RngSkip",
-        "SampleDistortedBoundingBox", "SampleDistortedBoundingBoxV2", "SparseSegmentMeanGradV2", "SparseSegmentSqrtNGradV2",
-        "SparseSegmentSumGradV2", "StatefulRandomBinomial", "StatefulStandardNormal", "StatefulStandardNormalV2",
-        "StatefulTruncatedNormal", "StatefulUniform", "StatefulUniformFullInt", "StatefulUniformInt", "StatelessMultinomial",
-        "StatelessParameterizedTruncatedNormal", "StatelessRandomBinomial", "StatelessRandomGammaV2", "StatelessRandomGammaV3",
-        "StatelessRandomPoisson", "StatelessSampleDistortedBoundingBox", "StatelessShuffle", "ThreadUnsafeUnigramCandidateSampler",
-        "UniformCandidateSampler",
+        "CTCBeamSearchDecoder", "FractionalAvgPool", "FractionalAvgPoolGrad", "FractionalMaxPool", "FractionalMaxPoolGrad",
+        "IgammaGradA", "LearnedUnigramCandidateSampler", "RandomGammaGrad", "RandomIndexShuffle", "SampleDistortedBoundingBox",
+        "SampleDistortedBoundingBoxV2", "StatefulRandomBinomial", "StatefulStandardNormal", "StatelessSampleDistortedBoundingBox",
+        "ThreadUnsafeUnigramCandidateSampler",
     ]
 )  # fmt: skip

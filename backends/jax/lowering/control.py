@@ -17,10 +17,7 @@ def _scan(scope: Scope, node: Node) -> None:
     state, elements = names_of(scope, body, count), names_of(scope, body, len(loop.sequences), count)
     is_map = not state and elements and not params["reverse"] and not params["checkpoint"]
     parts = [elements] if is_map else [state, elements]
-    inside = scope.inside(body, [*state, *elements], loop.captured)
-    results = [packed(inside.outputs)] if is_map else [packed(inside.outputs[:count]), packed(inside.outputs[count:])]
-    name = _function(scope, body.name, parts, inside, ", ".join(results))
-    inside.free()
+    name = _step(scope, body, parts, loop.captured, 0 if is_map else count)
     scope.free([*state, *elements])
     made = scope.name(node)
     if is_map:
@@ -33,7 +30,30 @@ def _scan(scope: Scope, node: Node) -> None:
         start, sequences = packed(loop.state), packed(loop.sequences)
         start = f"varying_as({sequences}, {start})" if elements and node.record is None and _is_made(scope, node.inputs[:count]) else start
         scope.line(f"{targets} = lax.scan({step}, {start}, {sequences}{length}{reverse})")
-    scope.free([name])
+    scope.free([name] if loop.captured else [])
+
+
+def _step(scope: Scope, body: Region, parts: list[list[str]], captured: Sequence[Any], count: int) -> str:
+    """The function of a step: of the module where it captures nothing, so that it is one object at each call. JAX compiles a loop once for
+    each function."""
+    inputs = [name for part in parts for name in part]
+
+    def result(inside: Any) -> str:
+        carried = [packed(inside.outputs[:count])] if len(parts) > 1 else []
+        return ", ".join([*carried, packed(inside.outputs[count:])])
+
+    if captured:
+        inside = scope.inside(body, inputs, captured)
+        name = _function(scope, body.name, parts, inside, result(inside))
+        inside.free()
+        return name
+
+    def write(module: Scope, name: str) -> None:
+        own = [[module.new(wanted) for wanted in part] for part in parts]
+        apart = module.apart(body, [name for part in own for name in part])
+        _define(module, name, own, apart, result(apart), ("carry", "element"))
+
+    return scope.define(body.name, write)
 
 
 def _is_made(scope: Scope, values: Sequence[Any]) -> bool:
@@ -118,18 +138,22 @@ def _function(
 ) -> str:
     """A nested function; each of the ``parts`` of its arguments that has several names comes in one tuple, called as ``packs_of`` says."""
     name = scope.new(wanted)
+    scope.blank()
+    _define(scope, name, parts, inside, result, packs_of)
+    scope.blank()
+    return name
+
+
+def _define(scope: Scope, name: str, parts: list[list[str]], inside: object, result: str, packs_of: Sequence[str]) -> None:
     packs = [scope.new(pack) if len(part) > 1 else "" for pack, part in zip(packs_of, parts)]
     arguments = [pack or (part[0] if part else "_" * (place + 1)) for place, (pack, part) in enumerate(zip(packs, parts))]
-    scope.blank()
     with scope.indented(f"def {name}({', '.join(arguments)}):"):
         for pack, part in zip(packs, parts):
             if pack:
                 scope.line(f"{', '.join(part)} = {pack}")
         scope.take(inside)  # type: ignore[arg-type]
         scope.line(f"return {result}")
-    scope.blank()
     scope.free(pack for pack in packs if pack)
-    return name
 
 
 def _targets(names: Sequence[str]) -> str:

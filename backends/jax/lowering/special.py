@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from jax.scipy import special
 
 from ....ops.dtypes import is_complex, is_integer
@@ -29,7 +31,7 @@ _HELPERS = (
 _HELPERS_OF_TWO = ("fmax", "fmin", "gammainc", "gammaincc", "xlog1py", "xlogy", "zeta")
 
 rows.table({name: f"special.{name}({{x}})" for name in _SPECIAL})
-rows.table({name: f"{name}({{x}})" for name in (*_HELPERS, "spherical_bessel_j0")})
+rows.table({name: f"{name}({{x}})" for name in (*_HELPERS, "spherical_bessel_j0") if not name.startswith("bessel")})
 rows.table({name: f"{name}({{x1}}, {{x2}})" for name in _HELPERS_OF_TWO})
 rows.table({name: f"jnp.{name}({{x1}}, {{x2}})" for name in ("fmod", "gcd", "lcm", "logaddexp2")})
 rows.table({
@@ -56,6 +58,20 @@ rows.table({
     "view_as_complex": "lax.complex({x}[..., 0], {x}[..., 1])",
     "view_as_real": "jnp.stack([{x}.real, {x}.imag], axis=-1)",
 })  # fmt: skip
+
+
+def _in_single(name: str) -> Callable[[Operand], str]:
+    """A helper whose polynomials half precision is too coarse for."""
+
+    def row(x: Operand) -> str:
+        return f"{name}({x}.astype(jnp.float32)).astype({x}.dtype)" if x.dtype in ("float16", "bfloat16") else f"{name}({x})"
+
+    return row
+
+
+for _name in _HELPERS:
+    if _name.startswith("bessel"):
+        rows.row(_name)(_in_single(_name))
 
 
 @rows.row("angle")

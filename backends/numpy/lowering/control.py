@@ -8,6 +8,22 @@ from ...structured import Loop, Scope, associative_scan_by, call
 from .table import rows
 
 
+class _Lists(Results):
+    """Each step appends to a list: shapes of recorded calls are those that were seen."""
+
+    def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
+        for name in outputs:
+            scope.line(f"{name} = []")
+
+    def add(self, scope: Scope, outputs: list[str], values: list[str]) -> None:
+        for name, value in zip(outputs, values):
+            scope.line(f"{name}.append({value})")
+
+    def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
+        for name in outputs:
+            scope.line(f"{name} = np.stack({name})")
+
+
 class _Rows(Results):
     """Each step writes its own row of an array that was made before the loop."""
 
@@ -25,7 +41,8 @@ class _Rows(Results):
 
 def _scan(scope: Scope, node: Node) -> None:
     place = scope.new("i")
-    is_counted = len(node.outputs) > node.params["carried"]
+    results = _Rows(place) if node.record is None else _Lists()
+    is_counted = len(node.outputs) > node.params["carried"] and node.record is None
 
     def elements(scope: Scope, node: Node, loop: Loop, names: list[str]) -> tuple[str, list[str]]:
         if not names or node.params["reverse"]:
@@ -36,7 +53,7 @@ def _scan(scope: Scope, node: Node) -> None:
         counted = f"for {place}, {f'({row})' if several else row} in enumerate({sequence}):"
         return counted if is_counted else f"for {row} in {sequence}:", []
 
-    scan_with(elements, _Rows(place))(scope, node)
+    scan_with(elements, results)(scope, node)
     scope.free([place])
 
 

@@ -2,4 +2,4 @@
 
 from ..half import NumpyRows, compute_dtype
 
-rows = NumpyRows("numpy", compute_dtype=compute_dtype)
+rows = NumpyRows("numpy", counts=True, compute_dtype=compute_dtype)

@@ -5,4 +5,4 @@ from ..compute_dtypes import TorchRows
 UNSUPPORTED: dict[str, str] = {}
 """Operation -> why torch cannot have it; strict, see docs/support.md."""
 
-rows = TorchRows("torch", UNSUPPORTED)
+rows = TorchRows("torch", UNSUPPORTED, counts=True)

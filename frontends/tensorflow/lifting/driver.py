@@ -16,11 +16,12 @@ from ....ops.registry import ArraySpec
 from ....sizes import Size
 from ...lifter import Lifter
 from ...read_numbers import fixed, is_read, read
+from ..computed_operands import Elements, tied
 from ..names import CONVERT, READ, REFUSE_GRADIENT, row_key, types_of_operands
 from ..operands import dtypes_of_operands
 from . import operations
 from .left_out import reason
-from .table import TensorFlowBuilder, rows
+from .table import Computed, TensorFlowBuilder, rows
 
 
 def lift_graph(graph: Graph) -> Graph:
@@ -63,7 +64,32 @@ class _TensorFlowLifter(Lifter):
         if arrays and not any(isinstance(operands[place], (Value, tuple)) for place in arrays):
             operands[arrays[0]] = self.b.array(operands[arrays[0]], dtypes[arrays[0]])
         dropped = types_of_operands(key) - {*named}
-        return row(self.b, *operands, **{name: item for name, item in attributes.items() if name not in dropped})
+        options = {name: item for name, item in attributes.items() if name not in dropped}
+        try:
+            return row(self.b, *operands, **options)
+        except Computed:
+            if node.record is None or not isinstance(node.record.extra, Elements):
+                raise
+            return row(self.b, *self._tied(node.record.extra, operands), **options)
+
+    def _tied(self, elements: Elements, operands: list[Any]) -> list[Any]:
+        """The operands, with what the row has to know as it was while recording."""
+        return [
+            tied(self.b, elements, place, operand) if place in elements.held and isinstance(operand, Value) else operand
+            for place, operand in enumerate(operands)
+        ]
+
+
+@functools.cache
+def static_places(key: str) -> tuple[int, ...]:
+    """Which operands of an operation its row wants as numbers.
+
+    >>> static_places("Slice")
+    (1, 2)
+    """
+    row = rows.get(key)
+    static = rows.static(key) if row is not None else ()
+    return tuple(place for place, name in enumerate(_parameters(row)) if name in static) if static else ()
 
 
 @functools.cache

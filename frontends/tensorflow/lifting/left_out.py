@@ -38,7 +38,7 @@ LEFT_OUT: dict[str, str] = {
     ),
     r"Assign(Add|Sub)?|(Count|)UpTo|CountUpTo|Variable(V2)?|IsVariableInitialized|Scatter(Add|Div|Max|Min|Mul|Sub|Update)": _REFERENCE,
     r"ScatterNd(Add|Sub|Max|Min|Update)|StridedSliceAssign|(Sparse)?Apply.*|RefSelect|Inplace(Add|Sub|Update)|(Destroy)?TemporaryVariable": _REFERENCE,
-    r"SegmentSumV2|SegmentProdV2|SegmentMaxV2|SegmentMinV2|FFTND|IFFTND|RFFTND|IRFFTND|CudnnRNN.*|ParallelConcat|TopK|MaxPoolGradGradWithArgmax|SyncDevice|Conv2DBackprop(Input|Filter)V2|AccumulateNV2": _NO_KERNEL,
+    r"SegmentSumV2|SegmentProdV2|SegmentMaxV2|SegmentMinV2|FFTND|IFFTND|RFFTND|IRFFTND|CudnnRNN.*|ParallelConcat|TopK|MaxPoolGradGradWithArgmax|SyncDevice|Conv2DBackprop(Input|Filter)V2|AccumulateNV2|CTCLossV2|GenerateBoundingBoxProposals": _NO_KERNEL,
     # ---- what no target has
     r".*(String|Regex|Unicode|Substr|Base64|ReduceJoin|AsString|Fingerprint|UnsortedSegmentJoin|EditDistance).*": (
         "works on strings, which no target has arrays of"
@@ -68,16 +68,13 @@ LEFT_OUT: dict[str, str] = {
     r"Batch(?!MatMul|ToSpace).*|AdjustContrast|TileGrad|MatrixExponential|SelfAdjointEig|Skipgram|RandomCrop|RandomPoisson|Conv3DBackprop(Input|Filter)": _GONE,
     r"TensorArray.*": "is an array of arrays of TensorFlow 1; tf.TensorArray of TensorFlow 2 makes lists in its place",
     # ---- numbers
-    r"SparseSegment(Sum|Mean|SqrtN)GradV2": "gives arrays whose sizes depend on elements, and for which no function has been met",
+    r"RngReadAndSkip|RngSkip|Stateful(Uniform.*|StandardNormalV2|TruncatedNormal)": _RECORDED,
     r"IgammaGradA|RandomGammaGrad": "is a special function that no target has",
-    r"MatrixLogarithm|MatrixSquareRoot": "is a function of matrices that needs their Schur form, which no target but NumPy has",
-    r"CTC.*": "takes its labels as a sparse array",
-    r".*CandidateSampler|ComputeAccidentalHits": "draws classes by an algorithm that no other framework has",
-    r"(Stateful|Rng)(?!PartitionedCall).*|.*ParameterizedTruncatedNormal|StatelessShuffle|StatelessRandom(Gamma|Poisson|Binomial).*|StatelessMultinomial|RandomIndexShuffle": "draws numbers of a seed by an algorithm that no other framework has; draw uniform or normal ones, or use tf.random without a seed",
-    r"BlockLSTM.*": ("is a recurrent layer of TensorFlow 1 in one kernel; Keras layers are written in plain operations"),
-    r"CropAndResizeGrad.*": "is the gradient of crops of images, which has not been met in a function",
+    r"CTCBeamSearchDecoder": "gives the labels of several paths, of which each step keeps others",
+    r"(Learned|ThreadUnsafe)UnigramCandidateSampler": "draws classes by counts that it keeps in itself from call to call",
+    r"StatefulRandomBinomial|StatefulStandardNormal": "draws from a state by an algorithm that no other framework has; tf.random.Generator's other draws are followed",
+    r"RandomIndexShuffle": "enciphers numbers by an algorithm that no other framework has",
     r".*(ThreadPool|StatsAggregator)Handle.*|IsBoostedTrees.*|Fact|DebugGradientRefIdentity|DebugIdentity(V3)?|RefIdentity": "belongs to TensorFlow's own machinery",
-    r"GenerateBoundingBoxProposals|.*SampleDistortedBoundingBox.*": "draws or proposes boxes by an algorithm that no other framework has",
+    r".*SampleDistortedBoundingBox.*": "draws boxes by an algorithm that no other framework has",
     r"Fractional.*": "pools windows whose borders are drawn by an algorithm that no other framework has",
-    r"ExtractGlimpse.*|Mfcc|IsotonicRegression|FixedUnigram.*": "has not been met in a function",
 }

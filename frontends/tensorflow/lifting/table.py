@@ -110,12 +110,14 @@ def _as_floats(data: Any) -> Any:
 _DTYPES: dict[type, str] = {bool: "bool", int: "int32", float: "float32", complex: "complex128"}
 
 
+class Computed(NotImplementedError):
+    """A static operand is an array whose elements are computed from others, which the row cannot take."""
+
+
 def known(operand: Any, what: str) -> Any:
-    """A static operand that has to be known; ``NotImplementedError`` where its elements are computed from others."""
+    """A static operand that has to be known; ``Computed`` where its elements are computed from others."""
     if isinstance(operand, Value):
-        raise NotImplementedError(
-            f"the value of {what} is computed from elements of arrays, and has to be known while the function is recorded"
-        )
+        raise Computed(f"the value of {what} is computed from elements of arrays, and has to be known while the function is recorded")
     return operand
 
 

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from .table import EDGES, Call, by, call, d, each, f, i, p, t, without, z
 
-_NANS = np.array([3, np.nan, -1, np.inf, 2, -np.inf, 3], np.float32)
+_ENDS = np.array([3, np.inf, -1, np.inf, 2, -np.inf, 3], np.float32)  # NaN has no place of its own in TensorFlow
 _PLACES, _ROWS = np.array([[0], [2], [-1], [2]], np.int32)[[0, 1, 3]], f("3m")
 _TIES = np.array([3, 1, 3, 2, 1, 3], np.int32)
 
@@ -45,8 +45,8 @@ TF: dict[str, list[Call]] = {
         call(f("bnm"), axis=1),
         call(f("bn"), direction="DESCENDING"),
         call(_TIES),
-        without(_NANS),
-        without(_NANS, direction="DESCENDING"),
+        without(_ENDS),
+        without(_ENDS, direction="DESCENDING"),
         call(i("n", dtype="uint8"), direction="DESCENDING"),
         call(np.array([-128, 127, 0], np.int8), direction="DESCENDING"),
         without(f("n", dtype="float16")),

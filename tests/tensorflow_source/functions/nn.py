@@ -46,6 +46,24 @@ def _dropped(called: Any, x: Any, *rest: Any, **options: Any) -> Any:
     return called(x, *rest, **options)
 
 
+def _decoded(called: Any, inputs: Any, lengths: Any, **options: Any) -> Any:
+    """The best path, whose labels are a sparse array."""
+    (found,), scores = called(inputs, lengths, **options)
+    return found.indices, found.values, found.dense_shape, scores
+
+
+def _sampled(called: Any, true: Any, count: int, drawn: int, unique: bool, most: int, **options: Any) -> Any:
+    """What does not depend on the draw."""
+    classes, of_true, of_drawn = called(true, count, drawn, unique, most, **options)
+    return classes * 0, of_true * (0.0 if unique else 1.0), of_drawn * 0.0, tf.reduce_all((classes >= 0) & (classes < most))
+
+
+def _sampled_loss(called: Any, weights: Any, biases: Any, labels: Any, inputs: Any, count: int, classes: int, **options: Any) -> Any:
+    """Of candidates that are given."""
+    chosen = tf.range(count - 1, dtype=tf.int64), tf.ones(tf.shape(labels)) * 0.5, tf.ones([count - 1]) * 0.3
+    return called(weights, biases, labels, inputs, count - 1, classes, sampled_values=chosen, **options)
+
+
 NN: dict[str, list[Call]] = {
     **each("elu relu relu6 selu", unary()),
     "crelu": [call(f("bn")), call(f("bnm"), axis=1), without(EDGES)],
@@ -144,7 +162,7 @@ NN: dict[str, list[Call]] = {
         drawn(f(_IMAGE), [1, 1.4, 1.7, 1], True, True),
         drawn(f(_IMAGE), [1, 1.0, 1.0, 1], seed=3),
     ],
-    "isotonic_regression": [call(f("bn")), call(f("n"), decreasing=False), call(f("bnm", dtype="float64"), axis=1)],
+    "isotonic_regression": [call(f("bn")), without(f("n"), decreasing=False), call(f("bnm", dtype="float64"), axis=1)],
     "l2_loss": [call(f("bn")), call(f("n", dtype="float64")), without(f("bn", dtype="float16"))],
     "local_response_normalization": [call(f(_IMAGE)), call(f("bhw7"), depth_radius=2, bias=0.5, alpha=0.3, beta=0.7), call(f("bhw3"), 1)],
     "log_poisson_loss": [
@@ -216,6 +234,36 @@ NN: dict[str, list[Call]] = {
         by(lambda g, x: g(np.array([[1, 2, 2], [3, 0, 0]]), x, [3, 1], [6, 5], blank_index=-1), f("625")),
         by(lambda g, x: g(np.array([[1, 2]]), x, [2], [6], blank_index=0), f("614")),
     ],
+    "ctc_greedy_decoder": [
+        by(_decoded, f("624"), np.array([6, 4], np.int32)),
+        by(_decoded, f("715"), np.array([5], np.int32), merge_repeated=False),
+        by(_decoded, f("624"), np.array([6, 4], np.int32), blank_index=0),
+    ],
+    "compute_accidental_hits": [
+        without(i("n2", 0, 5, "int64"), np.array([1, 3], np.int64), 2),
+        without(i("41", 0, 3, "int64"), np.array([2, 0, 1], np.int64), 1),
+        without(np.array([[1], [2]], np.int64), i("m", 0, 3, "int64"), 1),
+    ],
+    "all_candidate_sampler": [
+        without(i("n2", 0, 4, "int64"), 2, 5, True),
+        without(i("n1", 0, 3, "int64"), 1, 4, True),
+        without(i("41", 0, 2, "int64"), 1, 6, True),
+    ],
+    "fixed_unigram_candidate_sampler": [
+        by(_sampled, i("n2", 0, 4, "int64"), 2, 3, True, 4, unigrams=[3.0, 1.0, 2.0, 2.0]),
+        by(_sampled, i("n1", 0, 4, "int64"), 1, 5, False, 4, unigrams=[3.0, 1.0, 2.0, 2.0], distortion=0.5),
+        by(_sampled, i("41", 0, 3, "int64"), 1, 2, True, 5, unigrams=[1.0, 1.0, 2.0, 4.0], num_reserved_ids=1),
+    ],
+    "sampled_softmax_loss": [
+        by(_sampled_loss, f("65"), f("6"), i("n1", 0, 6, "int64"), f("n5"), 6, 6),
+        by(_sampled_loss, f("43"), f("4"), i("b2", 0, 4, "int64"), f("b3"), 4, 4, num_true=2),
+        by(_sampled_loss, f("65"), f("6"), i("n1", 0, 6, "int64"), f("n5"), 6, 6, remove_accidental_hits=False),
+    ],
+    "nce_loss": [
+        by(_sampled_loss, f("65"), f("6"), i("n1", 0, 6, "int64"), f("n5"), 6, 6),
+        by(_sampled_loss, f("43"), f("4"), i("b2", 0, 4, "int64"), f("b3"), 4, 4, num_true=2),
+        by(_sampled_loss, f("65"), f("6"), i("n1", 0, 6, "int64"), f("n5"), 6, 6, remove_accidental_hits=True),
+    ],
     "ctc_unique_labels": [without(np.array([[1, 2, 2], [3, 0, 0]])), without(i("bn", 0, 3)), without(np.array([[0, 0], [1, 1]], np.int32))],
     "collapse_repeated": [
         without(np.array([[1, 1, 2, 2], [3, 3, 0, 1]]), np.array([4, 3])),
@@ -225,6 +273,14 @@ NN: dict[str, list[Call]] = {
 }
 _SEED = (3, 4)
 RANDOM: dict[str, list[Call]] = {
+    **each(
+        "uniform_candidate_sampler log_uniform_candidate_sampler",
+        [
+            by(_sampled, i("n2", 0, 5, "int64"), 2, 5, True, 9),
+            by(_sampled, i("n1", 0, 5, "int64"), 1, 4, False, 6),
+            by(_sampled, i("41", 0, 3, "int64"), 1, 3, True, 3),
+        ],
+    ),
     "categorical": [drawn(f("bn"), 5), drawn(f("bn"), 4, dtype="int32"), drawn(np.log(np.array([[0.5, 0.25, 0.25]], np.float32)), 7)],
     "gamma": [drawn([4], 2.0), drawn([5], p("n")), drawn([3], p("b1"), beta=p("n"))],
     "normal": [drawn([3, 4]), drawn([5], 2.0, 3.0), by(lambda g, x: g(tf.shape(x)) * 0 + x, f("bn")), drawn([4], dtype="float64")],

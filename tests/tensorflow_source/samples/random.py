@@ -86,7 +86,81 @@ _X, _Y = array(3, 5), array(4, 7)
 _CALL = {"args": (_SEED, _X), "kwargs": {}, "other": (_OTHER_SEED, _Y)}
 _LOW, _HIGH = np.array([-1.0, -0.5, 0.0], np.float32), np.array([1.0, 2.0, 1.5], np.float32)
 
+
+def _seed_of(draw: Any, low: float, high: float, mean: float) -> Any:
+    """As above, of a seed, by which the same numbers come again."""
+
+    def call(seed: Any, x: Any) -> Any:
+        again = tf.reduce_all(draw(tf.shape(x), seed) == draw(tf.shape(x), seed))
+        return again, *_between(lambda shape: draw(shape, seed), low, high, mean)(x)
+
+    return call
+
+
+_SEEDED = (
+    ("StatelessRandomGammaV2", lambda shape, seed: _RAW.StatelessRandomGammaV2(shape=shape, seed=seed, alpha=2.0), 0.0, 99.0, 2.0),
+    ("StatelessRandomGammaV3", lambda shape, seed: tf.random.stateless_gamma(shape, seed, alpha=2.0), 0.0, 99.0, 2.0),
+    ("StatelessRandomPoisson", lambda shape, seed: tf.random.stateless_poisson(shape, seed, 2.0, "int32"), 0.0, 99.0, 2.0),
+    ("StatelessRandomBinomial", lambda shape, seed: tf.random.stateless_binomial(shape, seed, 4.0, 0.5, "int32"), 0.0, 4.0, 2.0),
+    (
+        "StatelessMultinomial",
+        lambda shape, seed: _RAW.StatelessMultinomial(logits=tf.zeros([3, 5]), num_samples=shape[0] * shape[1], seed=seed),
+        0.0, 4.0, 2.0,
+    ),
+    (
+        "StatelessParameterizedTruncatedNormal",
+        lambda shape, seed: tf.random.stateless_parameterized_truncated_normal(shape, seed, 0.5, 1.0, 0.0, 1.0), 0.0, 1.0, 0.5,
+    ),
+    (
+        "ParameterizedTruncatedNormal",
+        lambda shape, seed=None: _RAW.ParameterizedTruncatedNormal(shape=shape, means=0.5, stdevs=1.0, minvals=0.0, maxvals=1.0),
+        0.0, 1.0, 0.5,
+    ),
+)  # fmt: skip
+
+
+def _ordered(seed: Any, x: Any) -> Any:
+    """Rows in a random order, which is TensorFlow's own."""
+    key, counter = tf.raw_ops.StatelessRandomGetKeyCounter(seed=seed)
+    return tf.raw_ops.StatelessShuffle(value=x, key=key, counter=counter, alg=1)
+
+
+def _of_state(draw: Any) -> Any:
+    """Numbers of a generator, and its state behind them: from the same state in each call."""
+    state = tf.Variable([5, 0, 7], dtype=tf.int64, trainable=False)
+
+    def call(x: Any) -> Any:
+        state.assign([5, 0, 7])
+        drawn = draw(resource=state.handle, algorithm=1, shape=tf.shape(x))
+        return x + tf.cast(drawn, tf.float32) * 1e-3, state.read_value() + 0
+
+    return call
+
+
+def _skipped(name: str) -> Any:
+    def draw(resource: Any, algorithm: int, shape: Any) -> Any:
+        getattr(tf.raw_ops, name)(**{"resource": resource, "alg" if "Read" in name else "algorithm": algorithm, "delta": 6})
+        return tf.raw_ops.StatefulUniform(resource=resource, algorithm=algorithm, shape=shape)
+
+    return draw
+
+
+_STATEFUL = {
+    **{name: getattr(tf.raw_ops, name) for name in ("StatefulUniform", "StatefulStandardNormalV2", "StatefulTruncatedNormal")},
+    "StatefulUniformInt": lambda **given: tf.raw_ops.StatefulUniformInt(minval=tf.constant(-3), maxval=tf.constant(12), **given),
+    "StatefulUniformFullInt": lambda **given: tf.raw_ops.StatefulUniformFullInt(dtype=tf.int32, **given) % 100,
+    **{name: _skipped(name) for name in ("RngSkip", "RngReadAndSkip")},
+}
+_MANY, _OTHERS = array(40, 50), array(50, 60)
+
 SAMPLES: list[Sample] = [
+    *(
+        Sample(_seed_of(draw, low, high, mean), (_SEED, _MANY), {}, (_OTHER_SEED, _OTHERS), name)
+        for name, draw, low, high, mean in _SEEDED[:-1]
+    ),
+    Sample(_between(*_SEEDED[-1][1:]), (_MANY,), {}, (_OTHERS,), _SEEDED[-1][0]),
+    Sample(_ordered, **_CALL, name="StatelessShuffle"),
+    *(Sample(_of_state(draw), (_X,), {}, (_Y,), name) for name, draw in _STATEFUL.items()),
     *(
         Sample(_of_seed(getattr(tf.raw_ops, name)), **_CALL, name=name)
         for name in ("StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2")

@@ -8,7 +8,7 @@ from typing import Any
 from .....ir import Value
 from .....sizes import apply, hint_of
 from ....slicing import along, cut
-from ..table import TensorFlowBuilder, numbers, rows
+from ..table import Computed, TensorFlowBuilder, numbers, rows
 from .shapes import size_of
 
 
@@ -88,7 +88,7 @@ def matrix_diag_part_v3(b: TensorFlowBuilder, input: Any, k: Any, padding_value:
 
 def _plain(b: TensorFlowBuilder, value: Any, x: Value) -> Any:
     if isinstance(value, Value):
-        raise NotImplementedError("a padding that is computed")
+        raise Computed("a padding that is computed")
     return b.operand(value, x.dtype)
 
 

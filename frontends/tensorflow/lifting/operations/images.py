@@ -62,6 +62,75 @@ def crop_and_resize(
     return _sampled(b, image, which, line, column, method, outside, b.array(float(extrapolation_value), "float32"))
 
 
+@rows.row("CropAndResizeGradImage", static=("image_size",))
+def crop_and_resize_grad_image(
+    b: TensorFlowBuilder, grads: Any, boxes: Any, box_ind: Any, image_size: Any, *, method: str = "bilinear", **_: Any
+) -> Any:
+    """What flows back to each element of the images that was read."""
+    whole = numbers(image_size, "the size of images")
+    x = b.astype(grads, dtype="float32")
+    lines, columns = (_read_weights(b, whole[axis + 1], x.shape[axis + 1], boxes, axis, method) for axis in range(2))
+    spread = b.einsum(lines, x, columns, equation="nhi,nhwc,nwj->nijc")
+    found = b.scatter_nd(b.zeros(shape=tuple(whole), dtype="float32"), spread, box_ind, axes=(0,), reduce="sum")
+    return b.astype(found, dtype=b.result.dtype)
+
+
+def _read_weights(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: int, method: str) -> Value:
+    """How much of each line or column of an image each one of a crop is: ``[box, count, size]``; nothing of those outside."""
+    at = _positions(b, size, count, boxes, axis)
+    at = b.reshape(at, shape=(*at.shape, 1))
+    place = places_of(b, size)
+    if method == "nearest":
+        weights = b.astype(b.equal(_half_away(b, at), place), dtype="float32")
+    else:
+        weights = b.maximum(b.subtract(1.0, b.abs(b.subtract(at, place))), 0.0)
+    found: Value = b.where(_beyond(b, at, size), b.array(0.0, "float32"), weights)
+    return found
+
+
+def _positions(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: int) -> Value:
+    start, end = (b.getitem(boxes, key=((None, None, 1), place)) for place in (axis, axis + 2))
+    found: Value = _in_box(b, size, count, start, end)
+    return found
+
+
+@rows.row("CropAndResizeGradBoxes")
+def crop_and_resize_grad_boxes(b: TensorFlowBuilder, grads: Any, image: Any, boxes: Any, box_ind: Any, **_: Any) -> Any:
+    """What flows back to the corners of each box."""
+    x, sizes = b.astype(image, dtype="float32"), grads.shape[1:3]
+    picked = b.take(x, box_ind, axis=0)
+    weights = [_read_weights(b, x.shape[axis + 1], sizes[axis], boxes, axis, "bilinear") for axis in range(2)]
+    slopes = [_read_slopes(b, x.shape[axis + 1], sizes[axis], boxes, axis) for axis in range(2)]
+    sides = []
+    for axis in range(2):
+        lines, columns = (slopes[0], weights[1]) if axis == 0 else (weights[0], slopes[1])
+        moved = b.einsum(lines, picked, columns, equation="nhi,nijc,nwj->nhwc")
+        along_axis = b.sum(b.multiply(moved, grads), axis=(2, 3) if axis == 0 else (1, 3))
+        sides += [b.sum(b.multiply(along_axis, part), axis=1) for part in _shares(b, x.shape[axis + 1], sizes[axis])]
+    low, high = sides[0::2], sides[1::2]
+    return b.stack(*low, *high, axis=1)
+
+
+def _read_slopes(b: TensorFlowBuilder, size: Any, count: Any, boxes: Value, axis: int) -> Value:
+    """How the weights change where a position moves: from the element before it to the one behind it."""
+    at = _positions(b, size, count, boxes, axis)
+    at = b.reshape(at, shape=(*at.shape, 1))
+    place = places_of(b, size)
+    behind, before = (b.astype(b.equal(turned(at), place), dtype="float32") for turned in (b.ceil, b.floor))
+    found: Value = b.where(_beyond(b, at, size), b.array(0.0, "float32"), b.subtract(behind, before))
+    return found
+
+
+def _shares(b: TensorFlowBuilder, size: Any, count: Any) -> tuple[Value, Value]:
+    """How a position moves with the beginning and with the end of its box."""
+    last = b.array(size - 1, "float32")
+    if hint_of(count) == 1:
+        half = b.reshape(b.multiply(last, 0.5), shape=(1,))
+        return half, half
+    share = b.divide(places_of(b, count), b.array(count - 1, "float32"))
+    return b.multiply(b.subtract(1.0, share), last), b.multiply(share, last)
+
+
 def _beyond(b: TensorFlowBuilder, at: Value, size: Any) -> Any:
     return b.logical_or(b.less(at, 0.0), b.greater(at, b.array(size - 1, "float32")))
 

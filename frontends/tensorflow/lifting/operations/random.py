@@ -116,7 +116,7 @@ def _halves(b: TensorFlowBuilder, number: Value) -> list[Value]:
     ]
 
 
-def _scrambled(b: TensorFlowBuilder, seed: Any) -> tuple[Value, Value]:
+def scrambled(b: TensorFlowBuilder, seed: Any) -> tuple[Value, Value]:
     """The key and the first count that a seed leads to."""
     counts = b.stack(*_words_of_seed(b, seed), axis=0)
     mixed = b.philox(b.array(_SCRAMBLE, "uint32"), counts)
@@ -132,7 +132,7 @@ def _wide(b: TensorFlowBuilder, words: Value, count: int) -> Any:
 @rows.row("StatelessRandomGetKeyCounter", static=("seed",))
 def key_counter(b: TensorFlowBuilder, seed: Any, **_: Any) -> Any:
     """The key and the first count of a seed."""
-    key, counter = _scrambled(b, seed)
+    key, counter = scrambled(b, seed)
     return _wide(b, key, 1), _wide(b, counter, 2)
 
 
@@ -153,6 +153,9 @@ def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
     node = b.maker(x)
     if node is not None and node.op == "reshape" and (inner := b.maker(node.inputs[0])) is not None and inner.op == "bitcast":
         return b.reshape(inner.inputs[0], shape=(count,))
+    if node is not None and node.op == "bitcast" and node.inputs[0].dtype == "int64":  # the state of a generator
+        parts = [b.getitem(node.inputs[0], key=(place,)) for place in range(count // 2)]
+        return b.stack(*(half for part in parts for half in _halves(b, part)), axis=0)
     held = next((array for value, array in b.graph.constants.values() if value is x), None)
     if held is not None:  # of a seed that is known
         x = tuple(np.asarray(held).tolist())
@@ -161,7 +164,7 @@ def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
     return b.reshape(b.bitcast(b.reshape(x, shape=(*x.shape, 1)), dtype="uint32"), shape=(count,))
 
 
-def _bits(b: TensorFlowBuilder, key: Value, counter: Value, count: Any) -> Any:
+def bits(b: TensorFlowBuilder, key: Value, counter: Value, count: Any) -> Any:
     """The first ``count`` words of 32 random bits."""
     groups = (count + 3) // 4
     found = _blocks(b, key, counter, b.arange(start=0, stop=groups, step=1, dtype="uint32"))
@@ -195,15 +198,16 @@ def _unit(b: TensorFlowBuilder, bits: Value, dtype: str) -> Any:
     return b.astype(b.multiply(b.astype(b.bitcast(low, dtype="int32"), dtype="float32"), 2.0**-places), dtype=dtype)
 
 
-def _uniform(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
-    return b.reshape(_unit(b, _bits(b, *source, product(shape)), dtype), shape=shape)
+def uniform(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
+    """Numbers in [0, 1)."""
+    return b.reshape(_unit(b, bits(b, *source, product(shape)), dtype), shape=shape)
 
 
 def _normal(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dtype: str) -> Any:
     """Two numbers of each two words."""
     count = product(shape)
     pairs = (count + 1) // 2
-    found = _box_muller(b, b.reshape(_bits(b, *source, pairs * 2), shape=(pairs, 2)), dtype)
+    found = _box_muller(b, b.reshape(bits(b, *source, pairs * 2), shape=(pairs, 2)), dtype)
     return b.astype(b.reshape(cut(b, b.reshape(found, shape=(pairs * 2,)), 0, None, count), shape=shape), dtype=dtype)
 
 
@@ -244,11 +248,12 @@ def _integers(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], dty
     """All bits."""
     if dtype not in ("int32", "uint32"):
         raise NotImplementedError(f"random {dtype} of a seed")
-    bits = b.reshape(_bits(b, *source, product(shape)), shape=shape)
-    return bits if dtype == "uint32" else b.bitcast(bits, dtype="int32")
+    words = b.reshape(bits(b, *source, product(shape)), shape=shape)
+    return words if dtype == "uint32" else b.bitcast(words, dtype="int32")
 
 
-def _checked(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any) -> tuple[Any, tuple[Value, Value]]:
+def checked(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any) -> tuple[Any, tuple[Value, Value]]:
+    """The shape, and the key and first count as words, of the one algorithm that is known."""
     if known(alg, "the algorithm") not in (_PHILOX, _AUTOMATIC):
         raise NotImplementedError("random numbers of another algorithm than Philox")
     return numbers(shape, "the shape"), (_words(b, key, 2), _words(b, counter, 4))
@@ -256,7 +261,7 @@ def _checked(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any)
 
 def _of_key(draw: Callable[..., Any]) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, **_: Any) -> Any:
-        return draw(b, *_checked(b, shape, key, counter, alg), b.result.dtype)
+        return draw(b, *checked(b, shape, key, counter, alg), b.result.dtype)
 
     row.__doc__ = draw.__doc__
     return row
@@ -264,14 +269,14 @@ def _of_key(draw: Callable[..., Any]) -> Callable[..., Any]:
 
 def _of_seed(draw: Callable[..., Any]) -> Callable[..., Any]:
     def row(b: TensorFlowBuilder, shape: Any, seed: Any, **_: Any) -> Any:
-        return draw(b, numbers(shape, "the shape"), _scrambled(b, seed), b.result.dtype)
+        return draw(b, numbers(shape, "the shape"), scrambled(b, seed), b.result.dtype)
 
     row.__doc__ = draw.__doc__
     return row
 
 
 _DRAWN = {
-    "RandomUniform": _uniform, "RandomNormal": _normal, "RandomUniformFullInt": _integers, "TruncatedNormal": _truncated,
+    "RandomUniform": uniform, "RandomNormal": _normal, "RandomUniformFullInt": _integers, "TruncatedNormal": _truncated,
 }  # fmt: skip
 for _name, _draw in _DRAWN.items():
     rows.row(f"Stateless{_name}V2", static=("shape", "alg"))(_of_key(_draw))
@@ -283,17 +288,17 @@ def _in_range(b: TensorFlowBuilder, shape: Any, source: tuple[Value, Value], low
         raise NotImplementedError(f"random {b.result.dtype} of a seed")
     low, high = b.array(low, "int32"), b.array(high, "int32")
     span = b.bitcast(b.subtract(high, low), dtype="uint32")
-    bits = b.reshape(_bits(b, *source, product(shape)), shape=shape)
-    return b.add(b.bitcast(b.remainder(bits, span), dtype="int32"), low)
+    words = b.reshape(bits(b, *source, product(shape)), shape=shape)
+    return b.add(b.bitcast(b.remainder(words, span), dtype="int32"), low)
 
 
 @rows.row("StatelessRandomUniformIntV2", static=("shape", "alg"))
 def stateless_int_v2(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, minval: Any, maxval: Any, **_: Any) -> Any:
     """Integers from ``minval`` to one below ``maxval``."""
-    return _in_range(b, *_checked(b, shape, key, counter, alg), minval, maxval)
+    return _in_range(b, *checked(b, shape, key, counter, alg), minval, maxval)
 
 
 @rows.row("StatelessRandomUniformInt", static=("shape", "seed"))
 def stateless_int(b: TensorFlowBuilder, shape: Any, seed: Any, minval: Any, maxval: Any, **_: Any) -> Any:
     """Integers from ``minval`` to one below ``maxval``."""
-    return _in_range(b, numbers(shape, "the shape"), _scrambled(b, seed), minval, maxval)
+    return _in_range(b, numbers(shape, "the shape"), scrambled(b, seed), minval, maxval)

@@ -10,7 +10,7 @@ from .....ir import Value
 from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact, is_integer
 from .....sizes import product
 from ....slicing import cut
-from ..table import TensorFlowBuilder, axes_in, axis_in, rows
+from ..table import Computed, TensorFlowBuilder, axes_in, axis_in, rows
 
 
 def _reduction(name: str, typed: bool = False) -> Callable[..., Any]:
@@ -159,7 +159,7 @@ def _unsorted(reduce: str) -> Callable[..., Any]:
 def axes_or_size(operand: Any) -> Any:
     """One number or size that has to be known."""
     if isinstance(operand, Value):
-        raise NotImplementedError("a size is computed from elements of arrays, and has to be known while the function is recorded")
+        raise Computed("a size is computed from elements of arrays, and has to be known while the function is recorded")
     return operand[0] if isinstance(operand, tuple) else operand
 
 
@@ -242,6 +242,19 @@ def _sparse_gradient(kind: str) -> Callable[..., Any]:
 
 for _operation, _name in (("Sum", "sum"), ("Mean", "mean"), ("SqrtN", "sqrt_n")):
     rows.row(f"SparseSegment{_operation}Grad", static=("output_dim0",))(_sparse_gradient(_name))
+
+
+def _sparse_gradient_of_rows(kind: str) -> Callable[..., Any]:
+    def row(b: TensorFlowBuilder, grad: Any, indices: Any, segment_ids: Any, dense_output_dim0: Any, **_: Any) -> Any:
+        """As above, of those rows alone that were named, and which these are."""
+        different, _first, place, _counts = b.unique_all(indices, axis=None, hint=b.result.hints[0])
+        return _sparse_gradient(kind)(b, grad, place, segment_ids, different.shape[0]), different
+
+    return row
+
+
+for _operation, _name in (("Sum", "sum"), ("Mean", "mean"), ("SqrtN", "sqrt_n")):
+    rows.row(f"SparseSegment{_operation}GradV2")(_sparse_gradient_of_rows(_name))
 
 
 # ------------------------------------------------------------------------------------- counts

@@ -8,7 +8,7 @@ from .....ir import Value
 from .....sizes import hint_of
 from ....indexing import read_index, write_index
 from ....read_numbers import as_index
-from ..table import TensorFlowBuilder, known, numbers, rows
+from ..table import Computed, TensorFlowBuilder, known, numbers, rows
 
 
 def entries(b: TensorFlowBuilder, operand: Any, count: int) -> tuple[Any, ...]:
@@ -89,7 +89,7 @@ def _part(b: TensorFlowBuilder, x: Value, axis: int, start: Any, length: Any) ->
     rest = isinstance(length, int) and length == -1
     if isinstance(start, Value):
         if rest:
-            raise NotImplementedError("a slice from a computed place to the end, whose size depends on elements")
+            raise Computed("a slice from a computed place to the end, whose size depends on elements")
         places = b.arange(start=0, stop=length, step=1, dtype=start.dtype)
         return b.take(x, b.add(places, start), axis=axis)
     if hint_of(start) == 0 and isinstance(start, int) and (rest or length == x.shape[axis]):

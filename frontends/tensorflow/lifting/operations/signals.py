@@ -1,0 +1,83 @@
+"""Features of spectrograms, and monotone approximations."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .....ir import Value
+from ..table import TensorFlowBuilder, numbers, rows
+
+
+def _mel(frequency: Any) -> Any:
+    return 1127.0 * np.log1p(frequency / 700.0)
+
+
+def _bands(bins: int, rate: float, low: float, high: float, channels: int) -> Any:
+    """What each bin of a spectrogram adds to each band of the scale of mel: ``[bin, band]``."""
+    width = 0.5 * rate / (bins - 1)
+    first, last = int(1.5 + low / width), int(high / width)
+    centers = _mel(low) + (_mel(high) - _mel(low)) / (channels + 1) * np.arange(1, channels + 2)
+    found = np.zeros((bins, channels))
+    for place in range(max(first, 0), min(last + 1, bins)):
+        at = _mel(place * width)
+        band = int(np.searchsorted(centers[:channels], at, side="left")) - 1
+        below, above = centers[band] if band >= 0 else _mel(low), centers[band + 1]
+        share = (above - at) / (above - below)
+        for number, weight in ((band, share), (band + 1, 1.0 - share)):
+            if 0 <= number < channels:
+                found[place, number] += weight
+    return found
+
+
+def _cosines(count: int, wanted: int) -> Any:
+    """The cosine transform: ``[band, coefficient]``."""
+    places = np.outer(np.arange(count) + 0.5, np.arange(wanted)) * (math.pi / count)
+    return math.sqrt(2.0 / count) * np.cos(places)
+
+
+def _table(array: Any) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(row) for row in array.tolist())
+
+
+@rows.row("Mfcc", static=("sample_rate",))
+def mfcc(
+    b: TensorFlowBuilder, spectrogram: Any, sample_rate: Any, *, upper_frequency_limit: float = 4000.0, lower_frequency_limit: float = 20.0,
+    filterbank_channel_count: int = 40, dct_coefficient_count: int = 13, **_: Any,
+) -> Any:  # fmt: skip
+    """The cosine transform of the logarithms of bands of a spectrogram."""
+    (rate,), bins = numbers(sample_rate, "the rate"), b.fix(spectrogram.shape[-1])
+    bands = _bands(bins, float(b.fix_number(rate)), lower_frequency_limit, upper_frequency_limit, filterbank_channel_count)
+    levels = b.matmul(b.sqrt(spectrogram), b.asarray(data=_table(bands), dtype="float32"))
+    logs = b.log(b.maximum(levels, 1e-12))
+    return b.matmul(logs, b.asarray(data=_table(_cosines(filterbank_channel_count, dct_coefficient_count)), dtype="float32"))
+
+
+@rows.row("IsotonicRegression")
+def isotonic_regression(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
+    """The nearest rows that do not rise, and the number of the level that each element stands on.
+
+    Each element is the least, of all beginnings before it, of the largest mean up to an end behind it.
+    """
+    count, dtype = input.shape[-1], b.result.dtype
+    x = b.astype(input, dtype=dtype)
+    place = b.arange(start=0, stop=count, step=1, dtype="int32")
+    total = b.cumulative_sum(x, axis=x.ndim - 1)
+    before = b.reshape(b.subtract(total, x), shape=(*x.shape, 1))
+    length = b.astype(b.add(b.subtract(place, b.reshape(place, shape=(count, 1))), 1), dtype=dtype)
+    means = b.divide(b.subtract(b.reshape(total, shape=(*x.shape[:-1], 1, count)), before), b.maximum(length, 1.0))
+    means = b.where(b.greater(length, 0.0), means, b.array(-math.inf, dtype))
+    largest = b.flip(b.cummax(b.flip(means, axis=(x.ndim,)), axis=x.ndim)[0], axis=(x.ndim,))
+    least = b.min(b.where(b.greater(length, 0.0), largest, b.array(math.inf, dtype)), axis=x.ndim - 1)
+    return least, _levels(b, least)
+
+
+def _levels(b: TensorFlowBuilder, x: Value) -> Value:
+    """Along the last axis, how many levels there were before."""
+    none = ((0, 0),) * (x.ndim - 1)
+    shifted = b.pad(x, padding=(*none, (1, 0)), value=math.inf)
+    falls = b.less(x, b.getitem(shifted, key=(*(slice(None),) * (x.ndim - 1), slice(0, x.shape[-1]))))
+    found: Value = b.subtract(b.cumulative_sum(b.astype(falls, dtype="int32"), axis=x.ndim - 1, dtype="int32"), 1)
+    return found

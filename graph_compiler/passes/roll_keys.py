@@ -1,0 +1,124 @@
+"""What nodes of a block have in common: for each a key that equal steps of a loop share, and the leaves in which they may differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from itertools import count
+from operator import attrgetter
+from typing import Any
+
+from ..ir.aliases import Aliases
+from ..ir.guard import GUARD
+from ..ir.node import Node, Value, every
+from ..ir.record import CallRecord
+from ..ir.sameness import hashable, region_description
+from ..ops.registry import find
+from ..sizes import Size, Symbol
+
+_HOLDS_VALUES = ("result", "writes", "views", "extra")
+_FLAGS = attrgetter(*(field.name for field in fields(CallRecord) if field.name not in _HOLDS_VALUES))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One node: ``key`` stands for all of it but its ``leaves``, which are the values that it reads, those that its sizes are read from,
+    and its numbers."""
+
+    key: int
+    leaves: tuple[Any, ...]
+
+    @property
+    def exact(self) -> Any:
+        """The key with the numbers."""
+        return (self.key, *(repr(leaf) if type(leaf) is float else leaf for leaf in self.leaves if type(leaf) is not Value))
+
+
+class Rows:
+    """The rows of the nodes of one graph.
+
+    What may be in no loop has a key that nothing equals: writes, draws, checks, and what is written to.
+    """
+
+    def __init__(self, aliases: Aliases) -> None:
+        self.aliases = aliases
+        self._rows: dict[Node, Row] = {}
+        self._keys: dict[Any, int] = {}
+        self._alone = count(-1, -1)
+
+    def of(self, node: Node) -> Row:
+        """The row of a node."""
+        row = self._rows.get(node)
+        if row is None:
+            row = self._rows[node] = self._made(node)
+        return row
+
+    def _made(self, node: Node) -> Row:
+        if not self._stays(node):
+            leaves: list[Any] = []
+            try:
+                key = self._keys.setdefault(_key(node, leaves), len(self._keys))
+            except TypeError:  # arguments that have no hash
+                return Row(next(self._alone), ())
+            return Row(key, tuple(leaves))
+        return Row(next(self._alone), ())
+
+    def _stays(self, node: Node) -> bool:
+        record = node.record
+        if node.op == GUARD or not node.outputs or (record is not None and (record.writes or record.read)):
+            return True
+        if _draws(node) or (node.regions and any(map(_draws, every([node])))):
+            return True
+        aliases = self.aliases
+        return bool(aliases.touched) and any(aliases.is_written(value) for value in (*node.outputs, *node.uses))
+
+
+def _draws(node: Node) -> bool:
+    if node.record is not None:
+        return node.is_random
+    declared = find(node.op)
+    return declared is not None and declared.section == "random"
+
+
+def _key(node: Node, leaves: list[Any]) -> Any:
+    """What equal steps have in common; ``leaves`` is told the rest."""
+    own = {value: place for place, value in enumerate(node.outputs)}
+    origin, record = node.origin, node.record
+
+    def of(item: Any) -> Any:
+        cls = type(item)
+        if cls is Value:
+            return value_of(item)
+        if cls is int or cls is float:
+            leaves.append(item)
+            return cls
+        if cls is tuple or cls is list:
+            return (cls, *map(of, item))
+        if cls is dict:
+            return tuple([(name, of(part)) for name, part in item.items()])
+        if cls is slice:
+            return (slice, of(item.start), of(item.stop), of(item.step))
+        return item.text(symbol) if cls is Size else hashable(item)
+
+    def value_of(value: Value) -> Any:
+        if value in own:
+            return own[value]
+        leaves.append(value)
+        return value.spec
+
+    def symbol(item: Symbol) -> str:
+        value_of(item.source)
+        return f"{item.kind} {item.axis}"
+
+    def opened(item: Any) -> Any:
+        return of(item) if isinstance(item, (Value, Size)) else item
+
+    parts = [node.op, origin.file, origin.line, origin.call, tuple([value.spec for value in own]), of(node.inputs), of(node.params)]
+    if record is not None:
+        parts += [_FLAGS(record), *((place, value_of(viewed)) for place, viewed in record.views.items()), of(record.result)]
+        parts.append(None if record.extra is None else record.extra.mapped(opened))
+    for region in node.regions:
+        parts += [tuple([of(size) for size in region.sizes.values()]), region_description(region, lambda size: None)]
+    return tuple(parts)
+
+
+__all__ = ["Row", "Rows"]

@@ -1,0 +1,1 @@
+"""Loops of Python that become loops of the graph."""
