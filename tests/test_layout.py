@@ -25,7 +25,7 @@ from graph_compiler.ir.node import Value
 from graph_compiler.ops import ArraySpec, all_ops
 from graph_compiler.ops.axes import ROWS
 from graph_compiler.ops.layouts import to_first, to_last
-from graph_compiler.passes import conv1x1_to_linear, cse, dce, decompose, layout
+from graph_compiler.passes import conv1x1_to_linear, cse, dce, decompose, kernel_layout, layout
 from graph_compiler.trees import Branch, Leaf
 
 from .models import small
@@ -222,6 +222,48 @@ def test_pointwise_convolutions_are_products() -> None:
     assert [node.op for node in verify(found).nodes if node.op in ("conv", "linear")] == ["linear"]
     np.testing.assert_allclose(run(found, image(2, 3, 5, 6))[0], run(graph, image(2, 3, 5, 6))[0], rtol=1e-5)
     assert conv1x1_to_linear(graph) == (graph, False)
+
+
+@pytest.mark.parametrize(("size", "operation"), [(3, "conv_channels_last"), (1, "matmul")])
+def test_weights_that_were_permuted_are_taken_as_they_are(size: int, operation: str) -> None:
+    def write_it(b: Builder, x: Value) -> Any:
+        bias, kernel = b.arange(stop=4, dtype="float32"), b.arange(stop=size * size * 12, dtype="float32")
+        weight = b.permute_dims(b.reshape(kernel, shape=(size, size, 3, 4)), axes=(3, 2, 0, 1))
+        return b.conv(x, weight, bias, strides=(2, 1), padding=((0, 0), (0, 0)), dilation=(1, 1), groups=1, layout="channels_last")
+
+    graph = graph_of(write_it, (2, 5, 6, 3))
+    found, changed = kernel_layout(graph)
+    assert changed
+    found = verify(dce(conv1x1_to_linear(found)[0])[0])
+    assert permutations(found) == 0 and operation in {node.op for node in found.nodes}
+    np.testing.assert_allclose(
+        run(decompose(found, numpy_backend.rows)[0], image(2, 5, 6, 3))[0], run(graph, image(2, 5, 6, 3))[0], rtol=1e-5
+    )
+    assert kernel_layout(found) == (found, False)
+
+
+def of_keras() -> Any:
+    layers = pytest.importorskip("keras").layers
+    separated = [layers.DepthwiseConv2D(3, padding="same"), layers.SeparableConv2D(4, 2), layers.DepthwiseConv2D(2, depth_multiplier=2)]
+    pooled = [layers.BatchNormalization(), layers.MaxPooling2D(2), layers.Conv2D(6, 1, activation="relu")]
+    return pytest.importorskip("keras").Sequential([layers.Conv2D(4, 3, strides=2, padding="same"), *separated, *pooled])
+
+
+def of_flax() -> Any:
+    nnx = pytest.importorskip("flax.nnx")
+    rngs = nnx.Rngs(0)
+    separated = [nnx.Conv(4, 8, (3, 3), feature_group_count=4, rngs=rngs), nnx.relu, nnx.Conv(8, 6, (1, 1), rngs=rngs)]
+    return nnx.Sequential(nnx.Conv(3, 4, (3, 3), strides=2, rngs=rngs), *separated)
+
+
+@pytest.mark.parametrize(("made", "to"), [(of_keras, "jax"), (of_flax, "tensorflow")])
+def test_layers_with_the_channels_last_are_written_without_permutations(made: Any, to: str) -> None:
+    model = made()
+    expected = np.asarray(model(image(5, 12, 14, 3)))
+    graph = graph_compiler.compile(model, to=to, args=(image(2, 12, 14, 3),))
+    program = graph.source[graph.source.rindex("def ") :]
+    assert not any(word in program for word in ("transpose", "permute", "moveaxis", ".T"))
+    np.testing.assert_allclose(np.asarray(graph(image(5, 12, 14, 3))), expected, rtol=1e-4, atol=1e-5)
 
 
 # ---------------------------------------------------------------------------------------------- random networks

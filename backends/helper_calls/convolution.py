@@ -17,6 +17,14 @@ rows.table(
 )
 
 
+@rows.row("conv_channels_last")
+def _conv_channels_last(
+    x: Operand, kernel: Operand, bias: Operand | None = None, *, strides: Any, padding: Any, dilation: Any, groups: int
+) -> str:
+    options = {"strides": unless_all(strides, 1), "padding": unless_all(padding, (0, 0)), "dilation": unless_all(dilation, 1)}
+    return call("conv_channels_last", x, kernel, bias, **options, groups=unless(groups, 1))
+
+
 @rows.row("conv", "conv_transpose")
 def _conv(
     x: Operand,

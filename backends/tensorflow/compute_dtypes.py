@@ -77,6 +77,7 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
             "ctc_loss",
             "embedding_bag",
             "conv",
+            "conv_channels_last",
             "conv_transpose",
             "col2im",
             "lp_pool",
@@ -181,7 +182,10 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
     ),
     ({"uint16": "int32", "uint32": "int64"}, ("tile", "repeat")),
     (_NARROW_INTEGERS, ("fmod", "remainder")),
-    (dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"), "float64"), ("conv", "conv_transpose")),
+    (
+        dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"), "float64"),
+        ("conv", "conv_channels_last", "conv_transpose"),
+    ),
     (_BOOL, ("matmul", "tensordot", "vecdot", "einsum", "inner", "outer", "multi_dot", "matrix_power")),
     (_BOOL, ("less", "less_equal", "greater", "greater_equal", "sort", "top_k", "kth_value", "cummax", "cummin", "lower_median", "mode")),
 )

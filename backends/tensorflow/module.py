@@ -14,6 +14,25 @@ from ...trees import Tree, flatten, statics, unflatten
 from . import native
 
 
+class Weight(keras.Variable):
+    """A variable whose path, and the name of its variable of TensorFlow, is the name of a parameter in the original.
+
+    So a graph that is recorded of the model, or of a SavedModel of it, has the original's names again.
+    """
+
+    def __init__(self, array: Any, name: str, trainable: bool) -> None:
+        self._full_name = name
+        super().__init__(array, dtype=array.dtype.name, trainable=trainable, name=name.rpartition("/")[2])
+
+    @property
+    def path(self) -> str:
+        """The name of the parameter, without the names of models that it is a part of."""
+        return self._full_name
+
+    def _initialize(self, value: Any) -> None:
+        self._value = tf.Variable(value, dtype=self._dtype, trainable=self.trainable, name=self._full_name)
+
+
 class GraphModule(keras.Model):
     """Calls a graph with variables of its own, under the original names; those that the original does not train are not trainable.
 
@@ -34,18 +53,16 @@ class GraphModule(keras.Model):
         self.built = True
 
     def _hold_all(self) -> None:
-        """Holds the weights of variants that are new, too."""
+        """Holds the weights of variants that are new, too; outside of what is traced at the moment."""
         graph = self._graph
-        trained = graph.trained
-        for name, array in graph.parameters.items():
-            if name not in self._held:
-                is_trained = name in trained and array.dtype.is_floating
-                made = self.add_weight(
-                    shape=array.shape, dtype=array.dtype.name, name=name.replace("/", "_"), trainable=is_trained, initializer="zeros"
-                )
-                made.assign(array)
-                self._held[name] = made
-                self._track_trackable(made, name, overwrite=True)  # for tf.train.Checkpoint, which does not look into dicts
+        with tf.init_scope(), tf.name_scope(""):
+            trained = graph.trained
+            for name, array in graph.parameters.items():
+                if name not in self._held:
+                    is_trained = name in trained and array.dtype.is_floating
+                    self._held[name] = made = Weight(array, name, is_trained)
+                    self._track_variable(made)
+                    self._track_trackable(made, name, overwrite=True)  # for tf.train.Checkpoint, which does not look into dicts
 
     def variable(self, name: str) -> keras.Variable:
         """The variable of a parameter, by its name in the original."""

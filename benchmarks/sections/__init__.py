@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 from ..results import Results
 from ..settings import Settings
-from . import chain, conversion, jitted, memory, overhead, recurrent, scaling, speed
+from . import chain, conversion, jitted, keras, memory, overhead, recurrent, scaling, speed
 
 SECTIONS: dict[str, Callable[[Settings], Results]] = {
     "overhead": overhead.run,
     "chain": chain.run,
     "conversion": conversion.run,
     "jitted": jitted.run,
+    "keras": keras.run,
     "memory": memory.run,
     "recurrent": recurrent.run,
     "scaling": scaling.run,

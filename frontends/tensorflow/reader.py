@@ -301,10 +301,10 @@ def _grouped(operation: Any, items: Sequence[Any]) -> list[Any]:
     return grouped
 
 
-def _watched(graph: Any) -> list[Any]:
+def _watched(graph: Any) -> Iterator[Any]:
     """The variables that a traced graph has read, and those of the graphs inside of it."""
-    return [
-        *graph.variables,
-        *graph._watched_variables,
-        *(v for function in graph._functions.values() if function.graph for v in _watched(function.graph)),
-    ]
+    yield from graph.variables
+    yield from graph._watched_variables
+    for function in graph._functions.values():
+        if function.graph:
+            yield from _watched(function.graph)

@@ -21,6 +21,15 @@ def to_first(rank: int) -> tuple[int, ...]:
     return (0, rank - 1, *range(1, rank - 1))
 
 
+def weight_to_first(rank: int) -> tuple[int, ...]:
+    """The axes that bring a weight ``[*kernel, in, out]`` to ``[out, in, *kernel]``.
+
+    >>> weight_to_first(4)
+    (3, 2, 0, 1)
+    """
+    return (rank - 1, rank - 2, *range(rank - 2))
+
+
 def axes_of_space(rank: int, count: int, layout: str) -> range:
     """The ``count`` axes of space of an array of ``rank`` axes: the last ones, or those before the channels.
 

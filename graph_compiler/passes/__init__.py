@@ -18,6 +18,7 @@ from .generators import GeneratorState as GeneratorState
 from .generators import bake_generators as bake_generators
 from .generators import repeat_draws as repeat_draws
 from .interpreter import Interpreter as Interpreter
+from .kernel_layout import kernel_layout as kernel_layout
 from .layout import layout as layout
 from .pad_dynamic_sizes import pad_dynamic_sizes as pad_dynamic_sizes
 from .roll import rolled as rolled

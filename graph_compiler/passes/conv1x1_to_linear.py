@@ -13,7 +13,7 @@ from .driver import Pass
 
 
 def conv1x1_to_linear(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with ``linear`` for each convolution whose kernel is one element: the weight then needs no other layout."""
+    """The graph with ``linear`` or ``matmul`` for each convolution whose kernel is one element: the weight then needs no other layout."""
     return Pass("conv1x1_to_linear", _products, "deep")(graph)
 
 
@@ -30,17 +30,22 @@ def _products(block: Block) -> Block:
 
 
 def _is_pointwise(node: Node) -> bool:
-    if node.op != "conv" or node.params["layout"] != CHANNELS_LAST or node.params["groups"] != 1:
+    is_last = node.op == "conv_channels_last" or (node.op == "conv" and node.params["layout"] == CHANNELS_LAST)
+    if not is_last or node.params["groups"] != 1:
         return False
-    sizes = (*node.inputs[1].shape[2:], *(amount + 1 for pair in node.params["padding"] for amount in pair))
+    weight = node.inputs[1].shape
+    kernel = weight[2:] if node.op == "conv" else weight[:-2]
+    sizes = (*kernel, *(amount + 1 for pair in node.params["padding"] for amount in pair))
     return all(isinstance(size, int) and size == 1 for size in sizes)
 
 
 def _product(build: Builder, node: Node) -> Value:
     x, weight, *bias = node.inputs
     steps = tuple((None, None, step) for step in node.params["strides"])
-    matrix = build.reshape(weight, shape=weight.shape[:2])
+    array = build.getitem(x, key=(WHOLE, *steps, WHOLE))
+    matrix = build.reshape(weight, shape=weight.shape[:2] if node.op == "conv" else weight.shape[-2:])
     matrix.name = "weight"
-    made: Value = build.linear(build.getitem(x, key=(WHOLE, *steps, WHOLE)), matrix, *bias)
+    made: Value = build.linear(array, matrix, *bias) if node.op == "conv" else build.matmul(array, matrix)
+    made = build.add(made, *bias) if bias and node.op != "conv" else made
     made.name = node.outputs[0].name
     return made

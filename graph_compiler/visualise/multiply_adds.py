@@ -39,6 +39,10 @@ def _conv(out: Shape, x: Shape, weight: Shape, *rest: Shape, **params: Any) -> i
     return math.prod(out) * math.prod(weight[1:])
 
 
+def _conv_channels_last(out: Shape, x: Shape, kernel: Shape, *rest: Shape, **params: Any) -> int:
+    return math.prod(out) * math.prod(kernel[:-1])
+
+
 def _conv_transpose(out: Shape, x: Shape, weight: Shape, *rest: Shape, **params: Any) -> int:
     return math.prod(x) * math.prod(weight[1:])
 
@@ -113,6 +117,7 @@ RULES: dict[str, Callable[..., int]] = {
     "grouped_matmul": _grouped,
     "matmul": _matmul,
     "conv": _conv,
+    "conv_channels_last": _conv_channels_last,
     "conv_transpose": _conv_transpose,
     "scaled_dot_product_attention": _attention,
     "lstm": _lstm,

@@ -269,7 +269,8 @@ def _weights(array: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- by targets
-def _by_torch(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
+def by_torch(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
+    """The gradients of the sum of squares, by torch."""
     import torch
 
     leaves = {name: array.detach().clone().requires_grad_(name in graph.trained) for name, array in graph.parameters.items()}
@@ -282,7 +283,8 @@ def _by_torch(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
     return {**{str(place): array.grad for place, array in enumerate(given)}, **{name: leaf.grad for name, leaf in leaves.items()}}
 
 
-def _by_jax(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
+def by_jax(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
+    """The same by JAX."""
     import jax
     import jax.numpy as jnp
 
@@ -300,4 +302,4 @@ def _by_jax(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
     return {**others, **weights}
 
 
-_GRADIENTS = {"torch": _by_torch, "jax": _by_jax}
+_GRADIENTS = {"torch": by_torch, "jax": by_jax}

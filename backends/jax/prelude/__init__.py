@@ -51,6 +51,7 @@ from .bessel import bessel_y1 as bessel_y1
 from .control import varying_as as varying_as
 from .convolution import col2im as col2im
 from .convolution import conv as conv
+from .convolution import conv_channels_last as conv_channels_last
 from .convolution import conv_of_columns as conv_of_columns
 from .convolution import conv_transpose as conv_transpose
 from .convolution import depthwise_conv as depthwise_conv

@@ -35,7 +35,7 @@ def conv(
     if known and layout == "channels_last" and input_dilation is None and jax.default_backend() == "cpu":
         shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
         if groups == weight.shape[0] == x.shape[-1] > 1 and math.prod(weight.shape[2:]) <= 128:
-            return plus_bias(depthwise_conv(x, weight, *shape), bias)
+            return plus_bias(depthwise_conv(x, weight.reshape(groups, -1).T, weight.shape[2:], *shape), bias)
         if groups == 1 and weight.shape[0] >= math.prod(window_counts(x, weight.shape[2:], *shape)) * x.shape[0]:
             return plus_bias(conv_of_columns(x, weight, *shape), bias)
     space = "DHW"[3 - rank :]
@@ -51,6 +51,31 @@ def conv(
         feature_group_count=groups,
     )
     return plus_bias(result, bias, rank if layout == "channels_first" else 0)
+
+
+def conv_channels_last(
+    x: jax.Array,
+    kernel: jax.Array,
+    bias: jax.Array | None = None,
+    *,
+    strides: tuple[int, ...] | None = None,
+    padding: tuple[tuple[int, int], ...] | None = None,
+    dilation: tuple[int, ...] | None = None,
+    groups: int = 1,
+) -> jax.Array:
+    """Convolution of ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``, which XLA for CPU takes as it is."""
+    rank = x.ndim - 2
+    shape = (strides or (1,) * rank, padding or ((0, 0),) * rank, dilation or (1,) * rank)
+    known = all(isinstance(size, int) for size in x.shape)  # jax.export has sizes that are none
+    is_by_channel = groups == kernel.shape[-1] == x.shape[-1] > 1 and math.prod(kernel.shape[:-2]) <= 128
+    if known and is_by_channel and jax.default_backend() == "cpu":
+        return plus_bias(depthwise_conv(x, kernel.reshape(-1, groups), kernel.shape[:-2], *shape), bias)
+    space = "DHW"[3 - rank :]
+    arrays = "N" + space + "C"
+    result = lax.conv_general_dilated(
+        x, kernel, *shape[:2], rhs_dilation=shape[2], dimension_numbers=(arrays, space + "IO", arrays), feature_group_count=groups
+    )
+    return plus_bias(result, bias)
 
 
 def plus_bias(x: jax.Array, bias: jax.Array | None, behind: int = 0) -> jax.Array:
@@ -80,12 +105,11 @@ def shifted(
     return parts
 
 
-def depthwise_conv(x: jax.Array, weight: jax.Array, *shape: Any) -> jax.Array:
-    """Convolution of each channel of ``x[batch, *space, channels]`` with its own kernel of ``weight[channels, 1, *kernel]``."""
+def depthwise_conv(x: jax.Array, taps: jax.Array, kernel: tuple[int, ...], *shape: Any) -> jax.Array:
+    """Convolution of each channel of ``x[batch, *space, channels]`` with its own kernel of ``taps[elements of the kernel, channels]``."""
     wide = jnp.promote_types(x.dtype, jnp.float32) if jnp.issubdtype(x.dtype, jnp.floating) else x.dtype
-    taps = weight.reshape(weight.shape[0], -1).T.astype(wide)
-    parts = shifted(x.astype(wide), weight.shape[2:], *shape)
-    return sum(part * tap for part, tap in zip(parts, taps)).astype(x.dtype)
+    parts = shifted(x.astype(wide), kernel, *shape)
+    return sum(part * tap for part, tap in zip(parts, taps.astype(wide))).astype(x.dtype)
 
 
 def conv_of_columns(

@@ -53,6 +53,7 @@ from .convolution import conv as conv
 from .convolution import conv_channels_last as conv_channels_last
 from .convolution import conv_spread as conv_spread
 from .convolution import conv_transpose as conv_transpose
+from .convolution import conv_unpadded as conv_unpadded
 from .convolution import dilated as dilated
 from .convolution import dilated_conv as dilated_conv
 from .convolution import flat_places as flat_places

@@ -26,15 +26,29 @@ def conv(
 ) -> tf.Tensor:
     """Convolution of ``x`` with ``weight[out, in // groups, *kernel]``, one stride, pair of padding and dilation an axis of space."""
     rank = len(x.shape) - 2
-    strides, dilation = strides or (1,) * rank, dilation or (1,) * rank
     if layout == "channels_first":
         x = channels_last(x)
+    kernel = tf.transpose(weight, [*range(2, rank + 2), 1, 0])
+    result = conv_channels_last(x, kernel, bias, strides=strides, padding=padding, dilation=dilation, groups=groups)
+    return channels_first(result) if layout == "channels_first" else result
+
+
+def conv_channels_last(
+    x: tf.Tensor,
+    kernel: tf.Tensor,
+    bias: tf.Tensor | None = None,
+    *,
+    strides: Sequence[int] | None = None,
+    padding: Sequence[Sequence[Any]] | None = None,
+    dilation: Sequence[int] | None = None,
+    groups: int = 1,
+) -> tf.Tensor:
+    """Convolution of ``x[batch, *space, channels]`` with ``kernel[*kernel, in // groups, out]``."""
+    rank = len(x.shape) - 2
     if padding:
         x = resized(x, [[0, 0], *padding, [0, 0]])
-    kernel = tf.transpose(weight, [*range(2, rank + 2), 1, 0])
-    result = conv_channels_last(x, kernel, strides, dilation, groups)
-    result = result if bias is None else result + bias
-    return channels_first(result) if layout == "channels_first" else result
+    result = conv_unpadded(x, kernel, strides or (1,) * rank, dilation or (1,) * rank, groups)
+    return result if bias is None else result + bias
 
 
 def channels_last(x: tf.Tensor) -> tf.Tensor:
@@ -48,16 +62,16 @@ def channels_first(x: tf.Tensor) -> tf.Tensor:
     return tf.transpose(x, [0, rank - 1, *range(1, rank - 1)])
 
 
-def conv_channels_last(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int], groups: int) -> tf.Tensor:
+def conv_unpadded(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int], groups: int) -> tf.Tensor:
     """Convolution of ``x[batch, *space, in]`` with ``kernel[*kernel, in // groups, out]``, without padding."""
     if x.dtype.is_complex:
         (a, b), (c, d) = ((tf.math.real(z), tf.math.imag(z)) for z in (x, kernel))
-        ac, bd, ad, bc = (conv_channels_last(u, v, strides, dilation, groups) for u, v in ((a, c), (b, d), (a, d), (b, c)))
+        ac, bd, ad, bc = (conv_unpadded(u, v, strides, dilation, groups) for u, v in ((a, c), (b, d), (a, d), (b, c)))
         return tf.complex(ac - bd, ad + bc)
     rank = len(x.shape) - 2
     if x.shape[0] == 0:  # for which the kernels of some CPUs give the sizes of x; padding would become one kernel with the convolution
         one = tf.concat([x, tf.zeros([1, *sizes(x)[1:]], x.dtype)], axis=0)
-        return conv_channels_last(one, kernel, strides, dilation, groups)[:0]
+        return conv_unpadded(one, kernel, strides, dilation, groups)[:0]
     if rank == 3 and set(dilation) != {1}:
         kernel, dilation = dilated(kernel, dilation), (1, 1, 1)
     if groups == 1:
@@ -72,7 +86,7 @@ def conv_channels_last(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], 
         by_channel = tf.transpose(kernel, [0, 1, 3, 2])
         return tf.nn.depthwise_conv2d(x, by_channel, [1, *strides, 1], "VALID", dilations=list(dilation))
     parts = zip(tf.split(x, groups, axis=-1), tf.split(kernel, groups, axis=-1))  # grouped kernels have no gradient on a CPU
-    return tf.concat([conv_channels_last(*part, strides, dilation, 1) for part in parts], axis=-1)
+    return tf.concat([conv_unpadded(*part, strides, dilation, 1) for part in parts], axis=-1)
 
 
 def dilated_conv(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int]) -> tf.Tensor:
@@ -83,7 +97,7 @@ def dilated_conv(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilati
         def slopes(upstream: tf.Tensor) -> list[tf.Tensor]:
             with tf.GradientTape() as tape:
                 tape.watch([x, kernel])
-                result = conv_channels_last(x, dilated(kernel, dilation), strides, [1] * len(dilation), 1)
+                result = conv_unpadded(x, dilated(kernel, dilation), strides, [1] * len(dilation), 1)
             return tape.gradient(result, [x, kernel], upstream)
 
         if len(dilation) == 1:

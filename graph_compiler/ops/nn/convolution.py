@@ -11,8 +11,8 @@ from typing import Any
 
 from ...errors import InvalidGraph
 from ...sizes import Dim, product
-from ..layouts import CHANNELS_FIRST, axes_of_space
-from ..registry import ArraySpec, declare
+from ..layouts import CHANNELS_FIRST, CHANNELS_LAST, axes_of_space, weight_to_first
+from ..registry import ArraySpec, declare, decomposition
 from ..rules import dtype_of, is_symbolic, window_output
 
 _SECTION = "convolution"
@@ -39,6 +39,28 @@ def conv(
     _check(x, weight, channels, weight.shape[1] * groups)
     sizes = tuple(map(window_output, space, kernel, strides, padding, dilation))
     return ArraySpec(_joined(x.shape[0], weight.shape[0], sizes, layout), dtype_of(x, weight))
+
+
+@declare(_SECTION)
+def conv_channels_last(
+    x: ArraySpec,
+    kernel: ArraySpec,
+    bias: ArraySpec | None = None,
+    /,
+    *,
+    strides: tuple[int, ...],
+    padding: Pairs,
+    dilation: tuple[int, ...],
+    groups: int = 1,
+) -> ArraySpec:
+    """:func:`conv` of ``[batch, *space, channels]`` with a weight ``[*kernel, in // groups, out]`` (lax.conv_general_dilated)."""
+    weight = ArraySpec(tuple(kernel.shape[axis] for axis in weight_to_first(kernel.ndim)), kernel.dtype)
+    return conv(x, weight, bias, strides=strides, padding=padding, dilation=dilation, groups=groups, layout=CHANNELS_LAST)
+
+
+@decomposition("conv_channels_last")
+def _conv_channels_last(b: Any, x: Any, kernel: Any, *bias: Any, **params: Any) -> Any:
+    return b.conv(x, b.permute_dims(kernel, axes=weight_to_first(kernel.ndim)), *bias, layout=CHANNELS_LAST, **params)
 
 
 @declare(_SECTION)

@@ -37,7 +37,7 @@ def _weight(b: TensorFlowBuilder, kernel: Value) -> Any:
 def _depthwise_weight(b: TensorFlowBuilder, kernel: Value) -> Any:
     """``[height, width, channels, multiplier]`` as ``[channels * multiplier, 1, height, width]``."""
     height, width, channels, multiplier = kernel.shape
-    return b.reshape(b.permute_dims(kernel, axes=(2, 3, 0, 1)), shape=(channels * multiplier, 1, height, width))
+    return _weight(b, b.reshape(kernel, shape=(height, width, 1, channels * multiplier)))
 
 
 def _groups(b: TensorFlowBuilder, channels: Any, taken: Any) -> int:
