@@ -112,7 +112,9 @@ def test_policy_of_one_layer(to: str) -> None:
 def test_channels_first(training: bool, to: str) -> None:
     keras.utils.set_random_seed(1)
     model = residual("channels_first")
-    judge(partial(model, training=training), model.variables, calls(model), to, computed_in="float16")  # a sum of 720 rounds more; TensorFlow has no float64 of it
+    judge(
+        partial(model, training=training), model.variables, calls(model), to, computed_in="float16"
+    )  # a sum of 720 rounds more; TensorFlow has no float64 of it
 
 
 @pytest.mark.parametrize("to", TARGETS)

@@ -36,11 +36,6 @@ ERRORS: list[ErrorSample] = [
         "FusedPadConv2D", (array(2, 4, 4, 3),), "of which TensorFlow pads the first one only", paddings=[[0, 0], [1, 1], [1, 1], [0, 0]],
         filter=np.ones((3, 3, 3, 2), np.float32), mode="REFLECT", strides=[1, 1, 1, 1], padding="VALID",
     ),
-    _refused("StatelessRandomPoisson", (_SEED, array(2, kind="positive")), "draws numbers of a seed", shape=[3, 2], dtype="float32"),
     _refused("StatelessTruncatedNormal", (_SEED,), "random numbers of float64 of a seed", shape=[3], dtype="float64"),
     ErrorSample(_of_seed(alg=1, dtype="float64"), (_SEED,), {}, UnsupportedOperation, "random numbers of float64 of a seed"),
-    _refused("Tile", (array(2, 3), ints(2, low=1, high=3, dtype="int32")), (
-        "the value of the repetitions is computed from elements of arrays"
-    )),
-    _refused("CTCGreedyDecoder", (array(4, 1, 3), np.array([4], np.int32)), "takes its labels as a sparse array"),
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from graph_compiler.trees import map_structure
 
 from ..support.compare import assert_same, to_numpy
 from ..support.samples import ErrorSample, Sample, made
+from ..support.turns import a_share
 from . import samples
 from .limits import RECORDED_AGAIN, UNSUPPORTED
 from .numeric import WITHOUT_ROW
@@ -62,9 +63,12 @@ def check(graph: Any, to: str, calls: list[tuple[Any, Any]]) -> int:
     return len(graph.variants)
 
 
-# TensorFlow itself, which takes the recorded calls, and one other target in turn always; all of them with -m slow.
+# TensorFlow itself, which takes the recorded calls, and one other target in turn, half of the samples each week; all of them with -m slow.
 CASES = [
-    *((name, ("tensorflow", TARGETS[1 + place % 3])) for place, name in enumerate(SAMPLES)),
+    *(
+        pytest.param(name, ("tensorflow", TARGETS[1 + place % 3]), marks=of_week)
+        for place, (name, of_week) in enumerate(zip(SAMPLES, (case.marks for case in a_share("raw operations", SAMPLES, 2))))
+    ),
     *(pytest.param(name, TARGETS, marks=pytest.mark.slow) for name in SAMPLES),
 ]
 

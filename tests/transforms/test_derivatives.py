@@ -3,6 +3,7 @@ source's own framework gives, or differences of NumPy."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -75,6 +76,10 @@ def assert_near(found: Any, expected: Any, rtol: float = 1e-6) -> None:
     np.testing.assert_allclose(found, expected, rtol=0, atol=rtol * max(1.0, float(np.abs(expected).max(initial=0.0))))
 
 
+# Of second derivatives each week takes a third in some target.
+SECOND = in_turn("second derivatives", [name for name in ALL if not case_of(name)[1].is_stopped], [*TARGETS, *[""] * 6])
+
+
 @pytest.fixture(autouse=True)
 def wide() -> Any:
     with wide_types():
@@ -104,7 +109,7 @@ def test_first_derivatives(name: str, to: str) -> None:
     assert_near(transforms.linearize(graph, *arrays)[1](*tangents), np.asarray(along))
 
 
-@pytest.mark.parametrize(("name", "to"), in_turn("second derivatives", [name for name in ALL if not case_of(name)[1].is_stopped], TARGETS))
+@pytest.mark.parametrize(("name", "to"), [case for case in SECOND if case.values[1]])
 def test_second_derivatives(name: str, to: str) -> None:
     """The Hessian times a vector, by forward over reverse and by reverse over reverse, is the difference of gradients."""
     source, case, graph = recorded(name, to)
@@ -154,7 +159,9 @@ def test_derivatives_nest_in_any_order(to: str) -> None:
     x = torch.tensor(0.7, dtype=torch.float64)
     graph = graph_compiler.transpile(lambda x: torch.sin(x) * x**3, source="torch", to=to, args=(x,))
     third = torch.func.grad(torch.func.grad(torch.func.grad(lambda x: torch.sin(x) * x**3)))(x)
-    for orders in ("rrr", "rrf", "rfr", "frr", "ffr", "frf", "rff", "fff"):
+    for orders in (
+        ("rfr", "frr", "ffr") if to == "tensorflow" else map("".join, itertools.product("rf", repeat=3))
+    ):  # its functions take 4 s each
         function = graph
         for one in orders:
             function = (transforms.jacrev if one == "r" else transforms.jacfwd)(function)

@@ -19,7 +19,7 @@ def ragged(x: Any) -> Any:
     return tf.RaggedTensor.from_row_lengths(tf.reshape(x, [-1]), [2, x.shape[0] * 3 - 2]).to_tensor()
 
 
-@TRAPS.function(errors={ELSEWHERE: _HERE})
+@TRAPS.function()
 def ragged_from_tensor(x: Any) -> Any:
     return tf.reduce_sum(tf.RaggedTensor.from_tensor(x, padding=0.0), 1)
 
@@ -104,7 +104,7 @@ def draws_of_a_seed(x: Any) -> Any:
     return x + tf.random.stateless_uniform(tf.shape(x), seed=[1, 2]), tf.random.stateless_normal((2, 3), seed=[3, x.shape[0]])
 
 
-@TRAPS.made(errors={EVERYWHERE: _HERE})
+@TRAPS.made()
 def generator_of_random_numbers() -> Any:
     source = tf.random.Generator.from_seed(3)
     return lambda x: x + source.normal(tf.shape(x))

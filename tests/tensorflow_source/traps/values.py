@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from .table import ELSEWHERE, Traps, drawn, whole
+from .table import Traps, drawn, whole
 
 TRAPS = Traps()
 
@@ -276,7 +276,7 @@ def number_of_true_elements(x: Any) -> Any:
     return tf.boolean_mask(x, x[:, 0] > 0), x[x[:, 1] > 0], tf.where(x > 0)
 
 
-@TRAPS.function(errors={ELSEWHERE: "values.py"})
+@TRAPS.function()
 def shape_that_elements_decide(x: Any) -> Any:
     count = tf.reduce_sum(tf.cast(x > 0, tf.int32))
     return tf.ones((count, 2)), tf.range(count)
