@@ -86,6 +86,14 @@ def judge_prediction(name: str, to: str) -> int:
     return int(judge(model, model.variables, [[images(model, 2)], [images(model, 3)]], to, gradients=False, jitted=True)["variants"])
 
 
+def moved_by_rounding(name: str) -> float:
+    """By how much the network's result in TensorFlow moves where images change by the last digit of float32."""
+    model = network(name)
+    given = images(model, 3)
+    noise = np.random.default_rng(0).uniform(-1e-7, 1e-7, given.shape).astype(np.float32)
+    return float(np.abs(model(given).numpy() - model(given * (1 + noise)).numpy()).max())
+
+
 def judge_training(name: str, to: str) -> int:
     """The network in training, without what it drops: results, statistics and all gradients. In float64, where they are no matter of rounding."""
     with in_doubles():
