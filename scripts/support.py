@@ -30,7 +30,8 @@ Each case was recorded in its source framework and written for the target, and i
 those recorded where the corpus has some, were compared with the source's own. What is not right is refused with an error, or fails when
 the graph is called; what gives another number is counted as wrong. `python scripts/coverage.py CORPUS --target TARGET --publish` measures
 a share anew. Counted as wrong are the order of equal elements in sorts that are not stable, and of eigenvalues, which the source leaves open;
-layers of Keras that draw gamma numbers, which have the same distribution; and three elements of `RandomPerspective` in NumPy.
+draws of gamma, Poisson, binomial and categorical numbers from a seed of TensorFlow, which have the same distribution, and a warning; the type
+of `tf.experimental.numpy.size`; and three elements of Keras' `RandomPerspective` in NumPy.
 
 {pairs}
 
