@@ -18,6 +18,7 @@ import tensorflow as tf
 import graph_compiler
 
 from ..support.compare import to_numpy
+from ..support.turns import in_turn
 from .judging import Function, by_jax, by_torch, in_doubles, judge, observed
 from .small_models import attention, recurrent, residual
 
@@ -56,10 +57,11 @@ def exactly(model: Any, **options: Any) -> Callable[[], tuple[Function, list[Any
     return made
 
 
-@pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize("made", MODELS)
-def test_policy(made: str, name: str, to: str) -> None:
+@pytest.mark.parametrize(
+    ("made_and_name", "to"), in_turn("a model under a policy", [f"{made} {name}" for made in MODELS for name in POLICIES], TARGETS)
+)
+def test_policy(made_and_name: str, to: str) -> None:
+    made, name = made_and_name.split(" ")
     if name == "float64" and to == "jax":
         pytest.skip("JAX has float64 where its users switch it on")
     if name == "bfloat16" and made == "recurrent":
