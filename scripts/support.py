@@ -29,9 +29,11 @@ Written by `python scripts/support.py`; do not edit. `tests/test_matrix.py` chec
 Each case was recorded in its source framework and written for the target, and its values, shapes and data types, at sizes other than
 those recorded where the corpus has some, were compared with the source's own. What is not right is refused with an error, or fails when
 the graph is called; what gives another number is counted as wrong. `python scripts/coverage.py CORPUS --target TARGET --publish` measures
-a share anew. Counted as wrong are the order of equal elements in sorts that are not stable, and of eigenvalues, which the source leaves open;
-draws of gamma, Poisson, binomial and categorical numbers from a seed of TensorFlow, which have the same distribution, and a warning; the type
-of `tf.experimental.numpy.size`; and three elements of Keras' `RandomPerspective` in NumPy.
+a share anew.
+
+Counted as wrong are the order of equal elements in sorts that are not stable, and of eigenvalues, which the source leaves open; draws of
+gamma, Poisson, binomial and categorical numbers from a seed of TensorFlow, which have the same distribution, and a warning; the type of
+`tf.experimental.numpy.size`; and three elements of Keras' `RandomPerspective` in NumPy.
 
 {pairs}
 
