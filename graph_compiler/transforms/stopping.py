@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from ..errors import UnsupportedOperation
 from ..runtime.frameworks import backend_of
+from ..tracing import active
 from ..trees import map_structure
 from .functions import owner_of
 
@@ -14,7 +16,8 @@ T = TypeVar("T")
 def stop_gradient(value: T) -> T:
     """The same arrays, which derivatives take for constants: ``jax.lax.stop_gradient``, ``Tensor.detach``, ``tf.stop_gradient``.
 
-    Takes any structure of arrays, in a function of any framework, recorded or not.
+    Takes any structure of arrays, in a function of torch, JAX or TensorFlow, recorded or not. In NumPy, which has no derivatives, arrays
+    are what they are; while such a function is recorded for another framework it raises ``UnsupportedOperation``.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -27,7 +30,14 @@ def stop_gradient(value: T) -> T:
 
 def _stopped(item: Any) -> Any:
     owner = owner_of(item)
-    return item if owner is None else backend_of(owner).derivatives().stop(item)  # type: ignore[union-attr]
+    if owner is not None:
+        return backend_of(owner).derivatives().stop(item)  # type: ignore[union-attr]
+    if active.anywhere and active.recording and hasattr(item, "dtype") and hasattr(item, "shape"):
+        raise UnsupportedOperation(
+            "stop_gradient of an array of a framework without derivatives cannot be recorded: a derivative in another framework would not "
+            "stop there. Take the array as an argument of its own, and differentiate by the others"
+        )
+    return item
 
 
 ignore_derivatives = stop_gradient

@@ -47,6 +47,15 @@ def test_errors(name: str) -> None:
         call()
 
 
+def test_a_gradient_that_numpy_cannot_stop_is_refused() -> None:
+    def function(x: Any) -> Any:
+        return (x * transforms.stop_gradient(x)).sum()
+
+    assert function(np.ones(3)) == 3
+    with pytest.raises(GraphCompilerError, match="a derivative in another framework would not stop there"):
+        transforms.grad(function)(np.ones(3))
+
+
 def test_a_transform_says_what_it_is() -> None:
     graph = graph_compiler.compile(torch.sin, args=(x,))
     transformed = transforms.grad(transforms.vmap(graph))
