@@ -9,16 +9,12 @@ from typing import Any
 from ..contracts.derivatives import Arrays
 from ..errors import CallMismatch, InvalidOption
 from ..trees import Path, Tree, flatten, iterate_structure, paths, unflatten
+from .flat import is_value, native
 from .functions import Function, where
 
 Names = Sequence[str]
 
 _OF_ALL = ("jvp", "vjp", "linearize")  # which are taken of all arguments, of which some may have no derivative
-
-
-def is_array(item: Any) -> bool:
-    """An array of any framework, or a number of Python that has derivatives; no class."""
-    return isinstance(item, (float, complex)) or (hasattr(item, "dtype") and hasattr(item, "shape") and not isinstance(item, type))
 
 
 def positions(argnums: int | Sequence[int] | None, argnames: str | Names | None) -> tuple[tuple[int, ...], tuple[str, ...]]:
@@ -52,7 +48,7 @@ class Call:
         self.function, self.words, self.has_aux = function, words, has_aux
         self._args, self._kwargs = list(args), dict(kwargs)
         self._places = [*map(self._place, chosen[0]), *map(self._place, chosen[1])]
-        leaves, self._tree = flatten([self._held(place)[place] for place in self._places], is_array)
+        leaves, self._tree = flatten([self._held(place)[place] for place in self._places], is_value)
         self._leaves = list(map(function.derivatives.array, leaves))
         self._has = [self._has_derivative(leaf, path) for leaf, path in zip(self._leaves, paths(self._tree))]
         self._require_differentiable()
@@ -90,7 +86,7 @@ class Call:
             raise InvalidOption(f"{self.words} of {self.function.name}: say of which argument, argnums= or argnames=")
         for place in self._places if not any(self._has) or self.words not in _OF_ALL else ():
             argument = self._held(place)[place]
-            found = [self.function.derivatives.array(item) for item in iterate_structure(argument) if is_array(item)]
+            found = [self.function.derivatives.array(item) for item in iterate_structure(argument) if is_value(item)]
             if not any(map(self.function.derivatives.is_differentiable, found)):
                 what = ", ".join(map(_shown, found)) or repr(argument)
                 raise CallMismatch(
@@ -108,7 +104,7 @@ class Call:
 
     def tangents(self, given: Sequence[Any]) -> Arrays:
         """Tangents for :attr:`arrays`, out of structures as the chosen arguments have them. ``CallMismatch`` where they differ."""
-        leaves, tree = flatten(list(given), is_array)
+        leaves, tree = flatten(list(given), is_value)
         if tree != self._tree and len(leaves) != len(self._leaves):
             raise CallMismatch(
                 f"{self.words} of {self.function.name}: tangents have {len(leaves)} arrays, and the arguments {len(self._leaves)}"
@@ -136,14 +132,8 @@ class Call:
                     f"{type(result).__name__}{where(self.function.call)}"
                 )
             result, aux = result
-        leaves, tree = flatten(result, is_array)
-        for leaf in leaves:
-            if not derivatives.carries(leaf):
-                raise CallMismatch(
-                    f"{self.words} of {self.function.name}: it was differentiated with {_class(self.arrays[0])}, and gives "
-                    f"{_class(leaf)}, which has no derivative there; compute in one framework{where(self.function.call)}"
-                )
-        results = list(map(derivatives.array, leaves))
+        leaves, tree = flatten(result, is_value)
+        results = native(self.function, self.words, leaves)
         has = list(map(derivatives.is_differentiable, results))
         if not any(has):
             what = ", ".join(map(_shown, results)) or f"a {type(result).__name__}"
@@ -151,7 +141,7 @@ class Call:
                 f"{self.words} of {self.function.name}: its result is {what}, which has no derivative; return floating-point numbers"
                 f"{where(self.function.call)}"
             )
-        handed, self._aux = flatten(aux, is_array)
+        handed, self._aux = flatten(aux, is_value)
         self._result = tree, has
         others = [array for array, one in zip(results, has) if not one]
         return [array for array, one in zip(results, has) if one], [*others, *map(derivatives.array, handed)]
@@ -178,7 +168,7 @@ class Call:
     def cotangents(self, given: Any, results: Arrays) -> Arrays:
         """Cotangents of the results with derivatives, out of a structure as the result has it. ``CallMismatch`` where it differs."""
         _, has = self._of_result()
-        leaves, _ = flatten(given, is_array)
+        leaves, _ = flatten(given, is_value)
         if len(leaves) != len(has):
             raise CallMismatch(f"{self.words} of {self.function.name}: {len(leaves)} cotangents were given for {len(has)} results")
         chosen = [array for array, one in zip(leaves, has) if one]
@@ -198,10 +188,6 @@ def matching(call: Call, kind: str, place: int, item: Any, array: Any) -> Any:
             f"{list(array.shape)}"
         )
     return found if found.dtype == array.dtype else call.function.derivatives.cast(found, array)
-
-
-def _class(item: Any) -> str:
-    return f"{type(item).__module__.partition('.')[0]}.{type(item).__name__}"
 
 
 def _shown(array: Any) -> str:

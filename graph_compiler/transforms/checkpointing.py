@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InvalidOption
-from ..trees import flatten, unflatten
-from .arguments import is_array
+from ..trees import flatten
+from .flat import Flat, is_value
 from .functions import Function, Transformed
 
 POLICIES = ("nothing", "dots", "everything")
@@ -31,20 +31,8 @@ def checkpoint(function: Any, policy: str = "nothing") -> Transformed:
         raise InvalidOption(f"policy= is {policy!r}, and has to be one of {', '.join(map(repr, POLICIES))}")
 
     def rule(found: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        leaves, tree = flatten((args, kwargs), is_array)
-        result_tree: list[Any] = []
-
-        def of_arrays(arrays: list[Any]) -> list[Any]:
-            given, keywords = unflatten(tree, arrays)
-            results, result_tree[:] = _with_tree(found.call(*given, **keywords))
-            return list(map(found.derivatives.array, results))
-
-        results = found.derivatives.rematerialised(of_arrays, policy)(list(map(found.derivatives.array, leaves)))
-        return unflatten(result_tree[0], results)
+        leaves, tree = flatten((args, kwargs), is_value)
+        flat = Flat(found, "checkpoint", tree)
+        return flat.result(found.derivatives.rematerialised(flat, policy)(list(map(found.derivatives.array, leaves))))
 
     return Transformed(function, rule, "checkpoint")
-
-
-def _with_tree(result: Any) -> tuple[list[Any], list[Any]]:
-    leaves, tree = flatten(result, is_array)
-    return leaves, [tree]

@@ -9,6 +9,7 @@ from ..contracts.derivatives import Arrays
 from ..contracts.derivatives import Mapping as How
 from ..errors import CallMismatch, InvalidOption
 from ..trees import flatten, unflatten
+from .flat import Flat, is_array
 from .functions import Arguments, Function, Transformed, name_of, where
 
 _RANDOMNESS = ("error", "different", "same")
@@ -48,14 +49,14 @@ def vmap(
         raise InvalidOption(f"randomness= is {randomness!r}, and has to be one of {', '.join(map(repr, _RANDOMNESS))}")
 
     def rule(found: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        leaves, tree = flatten((args, kwargs), _is_array)
+        leaves, tree = flatten((args, kwargs), is_array)
         arrays = list(map(found.derivatives.array, leaves))
         axes = _axes(found.name, args, kwargs, in_axes)
         how = How(axes, _size(found, arrays, axes, axis_size), randomness, axis_name)
-        return _put_together(found, how, tree, arrays, out_axes)
+        return _put_together(found, how, Flat(found, "vmap", tree), arrays, out_axes)
 
     def first(*args: Any, **kwargs: Any) -> Arguments:
-        leaves, tree = flatten((args, kwargs), _is_array)
+        leaves, tree = flatten((args, kwargs), is_array)
         axes = _axes(name_of(function), args, kwargs, in_axes)
         given, keywords = unflatten(tree, [_slice(leaf, axis) for leaf, axis in zip(leaves, axes)])
         return tuple(given), keywords
@@ -70,30 +71,12 @@ def _slice(array: Any, axis: int | None) -> Any:
     return array[(slice(None),) * (axis % len(array.shape)) + (0,)]
 
 
-def _put_together(found: Function, how: How, tree: Any, arrays: Arrays, out_axes: Any) -> Any:
-    result_tree: list[Any] = []
-
-    def of_slices(slices: Arrays) -> Arrays:
-        given, keywords = unflatten(tree, slices)
-        leaves, result_tree[:] = _with_tree(found.call(*given, **keywords))
-        return list(map(found.derivatives.array, leaves))
-
-    results = found.derivatives.mapped(of_slices, how)(arrays)
-    result = unflatten(result_tree[0], results)
-    axes = list(_spread(out_axes, result, "out_axes"))
+def _put_together(found: Function, how: How, flat: Flat, arrays: Arrays, out_axes: Any) -> Any:
+    results = found.derivatives.mapped(flat, how)(arrays)
+    axes = list(_spread(out_axes, flat.result(results), "out_axes"))
     if None in axes:
         raise InvalidOption(f"vmap of {found.name}: out_axes= is {out_axes!r}; every result has an axis for its slices{where(found.call)}")
-    moved = [found.derivatives.move_axis(array, 0, axis) for array, axis in zip(results, axes)]  # type: ignore[arg-type]
-    return unflatten(result_tree[0], moved)
-
-
-def _with_tree(result: Any) -> tuple[list[Any], list[Any]]:
-    leaves, tree = flatten(result, lambda item: _is_array(item) or isinstance(item, (int, float, complex)))
-    return leaves, [tree]
-
-
-def _is_array(item: Any) -> bool:
-    return hasattr(item, "dtype") and hasattr(item, "shape") and not isinstance(item, type)
+    return flat.result([found.derivatives.move_axis(array, 0, axis) for array, axis in zip(results, axes)])  # type: ignore[arg-type]
 
 
 def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any) -> tuple[int | None, ...]:
@@ -106,7 +89,7 @@ def _axes(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], in_axes: Any
 def _spread(axes: Any, item: Any, option: str) -> Iterator[int | None]:
     """An axis for each array in ``item``, from axes that may stand for whole containers."""
     if axes is None or isinstance(axes, int) and not isinstance(axes, bool):
-        yield from (axes for _ in flatten(item, _is_array)[0])
+        yield from (axes for _ in flatten(item, is_array)[0])
     elif isinstance(axes, Mapping) and isinstance(item, Mapping) and axes.keys() == item.keys():
         for key in item:
             yield from _spread(axes[key], item[key], option)

@@ -28,7 +28,12 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
     "no aux": (lambda: transforms.grad(lambda x: x.sum(), has_aux=True)(x), CallMismatch, r"a pair \(result, aux\), and returned Tensor"),
     "tangents": (lambda: transforms.jvp(torch.sin, (x,), (torch.ones(4),)), CallMismatch, r"tangent 0 has the shape \[4\]"),
     "cotangents": (lambda: transforms.vjp(torch.sin, x)[1](torch.ones(4)), CallMismatch, r"cotangent 0 has the shape \[4\]"),
-    "a NumPy result": (lambda: transforms.grad(lambda x: np.float32(2))(x), CallMismatch, "gives numpy.float32, which has no derivative"),
+    "a NumPy result": (lambda: transforms.grad(lambda x: np.float32(2))(x), CallMismatch, "it gives numpy.float32, which has no derivative"),
+    "a NumPy result under checkpoint": (
+        lambda: transforms.grad(transforms.checkpoint(lambda x: np.float32(2)))(x),
+        CallMismatch,
+        "checkpoint of <lambda>: it gives numpy.float32",
+    ),
     "a NumPy graph": (
         lambda: transforms.grad(graph_compiler.transpile(torch.sum, to="numpy", source="torch", args=(x,)))(x),
         NotCompilable,
