@@ -128,6 +128,18 @@ class Results:
         """After the loop."""
 
 
+class Lists(Results):
+    """Each step appends to a list, which is stacked after the loop."""
+
+    def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
+        for name in outputs:
+            scope.line(f"{name} = []")
+
+    def add(self, scope: Scope, outputs: list[str], values: list[str]) -> None:
+        for name, value in zip(outputs, values):
+            scope.line(f"{name}.append({value})")
+
+
 def function_of_rule(scope: Scope, node: Node) -> None:
     """Of a function with a derivative rule the function alone, where it is called."""
     body = node.regions[0]

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from ....ir.node import Node
-from ...statements import Results, branch, function_of_rule, scan_with, while_loop
+from ...statements import Lists, Results, branch, function_of_rule, scan_with, while_loop
 from ...structured import Loop, Scope, associative_scan_by, call
 from .table import rows
 
 
-class _Lists(Results):
-    """Each step appends to a list: shapes of recorded calls are those that were seen."""
-
-    def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
-        for name in outputs:
-            scope.line(f"{name} = []")
-
-    def add(self, scope: Scope, outputs: list[str], values: list[str]) -> None:
-        for name, value in zip(outputs, values):
-            scope.line(f"{name}.append({value})")
+class _Stacked(Lists):
+    """``np.stack``, of recorded calls: their shapes are those that were seen."""
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for name in outputs:
@@ -41,7 +33,7 @@ class _Rows(Results):
 
 def _scan(scope: Scope, node: Node) -> None:
     place = scope.new("i")
-    results = _Rows(place) if node.record is None else _Lists()
+    results = _Rows(place) if node.record is None else _Stacked()
     is_counted = len(node.outputs) > node.params["carried"] and node.record is None
 
     def elements(scope: Scope, node: Node, loop: Loop, names: list[str]) -> tuple[str, list[str]]:

@@ -11,23 +11,15 @@ from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node, Value
-from ...statements import Results, branch, scan_with
+from ...statements import Lists, branch, scan_with
 from ...structured import Loop, Scope, associative_scan_by, call, checkpointed, names_of, step_called
 from .table import rows
 
 _COMPILED = "torch.compiler.is_compiling()"
 
 
-class _Lists(Results):
-    """Each step appends to a list."""
-
-    def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
-        for name in outputs:
-            scope.line(f"{name} = []")
-
-    def add(self, scope: Scope, outputs: list[str], values: list[str]) -> None:
-        for name, value in zip(outputs, values):
-            scope.line(f"{name}.append({value})")
+class _Stacked(Lists):
+    """``torch.stack``."""
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):
@@ -93,7 +85,7 @@ def _call(scope: Scope, node: Node) -> None:
 
 def _scan(scope: Scope, node: Node) -> None:
     """A loop; where steps are computed again for a gradient, each is a call."""
-    scan_with(_elements, _Lists())(scope, step_called(node) if node.params["checkpoint"] else node)
+    scan_with(_elements, _Stacked())(scope, step_called(node) if node.params["checkpoint"] else node)
 
 
 def _function(scope: Scope, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> str:
