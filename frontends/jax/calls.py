@@ -32,7 +32,7 @@ from .associative_scans import scanned_in_parallel
 from .counted_loops import counted, scanned
 from .dtypes import dtype_name, is_key
 from .names import CUSTOM, METHOD, holder_of
-from .sizes import current, hints, symbolic
+from .sizes import ReadNumber, current, hints, symbolic
 
 _thread = threading.local()  # .quiet: calls are not recorded at the moment
 _HOLDERS = ("jax", "flax", "optax")
@@ -221,7 +221,20 @@ def _method(name: str) -> list[Place]:
     if found is None:
         return []
     kept = vars(holder)[found]
-    return [(holder, found, type(kept)(_named(name, kept.__func__ if isinstance(kept, staticmethod) else kept.fun)))]
+    return [(holder, found, type(kept)(_by_arrays(_named(name, kept.__func__ if isinstance(kept, staticmethod) else kept.fun))))]
+
+
+def _by_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method with numbers that were read as arrays: JAX treats an index alike, whether it knows the number or not."""
+
+    def call(array: Any, *args: Any, **kwargs: Any) -> Any:
+        return method(array, *map_structure(_as_array, args), **kwargs)
+
+    return call
+
+
+def _as_array(item: Any) -> Any:
+    return item.__jax_array__() if type(item) is ReadNumber else item
 
 
 def _named(name: str, original: Callable[..., Any]) -> Callable[..., Any]:

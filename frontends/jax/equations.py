@@ -26,7 +26,7 @@ from .calls import Leaves
 from .combining import COMBINED
 from .control_flow import READ
 from .dtypes import dtype_name, is_key, words_type
-from .names import CUSTOM, PRIMITIVE, row_key
+from .names import CUSTOM, PRIMITIVE, READ_NUMBER, row_key
 from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, called, solving
 from .programs import OnWords, Program, Whole
 from .ruled import ORDERS, ruled
@@ -50,10 +50,16 @@ NAMED_TUPLES = ("GatherDimensionNumbers", "ScatterDimensionNumbers", "ConvDimens
 
 class Reader:
     """Appends the equations of programs to ``nodes``. With ``as_words`` keys of ``jax.random`` are read as the words that they consist
-    of."""
+    of. ``decide`` is told of elements that Python has read."""
 
-    def __init__(self, nodes: list[Node], constant: Callable[[Any], Value], as_words: bool) -> None:
-        self.nodes, self.constant, self.as_words = nodes, constant, as_words
+    def __init__(
+        self,
+        nodes: list[Node],
+        constant: Callable[[Any], Value],
+        as_words: bool,
+        decide: Callable[[Value, Any, Origin], None] | None = None,
+    ) -> None:
+        self.nodes, self.constant, self.as_words, self._decide = nodes, constant, as_words, decide
         self._makers: dict[Value, Node] = {}
         self.around = Origin()  # of the call that is read at the moment
         self.repeated: frozenset[int] = frozenset()  # programs that are called several times, by identity
@@ -89,6 +95,8 @@ class Reader:
             return operands
         if name == "size":
             return [self._size(equation, params["size"])]
+        if name == "read":
+            return self._read(equation, *operands)
         origin = self.origin(equation, f"lax.{name}")
         if name in READ:
             return READ[name](self, equation, operands)
@@ -155,6 +163,17 @@ class Reader:
     def _size(self, equation: Any, size: Any) -> Value:
         origin = self.origin(equation, "shape")
         return self._node("jax.numpy.asarray", (size,), {}, origin, equation)[0]
+
+    def _read(self, equation: Any, array: Any) -> list[Any]:
+        origin, number = self.origin(equation, "elements read by Python"), equation.params.get("number")
+        if self._decide is None:
+            raise UnsupportedOperation(f"elements are read inside of a function that is called several times, or of a loop\n    {origin}")
+        if number is not None:
+            operand = array if isinstance(array, Value) else self.constant(np.asarray(array))
+            self.append(Node(READ_NUMBER, (operand,), {}, origin, (number,), CallRecord(row_key(READ_NUMBER), result=number)))
+        elif isinstance(array, Value):
+            self._decide(array, equation.params["seen"].elements, origin)
+        return []
 
     def _node(
         self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin, equation: Any, program: Program | None = None

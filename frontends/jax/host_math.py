@@ -12,7 +12,7 @@ from ...tracing.probes.call_site import behind
 from ...tracing.probes.host_math import Symbols
 from ...tracing.probes.replaced import Place
 from .asking import is_jax
-from .sizes import decided, symbolic
+from .sizes import current, decided, symbolic
 
 
 def dimension_shims() -> list[Place]:
@@ -26,10 +26,18 @@ def _length(item: Any) -> Any:
     return item.shape[0] if isinstance(item, jax.core.Tracer) and item.ndim and is_symbolic(item.shape[0]) else None
 
 
+def _number(item: Any) -> Any:
+    """The only element that the user's code reads of a tracer of the recording."""
+    shown = current().shown if isinstance(item, jax.core.Tracer) else None
+    own = None if shown is None or shown.reads is None else shown.own_of(item)
+    number = None if own is None else shown.reads.number(own, 2)
+    return item if number is None else number
+
+
 def _opened(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
     operands = tuple(map(expression_of, args))
     is_open = all(isinstance(item, (Size, int, float)) for item in operands)
     return operands if is_open and not is_jax(behind(sys._getframe(1))) else None  # JAX's own code gets numbers
 
 
-SYMBOLS = Symbols(is_symbolic, _opened, lambda function, operands: symbolic(computed(function, operands, decided)), length_of=_length)
+SYMBOLS = Symbols(is_symbolic, _opened, lambda function, operands: symbolic(computed(function, operands, decided)), _number, _length)

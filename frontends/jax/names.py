@@ -9,6 +9,7 @@ import jax
 
 PRIMITIVE = "jax.lax."
 METHOD = "jax.Array."
+READ_NUMBER = f"{METHOD}item"  # the only element as a number of Python
 CUSTOM = "jax.custom"  # a call of the user's function, with derivatives of its own, which is the first argument
 REFUSE_GRADIENT = f"{PRIMITIVE}refuse_gradient_p"
 OWN = frozenset({REFUSE_GRADIENT})  # operations of this project's own, written as helpers

@@ -6,7 +6,7 @@ import inspect
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -34,6 +34,7 @@ from ...tracing.probes.replaced import Place
 from ...tracing.probes.settings import SETTINGS, refused
 from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
+from ..reading import Reading, decide
 from ..signatures import input_names, named_arguments
 from .calls import CUSTOM_RULES, seen
 from .dtypes import dtype_name, is_key, narrowed, words_type
@@ -43,6 +44,7 @@ from .host_math import SYMBOLS, dimension_shims
 from .models import is_model
 from .outside import outside_of, reach_of
 from .parameters import Weights
+from .reads import ANSWERS, Answers, Reads
 from .sizes import deciding, symbolic
 from .tracers import ERRORS, Shown
 
@@ -78,16 +80,18 @@ def record(request: Request) -> Recording:
 
 # Beside settings, JAX's code must not ask for random numbers of Python and numpy, which it would take for constants.
 _PROBES = Probes(*SETTINGS, *refused(DRAWS), *MATH, *ERRORS)
+_WITH_ANSWERS = Probes(*ANSWERS)
 _WITH_RULES = Probes(*CUSTOM_RULES)
 
 
 @dataclass(frozen=True)
 class Hypotheses:
     """What a tracing assumes of sizes, under guards: that those which are equal now always are, and the sizes of ``fixed`` axes (input,
-    axis)."""
+    axis). And whether Python ``reads`` elements, which are then found beforehand."""
 
     equal: bool = False
     fixed: frozenset[tuple[int, int]] = frozenset()
+    reads: bool = False
 
 
 class _Attempt:
@@ -107,7 +111,7 @@ class _Attempt:
         functions = reached.functions
         self.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
         self.functions = functions
-        self.globals, self.shown = GlobalReads(functions), Shown()
+        self.globals, self.shown = GlobalReads(functions), Shown(self._reads(request.numbers) if hypotheses.reads else None)
         self.session = Session(self.shown, SYMBOLS)
         self.before = EnvironmentGuards([*all_of(functions), *outside_of(reached)])
         self.types: list[Any] = []
@@ -137,6 +141,7 @@ class _Attempt:
             seen(_names(), self._scopes()) as replaced,
             probing(_PROBES, self.session, self.spaces, self._places()),
             probing(_WITH_RULES, self.session) if self.for_jax else nullcontext(),
+            probing(_WITH_ANSWERS, self.session) if self.hypotheses.reads else nullcontext(),
             _errors(graph.name),
             _own_caches(bool(self.weights.models)),
         ):
@@ -144,7 +149,9 @@ class _Attempt:
             program = jax.make_jaxpr(self._traced)(self.types, types)
             if (problem := self.shown.handled()) is not None:
                 raise problem
-            reader = Reader(graph.nodes, self._constant, not self.for_jax)
+            if self.shown.reads is not None and not self.shown.reads.answers.are_used():
+                raise TracingError(f"{graph.name} does not read the same elements of its arrays twice, so they cannot be guarded")
+            reader = Reader(graph.nodes, self._constant, not self.for_jax, self.recorder.decide_number)
             found = reader.read_whole(program, [*map(self._narrowed, values), *graph.parameters.values()])
         return self._finished(found, list(held))
 
@@ -160,6 +167,17 @@ class _Attempt:
         self.changed = [name for name, before in zip(names, parameters) if after[name] is not before]
         arrays_returned = [leaf for leaf in leaves if not is_symbolic(leaf)]
         return arrays_returned, [after[name] for name in self.changed]
+
+    def _reads(self, numbers: bool) -> Reads:
+        """What Python reads of the arrays in a run of the function without tracing."""
+        answers = Answers()
+        args, kwargs = call_of(self.tree, [self._given(leaf) for leaf in self.leaves])
+        with self.weights.called_with(self.weights.arrays()) as (called, _held), answers.noting():
+            called(*args, **kwargs)
+        return Reads(answers, Reading(numbers and not self.for_jax))
+
+    def _given(self, leaf: Any) -> Any:
+        return leaf if isinstance(leaf, jax.Array) else jax.numpy.asarray(leaf, narrowed(dtype_name_of(leaf)))
 
     def _stands(self, item: Any) -> bool:
         """Whether something passes for what it is not: a size for a number, a tracer for an array."""
@@ -225,11 +243,12 @@ class _Attempt:
 
     def decide(self, size: Any) -> Any:
         """The number of a size, as a guard."""
-        return self.recorder.decide_size(size, self.locator.locate("a comparison of sizes", 3))
+        return decide(self.recorder, size, self.locator.locate("a comparison of numbers", 3))
 
     def knows(self, size: Any) -> bool:
         """Whether all of a size comes from the inputs of this recording."""
-        return all(symbol.source in self.recorder.graph.inputs for symbol in size.symbols())
+        numbers = self.shown.reads.numbers if self.shown.reads is not None else ()
+        return all(symbol.source in self.recorder.graph.inputs or symbol.source in numbers for symbol in size.symbols())
 
     def leaves_open(self, size: Any) -> bool:
         """Never: sizes of inputs have the numbers of the call."""
@@ -238,17 +257,20 @@ class _Attempt:
     def next_hypotheses(self, problem: Exception) -> Hypotheses:
         """What to assume besides, given what JAX said: first that sizes are equal, then those of the call that failed, then all."""
         sizes = [size for leaf in self.leaves for size in leaf.shape if size > 1]
+        if isinstance(problem, ElementsAsked):
+            return replace(self.hypotheses, reads=True)
         if isinstance(problem, TracingError):
             return self.hypotheses
         if not self.hypotheses.equal and len(set(sizes)) < len(sizes):
-            return Hypotheses(equal=True)
+            return replace(self.hypotheses, equal=True)
         every = frozenset((index, axis) for index, leaf in enumerate(self.leaves) for axis in range(len(leaf.shape)))
         wanted = [expression_of(dim) for dim in getattr(problem, "sizes_asked", ())]
         inputs = self.recorder.graph.inputs
         found = frozenset(
             (inputs.index(symbol.source), symbol.axis) for size in wanted if isinstance(size, Size) for symbol in size.symbols()
         )
-        return Hypotheses(True, self.hypotheses.fixed | found if found - self.hypotheses.fixed else every)
+        fixed = self.hypotheses.fixed | found if found - self.hypotheses.fixed else every
+        return replace(self.hypotheses, equal=True, fixed=fixed)
 
     # ------------------------------------------------------------------------------ the graph
     def _finished(self, found: list[Any], names: list[str]) -> Recording:
@@ -267,7 +289,8 @@ class _Attempt:
         if self.for_jax and any(getattr(leaf, "weak_type", False) for leaf in self.leaves):
             assume_fact(graph, "weak_type", [bool(getattr(leaf, "weak_type", False)) for leaf in self.leaves])
         self.recorder.forget_arrays()
-        return Recording(graph, self.weights, self._unchanged())
+        opened = self.shown.reads is not None and self.shown.reads.reading.any
+        return Recording(graph, self.weights, self._unchanged(), opened=opened)
 
     def _referred(self) -> tuple[Any, ...]:
         function = self.function
@@ -340,9 +363,13 @@ def _place_of(problem: Exception) -> str:
     return f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown place"
 
 
+class ElementsAsked(TracingError):
+    """Python reads elements of a tracer."""
+
+
 def _concrete(name: str, problem: Exception) -> TracingError:
-    return TracingError(
-        f"{_place_of(problem)}: {name} needs the elements of an array while it is recorded ({str(problem).splitlines()[0]}), which JAX "
-        "cannot trace either. "
-        "Use jnp.where for branches on elements, or pass the number as a Python argument"
+    return ElementsAsked(
+        f"{_place_of(problem)}: {name} needs the elements of an array while it is recorded ({str(problem).splitlines()[0]}), and code of "
+        "JAX or NumPy reads them. Read them in a line of the function (if, int(x), float(x), x.tolist()), where they can be guarded, or "
+        "compute with the array instead (jnp.where)"
     )

@@ -74,7 +74,9 @@ def symbolic(size: Any) -> Any:
         return size
     if size.type is bool:
         return decided(size)
-    return Dimension(size) if size.type is int else SymbolicFloat(size)
+    if size.type is float:
+        return SymbolicFloat(size)
+    return ReadNumber(size) if size.reads_elements() else Dimension(size)
 
 
 # functions of JAX that ask whether a size is a number and go on with a symbol if not; a name that a version lacks costs a guard
@@ -260,6 +262,22 @@ class Dimension(SymbolicFloat):
     min, rmin = _extreme("lt"), _extreme("lt", reflected=True)
 
 
+class ReadNumber(SymbolicFloat):
+    """A whole number computed from elements. To JAX it is a number and no size of an axis: where it has to be one, it is decided."""
+
+    __slots__ = ()
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        return ReadNumber if _asked_by_jax() else int
+
+    def __hash__(self) -> int:
+        return _key(self.expression, sys._getframe(1))
+
+    def __index__(self) -> int:
+        return int(decided(self.expression))
+
+
 # ------------------------------------------------------------------------------------- as arrays of the program
 size_p = Primitive("size")
 
@@ -294,6 +312,7 @@ def _register(cls: type, python: type) -> None:
 
 
 _register(Dimension, int)
+_register(ReadNumber, int)
 _register(SymbolicFloat, float)
 
 

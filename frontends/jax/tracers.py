@@ -21,6 +21,7 @@ from ...tracing.probes.call_site import behind
 from ...tracing.probes.replaced import Place
 from .dtypes import is_key
 from .equations import is_users
+from .reads import Reads
 
 _ERRORS = (
     jax.errors.ConcretizationTypeError,
@@ -40,10 +41,12 @@ def _array_class() -> type:
 
 
 class Shown:
-    """Which errors about elements the user's code was given, and which tracers are those of the recording: of :attr:`trace`."""
+    """Which errors about elements the user's code was given, and which tracers are those of the recording: of :attr:`trace`. ``reads``
+    answers where Python reads elements of these."""
 
-    def __init__(self) -> None:
+    def __init__(self, reads: Reads | None = None) -> None:
         self.trace: Any = None
+        self.reads = reads
         self._array_class = _array_class()
         self.errors: list[Exception] = []
 
@@ -74,6 +77,12 @@ class Shown:
     def is_own(self, item: Any) -> bool:
         """Whether this is a tracer of the recording, which would be an array, and not one of a transformation of the user's."""
         return isinstance(item, Tracer) and item._trace is self.trace
+
+    def own_of(self, item: Any) -> Any:
+        """The tracer of the recording whose elements are those of a tracer: itself, or what it is the primal of; None where it has none."""
+        while isinstance(item, Tracer) and not self.is_own(item):
+            item = getattr(item, "primal", None)
+        return item if isinstance(item, Tracer) else None
 
 
 def _shim(shown: Shown) -> type:

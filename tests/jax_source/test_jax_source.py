@@ -358,16 +358,10 @@ def test_split_module_as_arguments() -> None:
 
 
 # ---------------------------------------------------------------------------------------------- what is refused
-def _branch(x):
-    return x if x.sum() > 0 else -x
-
-
 ERRORS: list[tuple[Any, type[Exception], str]] = [
-    (_branch, TracingError, r"test_jax_source.py:\d+: _branch needs the elements of an array"),
-    (lambda x: float(x.sum()), TracingError, "needs the elements"),
-    (lambda x: np.asarray(x) + 1, TracingError, "needs the elements"),
+    (lambda x: np.asarray(x) + 1, TracingError, r"test_jax_source.py:\d+: function needs the elements of an array"),
     (lambda x: x[x > 0], TracingError, "needs the elements"),
-    (lambda x: [float(v) for v in x.tolist()], TracingError, "needs the elements"),
+    (lambda x: jnp.arange(x.sum().astype(int)), TracingError, "needs the elements"),
     (lambda x: jax.random.gamma(jax.random.key(0), x), UnsupportedOperation, "no row"),
     (lambda x: x + jax.pure_callback(np.sin, x, x), UnsupportedOperation, "call back into Python"),
     (lambda x: lax.linalg.schur(x[:2, :2]), UnsupportedOperation, "no row"),
@@ -428,7 +422,7 @@ def test_mode_of_a_module() -> None:
 def test_nothing_stays_replaced() -> None:
     before = jnp.linalg.det, jax.nn.softmax, jax.core.ShapedArray._getitem
     with pytest.raises(TracingError):
-        graph_compiler.compile(_branch, args=(X,))
+        graph_compiler.compile(lambda x: x[x > 0], args=(X,))
     assert (jnp.linalg.det, jax.nn.softmax, jax.core.ShapedArray._getitem) == before
     assert_same(jax.jit(lambda x: jnp.linalg.det(x[:2, :2]))(X), jnp.linalg.det(X[:2, :2]))
 

@@ -86,10 +86,7 @@ def test_a_graph_is_of_the_code_that_runs_untraced(function: Callable[[Any], Any
     assert jax.core.Tracer is Tracer and ("is_concrete" in vars(jax.core)) == _IS_HELD
 
 
-@pytest.mark.parametrize(
-    "ask",
-    [lambda x: x.sum() > 0 or 1, lambda x: float(x.sum()), lambda x: np.asarray(x)[0], lambda x: x[x > 0].sum(), lambda x: int(x[0, 0])],
-)
+@pytest.mark.parametrize("ask", [lambda x: np.asarray(x)[0], lambda x: x[x > 0].sum()])
 def test_code_that_handles_the_error_about_elements_is_refused(ask: Callable[[Any], Any]) -> None:
     def function(x: Any) -> Any:
         try:

@@ -9,6 +9,8 @@ import numpy as np
 from .....ir import Value
 from .....sizes import Size
 from ....indexing import read_index
+from ....read_numbers import read
+from ...names import READ_NUMBER
 from ..table import JaxBuilder, rows
 
 
@@ -18,6 +20,12 @@ def asarray(b: JaxBuilder, x: Any, dtype: Any = None) -> Any:
     if isinstance(x, (tuple, list)):
         raise NotImplementedError
     return b.as_result(x)
+
+
+@rows.row(READ_NUMBER)
+def item(b: JaxBuilder, x: Value) -> Value:
+    """The only element, of which Python has a number."""
+    return read(b, x)
 
 
 @rows.row("jax.numpy.copy")
