@@ -220,6 +220,11 @@ class JaxTarget(Target):
                 guard.require(self.elements(check))
         return result
 
+    def either(self, checks: tuple[Any, ...], guards: tuple[Any, ...], run: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        """``lax.cond``."""
+        holds = [_as_expected(check, guard) for check, guard in zip(checks, guards)]
+        return jax.lax.cond(functools.reduce(jnp.logical_and, holds), run, otherwise)
+
     def refusal(self, problem: Exception) -> str | None:
         """Not those by which JAX says that a traced array has no elements; where it is known, with what helps."""
         words = told(problem, more=self.undecided, but=(jax.errors.JAXTypeError, jax.errors.JAXIndexError))

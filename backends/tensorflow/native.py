@@ -171,6 +171,10 @@ class TensorFlowTarget(Target):
                 result = _asserted(result, _as_expected(check, guard), message, check)
         return result
 
+    def either(self, checks: tuple[Any, ...], guards: tuple[Any, ...], run: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
+        """``tf.cond``."""
+        return tf.cond(tf.reduce_all([_as_expected(check, guard) for check, guard in zip(checks, guards)]), run, otherwise)
+
     def refusal(self, problem: Exception) -> str | None:
         """Errors of operations too; not those by which AutoGraph and the compiler know that a function decides on elements."""
         return told(problem, more=(tf.errors.OpError,), but=(tf.errors.OperatorNotAllowedInGraphError,))

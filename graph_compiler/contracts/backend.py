@@ -166,6 +166,13 @@ class Target(Protocol):
 
     @property
     @default
+    def either(self) -> Callable[[tuple[Any, ...], tuple[Any, ...], Callable[[], Any], Callable[[], Any]], Any] | None:
+        """A function of checks, their guards, and two functions that give lists of arrays: what the first gives where all guards hold, else
+        what the second gives, as a branch of the program that the framework traces. None where it has no such branch."""
+        return None
+
+    @property
+    @default
     def sorts_keys(self) -> bool:
         """Whether its transformations hand dicts over with their keys sorted."""
         return False

@@ -20,6 +20,7 @@ from .beyond import Limit
 from .comparison import Tolerance
 from .following import follow_any, tracer_of
 from .inspected import Inspected
+from .missed import Missed
 from .options import check_options
 from .passed_on import passed_on
 from .pure import purely
@@ -27,7 +28,7 @@ from .retracing import Retraced
 from .signatures import call_signature, signature_of
 from .spelling import Spellings
 from .spreading import spread
-from .variant import Missed, Variant
+from .variant import Variant
 from .views import Viewed
 
 if TYPE_CHECKING:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch, GuardFailed
 from ..trees import Branch, Tree, TypedLeaf
+from .alternatives import Alternative, joined
 from .sorted_keys import in_recorded_order
 
 if TYPE_CHECKING:
@@ -24,14 +26,22 @@ def purely(
         raise CallMismatch(f"{graph.name}: parameters come first, a dict of arrays by their names: functional(graph.parameters, ...)")
     variants = [variant for variant in graph.variants if variant.holds()]
     problem: GuardFailed | None = None
+    open_ones: list[Alternative] = []
     for variant, call in _spelt(graph, variants, args, kwargs):
         held = _held(variant, given)
         leaves = variant.match(*call, held) if variant.state else variant.match(*call)
-        if leaves is not None:
+        if leaves is not None and all(one.variant is not variant for one in open_ones):
+            run = functools.partial(variant.unchecked, parameters, leaves, rng, held)
             try:
-                return variant.pure(parameters, leaves, rng, held)
+                whole, checks = run()
+                if any(map(variant.target.is_traced, checks)):
+                    open_ones.append(Alternative(variant, checks, run))
+                else:
+                    return variant.target.checked(whole, checks, variant.program.checks) if checks else whole
             except GuardFailed as failed:  # on elements; another variant may be for these
                 problem = failed
+    if open_ones:
+        return joined(graph.name, open_ones)
     if problem is not None:
         raise problem
     for variant, call in _spelt(graph, variants, args, kwargs):

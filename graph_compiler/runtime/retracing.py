@@ -16,11 +16,12 @@ from ..tracing.recording_lock import is_mine, recording_lock
 from ..trees import iterate_structure
 from .awaited import hold_back, require_weights, waiting
 from .following import give_up, tracer_of
+from .missed import NO_FIT, Missed
 from .progress import converting, recorded_text
 from .pure import purely
 from .refusals import raise_refused
 from .sorted_keys import in_recorded_order
-from .variant import NO_FIT, Missed, Variant
+from .variant import Variant
 from .widening import with_recorded_types
 
 if TYPE_CHECKING:
@@ -100,10 +101,12 @@ class Retraced:
             return self._limit.run_original(self._graph, args, kwargs)
 
     def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
-        """``(result,)`` of a call that the target traces with sizes that are unknown, with guards as operations of the traced function;
-        None of others."""
+        """``(result,)`` of a call that the target traces with sizes that are unknown, or with elements that decide between variants, with
+        guards as operations of the traced function; None of others."""
         target = self._variants[0].target if self._variants else None
-        if target is None or not (target.size_of is not None and any(map(target.is_traced, iterate_structure((args, kwargs))))):
+        if target is None or target.size_of is None and (target.either is None or len(self._variants) == 1):
+            return None
+        if not any(map(target.is_traced, iterate_structure((args, kwargs)))):
             return None
         try:
             result, state = purely(self._graph, self._graph.parameters, args, kwargs, None, None)
@@ -210,6 +213,7 @@ class Retraced:
     def adopt(self, variant: Variant) -> Variant:
         """Takes a variant that was made elsewhere."""
         hold_back(variant)
+        variant.siblings = self._variants
         self._variants.append(variant)
         return variant
 

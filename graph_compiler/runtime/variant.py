@@ -26,6 +26,7 @@ from .dispatch import Attempt, dispatcher
 from .following import Following, follow
 from .matching import UnknownMatch, matcher, matching, unknown_matcher
 from .methods import Methods
+from .missed import NO_FIT, Missed, Undecided
 from .recorded import Recorded
 from .refusals import raise_refused
 from .state_owners import owners_of
@@ -33,17 +34,6 @@ from .traits import arrays_written, numbers_of
 from .write_back import WriteBack
 
 _NONE: Mapping[str, Any] = {}
-
-
-@dataclass(frozen=True)
-class Missed:
-    """A call that did not run to its end: a guard inside does not hold, or the ``problem`` that was raised. Nothing was written."""
-
-    reason: str
-    problem: Exception | None = None
-
-
-NO_FIT = Missed("the call does not fit")
 
 
 @dataclass(repr=False)
@@ -89,6 +79,7 @@ class Variant:
         self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
         self._watches = bool(self._written) and self.watch is not None
         self.is_random = self.graph.randomness.key is not None
+        self.siblings: Sequence[Variant] = ()  # all variants of its graph
         self._draws = any(node.is_random for node in every(self.graph.nodes))  # from a generator that the framework holds
         self.last_failure = ""
         does_more = (self.is_random, self._draws, self._changes, self._saves, self._watches, self.state, self._numbers)
@@ -307,6 +298,8 @@ class Variant:
     def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
         """``result``, once the guards on elements hold; while the target traces, they become operations of the program that it writes."""
         if any(map(self.target.is_traced, checks)):
+            if len(self.siblings) > 1 and self._only_computes and self.target.either is not None:
+                raise Undecided(f"elements that decide are not known while {self.target.name} traces the call")
             return self.target.checked(result, checks, self.program.checks)
         self._check(checks)
         return result
@@ -373,6 +366,13 @@ class Variant:
         self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None, held: tuple[Any, ...] = ()
     ) -> tuple[Any, dict[str, Any]]:
         """``(result, state)`` as a pure function: effects are returned, not applied."""
+        whole, checks = self.unchecked(parameters, leaves, rng, held)
+        return self.target.checked(whole, checks, self.program.checks) if checks else whole
+
+    def unchecked(
+        self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None, held: tuple[Any, ...] = ()
+    ) -> tuple[tuple[Any, dict[str, Any]], tuple[Any, ...]]:
+        """As :meth:`pure`, and the arrays whose elements its guards look at, apart."""
         if self.is_random:
             if rng is None:
                 raise CallMismatch(f"{self.graph.name} draws random numbers: pass a key, rng={self.target.a_key}, another at each call")
@@ -385,8 +385,7 @@ class Variant:
             state.update(self.state.named(((), {}, held), result[1]))
         result = result[0] if self._updates is not None else result
         state.update((self._target_of(effect), value) for effect, value in zip(self.graph.effects, effects))
-        whole: tuple[Any, dict[str, Any]] = self.target.checked((result, state), checks, self.program.checks) if checks else (result, state)
-        return whole
+        return (result, state), checks
 
     def _target_of(self, effect: Effect) -> Any:
         """What an effect changes: of a place its name."""
@@ -397,4 +396,4 @@ def _nothing() -> None:
     """Rewinds a graph that draws from no generator."""
 
 
-__all__ = ["NO_FIT", "Missed", "Recorded", "Variant"]
+__all__ = ["Recorded", "Variant"]
