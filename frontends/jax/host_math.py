@@ -28,9 +28,10 @@ def _length(item: Any) -> Any:
 
 def _number(item: Any) -> Any:
     """The only element that the user's code reads of a tracer of the recording."""
-    shown = current().shown if isinstance(item, jax.core.Tracer) else None
-    own = None if shown is None or shown.reads is None else shown.own_of(item)
-    number = None if own is None else shown.reads.number(own, 2)
+    if not isinstance(item, jax.core.Tracer) or (reads := current().shown.reads) is None:
+        return item
+    own = current().shown.own_of(item)
+    number = None if own is None else reads.number(own, 2)
     return item if number is None else number
 
 

@@ -28,7 +28,9 @@ _recording = threading.local()  # .now: the recording of this thread
 
 
 class Recording(Protocol):
-    """What sizes ask of a recording."""
+    """What sizes ask of a recording. ``shown`` tells its tracers from others, and answers where elements are read."""
+
+    shown: Any
 
     def decide(self, size: Size) -> Any:
         """The number of a size, as a guard."""

@@ -20,7 +20,7 @@ class Alternative(NamedTuple):
     run: Callable[[], Any]
 
 
-def joined(name: str, alternatives: Sequence[Alternative]) -> Any:
+def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[str, Any]]:
     """The result and state of the first alternative whose guards hold; that of the last one, which nobody takes for right, where none does.
 
     ``CallMismatch`` where they differ in structure, sizes or types, so that no program gives either.
@@ -42,12 +42,14 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> Any:
     for other in reversed(others):
         chosen = functools.partial(_either, name, other, functools.partial(_arrays_of, arrays, other), chosen)
     found = chosen()
-    return unflatten(trees[0], found)
+    result, state = unflatten(trees[0], found)
+    return result, state
 
 
-def _checked(one: Alternative) -> Any:
+def _checked(one: Alternative) -> tuple[Any, dict[str, Any]]:
     found, checks = one.run()
-    return one.variant.target.checked(found, checks, one.variant.program.checks)
+    result, state = one.variant.target.checked(found, checks, one.variant.program.checks)
+    return result, state
 
 
 def _arrays_of(arrays: Callable[[Any], list[Any]], one: Alternative) -> list[Any]:

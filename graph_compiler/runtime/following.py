@@ -71,7 +71,7 @@ class Following:
 
 def follow(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
     """:meth:`Variant.attempt` in plain steps."""
-    from .variant import NO_FIT
+    from .missed import NO_FIT
 
     found = follow_purely(variant, args, kwargs, None, None)
     if found is None:
