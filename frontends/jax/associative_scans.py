@@ -53,6 +53,11 @@ class _AnyLength:
     recording: Recording
     own: Symbol
 
+    @property
+    def shown(self) -> Any:
+        """That of the recording."""
+        return self.recording.shown
+
     def decide(self, size: Size) -> Any:
         """The number of a size that the outside knows."""
         if self.own in size.symbols():

@@ -228,7 +228,7 @@ def _by_arrays(method: Callable[..., Any]) -> Callable[..., Any]:
     """The method with numbers that were read as arrays: JAX treats an index alike, whether it knows the number or not."""
 
     def call(array: Any, *args: Any, **kwargs: Any) -> Any:
-        return method(array, *map_structure(_as_array, args), **kwargs)
+        return method(array, *(tuple(map(_as_array, item)) if type(item) is tuple else _as_array(item) for item in args), **kwargs)
 
     return call
 

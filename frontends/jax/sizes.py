@@ -28,9 +28,11 @@ _recording = threading.local()  # .now: the recording of this thread
 
 
 class Recording(Protocol):
-    """What sizes ask of a recording. ``shown`` tells its tracers from others, and answers where elements are read."""
+    """What sizes ask of a recording."""
 
-    shown: Any
+    @property
+    def shown(self) -> Any:
+        """What tells tracers of the recording from others, and answers where elements of them are read."""
 
     def decide(self, size: Size) -> Any:
         """The number of a size, as a guard."""
