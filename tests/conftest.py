@@ -13,6 +13,7 @@ import pytest
 from tests.support.compiled import keep_programs
 from tests.support.contexts import share_contexts
 from tests.support.environment import set_variables
+from tests.support.turns import rests
 
 set_variables()  # before any framework is imported
 if importlib.util.find_spec("triton") is not None:  # of torch for CUDA; torch loads it at times, and after TensorFlow it ends the process
@@ -30,6 +31,16 @@ def checkout() -> Path:
     if not (root / "setup.py").is_file():
         pytest.skip("needs the checkout, and these tests run outside of it")
     return root
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of large tables each week takes a half."""
+    for item in items:
+        if (case := getattr(item, "callspec", None)) is not None:
+            file = item.path.relative_to(Path(__file__).parent.parent).as_posix()
+            if rests(file, item.originalname, case.id):  # type: ignore[attr-defined]  (of functions)
+                item.add_marker(pytest.mark.out_of_turn)
 
 
 @pytest.hookimpl(wrapper=True)

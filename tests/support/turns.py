@@ -6,6 +6,7 @@ A share follows from names, so that what is added or removed changes no other on
 from __future__ import annotations
 
 import datetime
+import hashlib
 import os
 import zlib
 from collections.abc import Iterable, Sequence
@@ -24,6 +25,34 @@ def this_week() -> str:
 def turn(name: str, count: int, weeks: int = 1) -> int:
     """A number below ``count``, another one for each of so many names, that goes up by one after each of so many ``weeks``."""
     return (zlib.crc32(name.encode()) + int(os.environ.get(WEEK) or this_week()) // weeks) % count
+
+
+# Tables of many cases, of which each week takes a half that is drawn anew: what follows from ``turn`` may share their period.
+HALVED = {
+    "tests/test_programs.py": ("test_recorded_at_the_first_call", "test_recorded_before"),
+    "tests/test_samples.py": ("test_sample",),
+    "tests/test_numpy_samples.py": ("test_sample",),
+    "tests/test_dtypes.py": ("test_dtypes",),
+    "tests/test_kinks.py": ("test_derivatives",),
+    "tests/test_huggingface.py": ("test_a_model_is_converted_with_its_own_inputs",),
+    "tests/tensorflow_source/test_tensorflow_traps.py": ("test_trap",),
+    "tests/tensorflow_source/test_tensorflow_samples.py": ("test_sample",),
+    "tests/tensorflow_source/test_tensorflow_sample_gradients.py": ("test_gradients",),
+    "tests/keras_source/test_keras_policies.py": ("test_gradients_under_a_policy", "test_parts_that_are_not_trained"),
+}
+COMPILED_TOGETHER = "jax"  # of these files JAX compiles many cases as one program, which a half of them would not shorten
+
+
+def rests(file: str, test: str, case: str) -> bool:
+    """Whether a case of a table in :data:`HALVED` rests this week.
+
+    >>> rests("tests/test_dtypes.py", "test_dtypes", "abs-jax"), rests("tests/test_api.py", "test_dtypes", "abs-torch")
+    (False, False)
+    """
+    if test not in HALVED.get(file, ()) or COMPILED_TOGETHER in case.split("-"):
+        return False
+    drawn = hashlib.blake2b(f"{os.environ.get(WEEK) or this_week()} {file} {case}".encode(), digest_size=1)
+    return drawn.digest()[0] % 2 == 0
 
 
 def is_jitted(name: str, to: str) -> bool:
