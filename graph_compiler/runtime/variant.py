@@ -29,7 +29,7 @@ from .methods import Methods
 from .recorded import Recorded
 from .refusals import raise_refused
 from .state_owners import owners_of
-from .traits import arrays_written, numbers_of
+from .traits import arrays_written, has_inner_checks, numbers_of
 from .write_back import WriteBack
 
 _NONE: Mapping[str, Any] = {}
@@ -86,7 +86,7 @@ class Variant:
         self._leading = self._leading_arguments()
         self._numbers = [*self.graph.number_outputs, *([] if self.compile_options is None else numbers_of(self.graph))]
         self._written = arrays_written(self.graph)
-        self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
+        self._saves = bool(self._written and (self.program.checks or has_inner_checks(self.graph)))
         self._watches = bool(self._written) and self.watch is not None
         self.is_random = self.graph.randomness.key is not None
         self._draws = any(node.is_random for node in every(self.graph.nodes))  # from a generator that the framework holds
