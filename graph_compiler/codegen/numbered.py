@@ -59,14 +59,14 @@ NOTHING = Numbered({}, {})
 
 
 def numbered_calls(graph: Graph) -> dict[int, Numbered]:
-    """By the identity of a region that several calls run, what its function reads by number."""
+    """By the identity of a block that several calls run, what its function reads by number."""
     held = {value: Held("parameters", name) for name, value in graph.parameters.items()}
     held.update((value, Held("constants", name)) for name, (value, _) in graph.constants.items())
     calls: dict[int, list[Node]] = {}
     for node in every(graph.nodes):
         if node.op == "call" and not node.params["checkpoint"]:
-            calls.setdefault(id(node.regions[0]), []).append(node)
-    return {region: _numbered(nodes, held) for region, nodes in calls.items() if len(nodes) > 1}
+            calls.setdefault(id(node.regions[0].block), []).append(node)
+    return {block: _numbered(nodes, held) for block, nodes in calls.items() if len(nodes) > 1}
 
 
 def _numbered(nodes: Sequence[Node], held: Mapping[Value, Held]) -> Numbered:
@@ -80,7 +80,7 @@ def _numbered(nodes: Sequence[Node], held: Mapping[Value, Held]) -> Numbered:
         (holder,) = holders
         if len(set(names)) == 1:
             weights[place] = Weight(holder, names[0])
-        elif (found := _found(names)) is not None:
+        elif (found := common(names)) is not None:
             before, after, own = found
             numbers = numbers or own
             if len({one - other for one, other in zip(own, numbers)}) == 1:
@@ -88,7 +88,7 @@ def _numbered(nodes: Sequence[Node], held: Mapping[Value, Held]) -> Numbered:
     return Numbered(weights, dict(zip(nodes, numbers)))
 
 
-def _found(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
+def common(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
     """What stands in front of the number that alone differs, what behind it, and the numbers."""
     another = next(name for name in names if name != names[0])
     pairs = [difference(names[0] if name != names[0] else another, name) for name in names]
@@ -104,4 +104,4 @@ def quoted(name: str) -> str:
     return f'"{name}"' if plain == f"'{name}'" and '"' not in name else plain
 
 
-__all__ = ["NOTHING", "Numbered", "numbered_calls", "quoted"]
+__all__ = ["NOTHING", "Numbered", "common", "numbered_calls", "quoted"]

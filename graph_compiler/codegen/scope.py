@@ -1,8 +1,7 @@
 """Writes the nodes of one block as lines: names, sizes, contexts, ``del`` after the last use of large values.
 
 The block of the graph is the outermost scope. An operation that runs blocks writes each of them in a scope inside of its own one: as a
-nested function, or as the body of a Python statement. What a region captures is read there by its outer name, since Python's functions
-close over names.
+nested function, or as the body of a statement. What a region captures is read by its outer name: functions of Python close over names.
 """
 
 from __future__ import annotations
@@ -27,6 +26,7 @@ from .folding import LONGEST, folded, tidied
 from .last_uses import bytes_of, last_uses
 from .lines import broken
 from .numbered import NOTHING, Numbered
+from .stacked import Stack
 from .standing_alone import portable
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
@@ -45,8 +45,9 @@ class Shared:
     globals: dict[str, Any] = field(default_factory=dict)
     reserved: tuple[str, ...] = ()  # names that no function of the module may use for something else
     definitions: Definitions = field(default_factory=Definitions)
-    numbered: Mapping[int, Numbered] = field(default_factory=dict)  # of the functions of regions, by identity
+    numbered: Mapping[int, Numbered] = field(default_factory=dict)  # of the functions of blocks, by identity
     functions: dict[int, str] = field(default_factory=dict)  # their names
+    stacks: Mapping[Node, Stack] = field(default_factory=dict)  # nodes that stack weights of layers
 
 
 _NAME = re.compile(r"\w+")
@@ -76,8 +77,7 @@ class Scope:
         self.released: dict[Node, list[Value]] = {}  # what nothing needs after a node that is being written
         self.wishes: Mapping[Value, str] = {}
         self.module: str = outer.module if outer else ""
-        self.context = ""
-        self.depth = 0
+        self.context, self.depth = "", 0
         self.held: dict[str, None] = {}  # names in use that the block has taken
 
     # ------------------------------------------------------------------------------ text of arguments
@@ -158,7 +158,8 @@ class Scope:
 
     def _plain(self, node: Node) -> None:
         before = len(self.lines)
-        expression = self.dialect.expression(node, self.literal)
+        stack = self.shared.stacks.get(node)
+        expression = self.dialect.expression(node, self.literal) if stack is None else stack.text()
         self._open(self.dialect.context(node), continues=len(self.lines) == before)
         gone = self._release_after(node)
         self.name(node)
@@ -318,7 +319,7 @@ class Scope:
             self._drop_unread(self.text[value], [])
 
     def _drop_unread(self, name: str, outputs: Sequence[str]) -> None:
-        """Drops the line that reads a size where nothing uses it after all."""
+        """Drops the line that reads a size that nothing uses."""
         place = next((place for place, text in enumerate(self.lines) if text.lstrip().startswith(f"{name} = ")), None)
         if place is not None and not any(name in _NAME.findall(text) for text in (*self.lines[:place], *self.lines[place + 1 :], *outputs)):
             del self.lines[place]
@@ -344,14 +345,13 @@ class Scope:
 
     def define_region(self, region: Region, write: Callable[[Scope, str], None]) -> str:
         """As :meth:`define`, once for a region that several nodes have."""
-        known = self.shared.functions
-        if id(region) not in known:
-            known[id(region)] = self.define(region.name, write)
-        return known[id(region)]
+        known, block = self.shared.functions, id(region.block)
+        known[block] = known.get(block) or self.define(region.name, write)
+        return known[block]
 
     def numbered(self, region: Region) -> Numbered:
         """What the function of a region reads by the number of a layer."""
-        return self.shared.numbered.get(id(region), NOTHING)
+        return self.shared.numbered.get(id(region.block), NOTHING)
 
     def take(self, inside: Inside) -> None:
         """The lines of a region, where they stand."""

@@ -25,6 +25,7 @@ from .lines import broken
 from .numbered import numbered_calls, quoted
 from .results import ResultText, result_text
 from .scope import Scope, Shared
+from .stacked import HELPER, Stack, stacks_of
 from .standing_alone import GUARD_FAILED, portable
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
@@ -38,7 +39,8 @@ class Program:
     ``origins`` tell, in order, at which line of the text the line of each node begins, and where the call was made; ``inner_origins``
     the same of the nodes of regions.
     ``arguments`` are the leading arguments that are no user inputs (``"parameters"``, ``"constants"``), ``globals`` objects
-    that the text refers to but cannot spell, ``checks`` the guards whose values the function returns beside its result.
+    that the text refers to but cannot spell, ``stacks`` the weights that it reads stacked, ``checks`` the guards whose values the function
+    returns beside its result.
     """
 
     source: str
@@ -49,6 +51,7 @@ class Program:
     checks: tuple[Guard, ...] = ()
     origins: tuple[tuple[int, Origin], ...] = ()
     inner_origins: tuple[tuple[int, Origin], ...] = ()
+    stacks: tuple[Stack, ...] = ()
 
 
 def write(graph: Graph, dialect: Dialect, header: str, target: Dialect | None = None) -> Program:
@@ -71,6 +74,7 @@ class _Writer:
         self.names = Namespace(reserved=[*always, *self.helpers, self.own])
         self.shared = Shared(dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own))
         self.shared.numbered = numbered_calls(graph)
+        self.shared.stacks = stacks_of(graph) if HELPER in self.helpers else {}
         self.scope = Scope(self.shared, graph.nodes, graph.roots())
         self.scope.wishes = {
             effect.value: effect.target for effect in graph.effects if effect.kind == "buffer"
@@ -105,7 +109,9 @@ class _Writer:
         source = self._module(header, [*definitions, "\n".join([*head, body, ""])], helpers, result)
         bound = {**scope.shared.globals, **result.globals}
         own, inner = (self._origins(source, lines, origins) for origins in (scope.origins, scope.inner_origins))
-        return Program(source, name, leading, inputs, bound, checks, own, (*self.shared.definitions.origins_in(source), *inner))
+        inner = (*self.shared.definitions.origins_in(source), *inner)
+        stacks = tuple(dict.fromkeys(self.shared.stacks.values()))
+        return Program(source, name, leading, inputs, bound, checks, own, inner, stacks)
 
     def _origins(self, source: str, lines: list[str], origins: list[tuple[int, Origin]]) -> tuple[tuple[int, Origin], ...]:
         """Counted from the end, where the function ends: of its first lines some were left out of ``lines``, empty ones in front of a block

@@ -11,7 +11,7 @@ from ..ir.block import Region
 from ..ir.closing import Body, close
 from ..ir.copying import copied
 from ..ir.guard import GUARD
-from ..ir.node import Node, Origin, Value
+from ..ir.node import Node, Value
 from ..ir.record import CallRecord
 from ..sizes import Size, Symbol, substitute
 from .layer_names import Names, word
@@ -103,7 +103,7 @@ class _Writing:
                 return None
         slots = [slot for slot in self.steps.slots() if slot in self.made and self._is_given(slot)]
         modules = [self._module(layer) for layer in self.layers]
-        body = Body(self._name(), list(self.given.values()), self._placed(modules), [self.made[slot] for slot in slots])
+        body = Body(self._name(), list(self.given.values()), self._placed(), [self.made[slot] for slot in slots])
         (region,), captured = close(body)
         calls = (self._call(layer, region, slots, captured, modules[layer]) for layer in self.layers)
         return [*(self.steps.node(0, place) for place in sorted(self.shared)), *calls]
@@ -147,17 +147,10 @@ class _Writing:
         paths = [self.steps.node(layer, place).origin.module.split(".") for place in range(self.steps.period) if place not in self.shared]
         return [parts[0] for parts in zip(*paths)][: _common(paths)]
 
-    def _placed(self, modules: Sequence[list[str]]) -> list[Node]:
+    def _placed(self) -> list[Node]:
         """The nodes, in modules that stand for those of all layers: ``encoder.layer.*.attention``."""
-        first, last = modules[0], modules[-1]
-        if not last or len(first) != len(last):
-            return self.inside
-        every = ["*" if one != other else one for one, other in zip(first, last)]
-
-        def placed(origin: Origin) -> Origin:
-            return replace(origin, module=".".join([*every, *origin.module.split(".")[len(last) :]]))
-
-        return [replace(node, origin=placed(node.origin)) for node in self.inside]
+        own = [place for place in range(self.steps.period) if place not in self.shared]
+        return [_in_all(node, self.steps.node(0, place)) for node, place in zip(self.inside, own, strict=True)]
 
     # ------------------------------------------------------------------------------ the calls
     def _call(self, layer: int, region: Region, slots: Sequence[Slot], captured: Sequence[Value], module: Sequence[str]) -> Node:
@@ -167,6 +160,15 @@ class _Writing:
         operands = (*(given[layer] for given in self.given), *captured)
         origin = replace(first.origin, module=".".join(module))
         return Node("call", operands, {"checkpoint": False}, origin, outputs, record, (region,))
+
+
+def _in_all(node: Node, other: Node) -> Node:
+    """The node of one layer in a module that stands for its own and that of another layer."""
+    own, module = node.origin.module.split("."), other.origin.module.split(".")
+    if own == module or len(own) != len(module):
+        return node
+    path = ".".join("*" if one != two else one for one, two in zip(own, module))
+    return replace(node, origin=replace(node.origin, module=path))
 
 
 def _common(paths: Sequence[Sequence[str]]) -> int:

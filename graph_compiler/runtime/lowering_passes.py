@@ -18,6 +18,7 @@ from ..passes import (
     pad_dynamic_sizes,
     repeated_layers,
     rolled,
+    scanned_layers,
     simplify_guards,
     unrolled,
 )
@@ -34,6 +35,11 @@ def loops(target: Backend, roll: str) -> list[GraphPass]:
 def layers(target: Backend, roll: str) -> list[GraphPass]:
     """The pass that makes one function of equal layers, where they are not to be written out and the target has functions."""
     return [repeated_layers] if roll != "never" and "call" in target.rows.structured else []
+
+
+def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
+    """The pass that makes a loop of the calls of equal layers, where that is asked for and the target stacks weights."""
+    return [scanned_layers(FEWEST)] if roll == "scan" and target.rows.stacks else []
 
 
 def canonical_passes(target: Backend, roll: str) -> list[GraphPass]:
@@ -53,6 +59,7 @@ def canonical_passes(target: Backend, roll: str) -> list[GraphPass]:
         cse,
         dce,
         simplify_guards,
+        *_layer_scans(target, roll),
         *([target.copy_aliased_outputs] if target.copy_aliased_outputs else []),
     ]
 

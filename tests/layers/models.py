@@ -75,9 +75,11 @@ class Alternating(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
+        self.first = nn.Linear(WIDTH, WIDTH)
         self.layers = nn.ModuleList([Block(1.0 + place % 2) for place in range(8)])
 
     def forward(self, x: Any, mask: Any) -> Any:
+        x = self.first(x)
         for layer in self.layers:
             x = layer(x, mask)
         return x
