@@ -115,9 +115,9 @@ class _Writing:
                 new = self.made[source] if isinstance(source, Slot) else self._input(source)
                 if own.setdefault(leaf, new) is not new:
                     return False
-        new = copied(node, own, functools.partial(_mapped, own))
-        self.inside.append(new)
-        self.made.update((Slot(place, output), value) for output, value in enumerate(new.outputs))
+        inside = copied(node, own, functools.partial(_mapped, own))
+        self.inside.append(inside)
+        self.made.update((Slot(place, output), value) for output, value in enumerate(inside.outputs))
         return True
 
     def _input(self, given: Given) -> Value:
