@@ -34,7 +34,7 @@ class Calls:
 def calls_of(steps: Steps, names: Names, results: set[Value]) -> Calls | None:
     """The layers as calls; None where one of them reads what it has made itself, and another one what comes from elsewhere.
 
-    ``results`` are what the graph returns: nothing else may be the same array.
+    ``results`` are what the graph returns, and the owners of its memory: nothing else may be the same array.
     """
     writing = _Writing(steps, names, results)
     nodes = writing.nodes() if writing.settle() else None
@@ -122,9 +122,9 @@ class _Writing:
 
     def _input(self, given: Given) -> Value:
         if given not in self.given:
-            found = self.names.difference(given[-1], given[0])
-            name = found.after.strip("._/") if found is not None else given[-1].name
-            self.given[given] = Value(name.replace(".", "_") or given[-1].name, given[-1].spec)
+            found = self.names.numbering(given[-1], given[0])
+            name = found.inside if found is not None else ""
+            self.given[given] = Value(name or given[-1].name, given[-1].spec)
         return self.given[given]
 
     def _is_given(self, slot: Slot) -> bool:
@@ -137,9 +137,9 @@ class _Writing:
         )
 
     def _name(self) -> str:
-        """By the words in front of the number."""
-        found = (self.names.difference(given[-1], given[0]) for given in self.given)
-        return next((word(each.before) for each in found if each is not None), "layer")
+        """By the word in front of the number."""
+        found = (self.names.numbering(given[-1], given[0]) for given in self.given)
+        return next((word(each.parts[: each.place + 1]) for each in found if each is not None), "layer")
 
     # ------------------------------------------------------------------------------ modules
     def _module(self, layer: int) -> list[str]:

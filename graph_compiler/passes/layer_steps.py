@@ -42,7 +42,7 @@ class _Cuts:
         """The number of the weights that a node reads; None where it reads none that change."""
         other = place + self.period if place + self.period < self.stretch.end else place - self.period
         pairs = zip(self.program.rows[place].leaves, self.program.rows[other].leaves)
-        found = (self.names.difference(one, two) for one, two in pairs)
+        found = (self.names.numbering(one, two) for one, two in pairs)
         return next((each.one for each in found if each is not None), None)
 
     def places(self) -> Iterator[int]:

@@ -8,7 +8,7 @@ see a layer once. What is the same in all layers is computed once, in front of t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ..ir.aliases import Aliases
 from ..ir.block import Block
@@ -33,18 +33,23 @@ def repeated_layers(graph: Graph) -> tuple[Graph, bool]:
     if not names.may_differ(FEWEST):
         return graph, False
     nodes, checks = _with_checks(graph)
-    rows = Rows(Aliases(graph), with_checks=True)
-    outputs = graph.derive(guards=[guard for guard in graph.guards if guard not in checks.values()]).block.outputs
-    program = Program.of(Block(tuple(graph.sources()), nodes, outputs), list(map(rows.of, nodes)))
-    found = list(_found(program, names, set(values_in(graph.outputs))))
+    outputs = _without(graph, checks.values()).block.outputs
+    aliases = Aliases(graph)
+    program = Program.of(Block(tuple(graph.sources()), nodes, outputs), list(map(Rows(aliases, with_checks=True).of, nodes)))
+    results = {each for value in values_in(graph.outputs) for each in (value, aliases.base_of(value))}
+    found = list(_found(program, names, results))
     if not found:
         return graph, False
     instead = {each.first: each.nodes for each in found}
     taken = {place for each in found for place in range(each.first, each.end)}
     left = [part for place, node in enumerate(nodes) for part in (instead.get(place, ()) if place in taken else (node,))]
-    inside = {checks[nodes[place]] for place in taken if nodes[place] in checks}
-    guards = [guard for guard in graph.guards if guard not in inside]
-    return graph.derive(nodes=[node for node in left if node not in checks], guards=guards), True
+    inside = [checks[nodes[place]] for place in taken if nodes[place] in checks]
+    return _without(graph, inside).derive(nodes=[node for node in left if node not in checks]), True
+
+
+def _without(graph: Graph, guards: Iterable[Guard]) -> Graph:
+    left_out = set(map(id, guards))
+    return graph.derive(guards=[guard for guard in graph.guards if id(guard) not in left_out])
 
 
 def _with_checks(graph: Graph) -> tuple[tuple[Node, ...], dict[Node, Guard]]:

@@ -15,7 +15,6 @@ from ..support.compare import leaves
 from .models import CASES, Stack, sequences
 
 torch = pytest.importorskip("torch")
-TARGETS = ("torch", "jax", "numpy", "tensorflow")
 
 
 def calls(graph: Any) -> int:
@@ -38,8 +37,12 @@ def same(found: Any, wanted: Any) -> None:
         np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=2e-5, atol=2e-5)
 
 
-@pytest.mark.parametrize("to", TARGETS)
-@pytest.mark.parametrize("name", CASES)
+PAIRS = [(name, "torch") for name in CASES]
+PAIRS += [("stack", "jax"), ("alternating", "jax"), ("convolutions", "jax"), ("stack", "tensorflow"), ("convolutions", "tensorflow")]
+PAIRS += [("stack", "numpy"), ("hidden states", "numpy"), ("skips", "numpy"), ("convolutions", "numpy")]
+
+
+@pytest.mark.parametrize(("name", "to"), PAIRS)
 def test_layers_are_calls(name: str, to: str) -> None:
     model, graph = compiled(name, to)
     assert calls(graph) == CASES[name].expected(to), graph.source
@@ -155,3 +158,62 @@ def test_a_call_that_the_target_refuses_is_told_by_its_line() -> None:
     lines = program.source.split("\n")
     told = {lines[line - 1].strip().partition(" = ")[0] for line, origin in program.inner_origins if origin.module.endswith("*.query")}
     assert "query" in told or any("query" in name for name in told), told
+
+
+def test_arrays_that_leave_stay_apart() -> None:
+    """What the layers compute of the same arrays is computed once, but not what the caller gets: it may write to it."""
+
+    class Scores(Stack):
+        def forward(self, x: Any, mask: Any) -> Any:
+            found = []
+            for layer in self.layers:
+                scores = (mask * 2.0)[:, 1:]
+                x = layer(x, mask) * scores.sum()
+                found.append(scores)
+            return x, found
+
+    found = graph_compiler.compile(Scores().eval(), args=sequences(2, 5))(*sequences(2, 5))[1]
+    found[0].zero_()
+    assert all(scores.any() for scores in found[1:])
+
+
+# ------------------------------------------------------------------------------------- models of other frameworks
+def test_layers_of_a_function_of_jax() -> None:
+    jnp = pytest.importorskip("jax.numpy")
+
+    def stack(weights: Any, x: Any) -> Any:
+        for layer in weights["layers"]:
+            y = jnp.tanh(x @ layer["w"] + layer["b"])
+            x = x + jnp.where(y > 0, y * 0.5, jnp.exp(y) - 1.0) @ layer["v"]
+        return x @ weights["head"]
+
+    rng = np.random.default_rng(0)
+    draw = lambda *shape: jnp.asarray(rng.normal(size=shape, scale=0.3).astype("float32"))  # noqa: E731
+    weights = {"layers": [{"w": draw(8, 6), "b": draw(6), "v": draw(6, 8)} for _ in range(5)], "head": draw(8, 2)}
+    for to in ("jax", "torch"):
+        graph = graph_compiler.compile(stack, to=to, args=(weights, draw(3, 8)), parameters=[0])
+        x = draw(4, 8)
+        same(graph(x), stack(weights, x))
+        assert calls(graph) == 5, graph.source
+
+
+def test_layers_of_a_keras_model() -> None:
+    keras = pytest.importorskip("keras")
+
+    class Residual(keras.layers.Layer):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm, self.up, self.down = keras.layers.LayerNormalization(), keras.layers.Dense(16, "gelu"), keras.layers.Dense(8)
+
+        def call(self, x: Any) -> Any:
+            return x + self.down(self.up(self.norm(x)))
+
+    given = keras.Input((8,))
+    x = given
+    for _ in range(4):
+        x = Residual()(x)
+    model, array = keras.Model(given, x), np.random.default_rng(1).normal(size=(3, 8)).astype("float32")
+    for to in ("tensorflow", "numpy"):
+        graph = graph_compiler.compile(model, to=to, args=(np.ones((2, 8), "float32"),))
+        same(np.asarray(graph(array)), np.asarray(model(array)))
+        assert calls(graph) == 4, graph.source
