@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
@@ -25,6 +25,14 @@ class Inside(Protocol):
 
     def free(self) -> None:
         """Its names may be used again."""
+
+
+class Numbered(Protocol):
+    """What the function of a region reads by itself (``codegen/numbered.py``): by the place of its inputs, from these dicts."""
+
+    weights: Mapping[int, Any]
+    numbers: Mapping[Node, int]
+    holders: list[str]
 
 
 class Scope(Protocol):
@@ -52,6 +60,9 @@ class Scope(Protocol):
     def free(self, names: Iterable[str]) -> None:
         """Names that are needed no more."""
 
+    def release(self, node: Node) -> None:
+        """The names of operands that nothing needs after a node may be those of what it makes."""
+
     def name(self, node: Node) -> list[str]:
         """Names for the outputs of a node."""
 
@@ -63,6 +74,12 @@ class Scope(Protocol):
 
     def define(self, wanted: str, write: Callable[[Any, str], None], suffixes: Sequence[str] = ()) -> str:
         """The name of a function or class of the module that ``write`` writes."""
+
+    def define_region(self, region: Region, write: Callable[[Any, str], None]) -> str:
+        """The name of the function of a region, which the module has once."""
+
+    def numbered(self, region: Region) -> Numbered:
+        """What the function of a region reads by the number of a layer."""
 
     def take(self, inside: Inside) -> None:
         """The lines of a region."""
@@ -124,14 +141,21 @@ def function(scope: Scope, wanted: str, arguments: Sequence[str], inside: Inside
 def call(scope: Scope, node: Node) -> None:
     """One line that calls the function of a block, which the module has once: calls of the same function read the same."""
     (region,) = node.regions
-    name = scope.define(region.name, lambda inner, name: _definition(inner, name, region))
-    operands = ", ".join(repr(scope.literal(item)) for item in node.inputs)
-    scope.line(f"{', '.join(scope.name(node))} = {name}({operands})")
+    own = scope.numbered(region)
+    name = scope.define_region(region, lambda inner, name: _definition(inner, name, region, own))
+    operands = [repr(scope.literal(item)) for place, item in enumerate(node.inputs) if place not in own.weights]
+    numbers = [str(own.numbers[node])] if own.numbers else []
+    scope.release(node)
+    scope.line(f"{', '.join(scope.name(node))} = {name}({', '.join([*own.holders, *numbers, *operands])})")
 
 
-def _definition(scope: Scope, name: str, region: Region) -> None:
-    names = [scope.new(value.name) for value in region.block.inputs]
-    inside = scope.apart(region, names)
+def _definition(scope: Scope, name: str, region: Region, own: Numbered) -> None:
+    """The function of a block, which reads weights itself where their names tell which ones."""
+    index = [scope.new("index")] if own.numbers else []
+    texts = [own.weights[place].text(*index or ("",)) if place in own.weights else "" for place in range(len(region.block.inputs))]
+    texts = [text or scope.new(value.name) for text, value in zip(texts, region.block.inputs)]
+    names = [*own.holders, *index, *(text for place, text in enumerate(texts) if place not in own.weights)]
+    inside = scope.apart(region, texts)
     with scope.indented(f"def {name}({', '.join(names)}):"):
         scope.take(inside)
         scope.line(f"return {', '.join(inside.outputs)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UnsupportedOperation
 from ..ir.block import Region
@@ -29,12 +29,36 @@ class LiftedRegions:
 
     def __init__(self, lifter: Lifter) -> None:
         self.lifter = lifter
+        self._lifted: dict[Any, Node] = {}  # calls, by the region and the operands' types
 
     def run(self, node: Node) -> tuple[Value, ...] | None:
         """What the node gives; None where something in it could not be lifted, which was noted."""
-        lifter, problems = self.lifter, len(self.lifter.problems)
         if node.op == "custom_derivative":
             return LiftedDerivative(self.lifter, node).run()
+        return self._called(node) if node.op == "call" else self._run(node)
+
+    def _called(self, node: Node) -> tuple[Value, ...] | None:
+        """What a call gives. A function that is called again with arrays of the same sizes is lifted once, unless it draws numbers."""
+        lifter, region = self.lifter, node.regions[0]
+        operands = [lifter.read(item) for item in node.inputs]
+        outside = tuple(map(lifter.mapped, region.sizes.values()))
+        given = (item.spec if isinstance(item, Value) else (type(item), item) for item in operands)
+        key = (id(region), node.params["checkpoint"], outside, *given)
+        if key not in self._lifted:
+            made = self._run(node)
+            last = None if made is None else lifter.b.maker(made[0]) if made else None
+            if last is not None and not any(inner.is_random for inner in every(region.block.nodes)):
+                self._lifted[key] = last
+            return made
+        before = self._lifted[key]
+        lifter.b.origin = node.origin
+        inputs = (*operands, *before.inputs[len(operands) :])
+        specs = tuple(value.spec for value in before.outputs)
+        again: tuple[Value, ...] = lifter.b.append("call", inputs, before.params, specs, before.regions)
+        return again
+
+    def _run(self, node: Node) -> tuple[Value, ...] | None:
+        lifter, problems = self.lifter, len(self.lifter.problems)
         first = 1 if node.op == "branch" else 0
         own = len(node.inputs) if node.op == "call" else first + own_operands(node.op, node.params)
         operands = [lifter.read(item) for item in node.inputs]

@@ -69,7 +69,7 @@ def compile(
         on_miss, max_variants, on_limit: for calls that fit nothing: ``"retrace"``, ``"error"``; at the limit: ``"original"``, ``"raise"``.
         parameters: arguments of a JAX function (pytrees), by name or position, that become parameters of the graph, not of its calls.
         freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
-        roll, passes: whether equal steps become loops (``"auto"``: many, ``"scan"``, ``"never"``); your own passes, each of them verified.
+        roll, passes: whether equal steps are loops, and layers calls (``"auto"``) or loops (``"scan"``), or ``"never"``; your own passes.
 
     >>> import torch, graph_compiler
     >>> graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))(torch.zeros(4, 5))

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..ir.node import Origin
 from ..naming import Namespace, legal
 
 OWN_NAME = "_the_name_of_this_definition_"  # in the text of a definition, until it has one
@@ -18,6 +19,7 @@ class Definitions:
     named: dict[str, str] = field(default_factory=dict)
     taken: dict[str, None] = field(default_factory=dict)
     open: list[Namespace] = field(default_factory=list)  # of the functions that are being written
+    origins: dict[str, list[tuple[int, Origin]]] = field(default_factory=dict)  # text -> the lines of its nodes, counted from 0
 
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
         """The name of a definition whose text has ``OWN_NAME`` in its place."""
@@ -34,6 +36,14 @@ class Definitions:
     def texts(self) -> list[str]:
         """All of them, each before those that use it."""
         return [text.replace(OWN_NAME, name) for text, name in self.named.items()]
+
+    def origins_in(self, source: str) -> list[tuple[int, Origin]]:
+        """At which line of a module that has all of them the line of each node begins, and where the call was made."""
+        found = []
+        for text, own in zip(self.texts(), self.named):
+            first = source.count("\n", 0, source.find(text)) + 1
+            found += [(first + line, origin) for line, origin in self.origins[own]]
+        return found
 
 
 __all__ = ["OWN_NAME", "Definitions"]

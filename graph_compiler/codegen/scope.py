@@ -1,31 +1,32 @@
 """Writes the nodes of one block as lines: names, sizes, contexts, ``del`` after the last use of large values.
 
 The block of the graph is the outermost scope. An operation that runs blocks writes each of them in a scope inside of its own one: as a
-nested function, or as the body of a Python statement. What a region captures is read there by its outer name, since Python's functions
-close over names.
+nested function, or as the body of a statement. What a region captures is read by its outer name: functions of Python close over names.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import dropwhile, takewhile
+from itertools import accumulate, dropwhile, takewhile
 from typing import Any
 
 from ..ir.block import Region
 from ..ir.guard import GUARD
 from ..ir.node import Node, Origin, Value, values_in
 from ..naming import Namespace
-from ..ops.dtypes import ITEMSIZE
 from ..ops.text import Given, Text, factor, literal
-from ..sizes import Size, Symbol, product
+from ..sizes import Size, Symbol
 from ..trees import map_structure
 from .definitions import OWN_NAME, Definitions
 from .folding import LONGEST, folded, tidied
+from .last_uses import bytes_of, last_uses
 from .lines import broken
+from .numbered import NOTHING, Numbered
+from .stacked import Stack
 from .standing_alone import portable
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
@@ -44,6 +45,9 @@ class Shared:
     globals: dict[str, Any] = field(default_factory=dict)
     reserved: tuple[str, ...] = ()  # names that no function of the module may use for something else
     definitions: Definitions = field(default_factory=Definitions)
+    numbered: Mapping[int, Numbered] = field(default_factory=dict)  # of the functions of blocks, by identity
+    functions: dict[int, str] = field(default_factory=dict)  # their names
+    stacks: Mapping[Node, Stack] = field(default_factory=dict)  # nodes that stack weights of layers
 
 
 _NAME = re.compile(r"\w+")
@@ -70,10 +74,10 @@ class Scope:
         self.folded: set[Value] = set()  # those that have no line of their own
         self.foldable: list[tuple[int, Node, str]] = []  # lines that may go into the next: where they end, what they compute
         self.ends: list[tuple[int, Node, str]] = []  # the same of lines that make what the block gives
+        self.released: dict[Node, list[Value]] = {}  # what nothing needs after a node that is being written
         self.wishes: Mapping[Value, str] = {}
         self.module: str = outer.module if outer else ""
-        self.context = ""
-        self.depth = 0
+        self.context, self.depth = "", 0
         self.held: dict[str, None] = {}  # names in use that the block has taken
 
     # ------------------------------------------------------------------------------ text of arguments
@@ -90,7 +94,8 @@ class Scope:
         if symbol not in self.symbols:
             array = self.text[symbol.source]
             is_given = self.outer is None and symbol.source not in self.made
-            self.symbols[symbol] = self.new(f"{symbol.source.name if is_given else array}_{_SYMBOL_NAMES[symbol.kind]}{symbol.axis}")
+            name = symbol.source.name if is_given or not array.isidentifier() else array
+            self.symbols[symbol] = self.new(f"{name}_{_SYMBOL_NAMES[symbol.kind]}{symbol.axis}")
             self.line(f"{self.symbols[symbol]} = {self.dialect.size(array, symbol)}")
         return self.symbols[symbol]
 
@@ -153,7 +158,8 @@ class Scope:
 
     def _plain(self, node: Node) -> None:
         before = len(self.lines)
-        expression = self.dialect.expression(node, self.literal)
+        stack = self.shared.stacks.get(node)
+        expression = self.dialect.expression(node, self.literal) if stack is None else stack.text()
         self._open(self.dialect.context(node), continues=len(self.lines) == before)
         gone = self._release_after(node)
         self.name(node)
@@ -205,7 +211,12 @@ class Scope:
         written = [place for place in range(before, len(self.lines)) if self.lines[place]] or [before]
         self.origins.append((written[0], node.origin))
         self.inner_origins.append((written[-1], node.origin))  # where most targets call the functions that they have defined above
-        self._delete(node, self._release_after(node))
+        gone = self.released.pop(node, None)
+        self._delete(node, self._release_after(node) if gone is None else gone)
+
+    def release(self, node: Node) -> None:
+        """The names of operands that nothing needs after a node may be those of what it makes."""
+        self.released[node] = self._release_after(node)
 
     def name(self, node: Node) -> list[str]:
         """Names for the outputs of a node; ``_`` for one of several that nothing uses."""
@@ -249,7 +260,7 @@ class Scope:
     def _delete(self, node: Node, gone: list[Value]) -> None:
         """``del`` for large values that are needed no more and whose names the node's outputs did not take."""
         taken = {self.text[value] for value in node.outputs}
-        large = [self.text[value] for value in gone if value not in self.folded and _bytes(value) >= _DELETED_FROM_BYTES]
+        large = [self.text[value] for value in gone if value not in self.folded and bytes_of(value) >= _DELETED_FROM_BYTES]
         if names := [name for name in large if name not in taken]:
             self.line(f"del {', '.join(names)}")
             self.context = ""
@@ -308,7 +319,7 @@ class Scope:
             self._drop_unread(self.text[value], [])
 
     def _drop_unread(self, name: str, outputs: Sequence[str]) -> None:
-        """Drops the line that reads a size where nothing uses it after all."""
+        """Drops the line that reads a size that nothing uses."""
         place = next((place for place, text in enumerate(self.lines) if text.lstrip().startswith(f"{name} = ")), None)
         if place is not None and not any(name in _NAME.findall(text) for text in (*self.lines[:place], *self.lines[place + 1 :], *outputs)):
             del self.lines[place]
@@ -324,10 +335,23 @@ class Scope:
         scope = Scope(self.shared, (), ())
         scope.names, scope.module = names, self.module
         write(scope, OWN_NAME)
-        text = "\n".join("\n".join(broken(line.lstrip(), len(line) - len(line.lstrip()))) if line else "" for line in scope.lines)
+        lines = ["\n".join(broken(line.lstrip(), len(line) - len(line.lstrip()))) if line else "" for line in scope.lines]
+        text = "\n".join(lines)
         name = definitions.add(wanted, text, suffixes, self.shared.names)
+        begins = [0, *accumulate(line.count("\n") + 1 for line in lines)]
+        definitions.origins[text] = [(begins[place], origin) for place, origin in (*scope.origins, *scope.inner_origins)]
         definitions.open.pop()
         return name
+
+    def define_region(self, region: Region, write: Callable[[Scope, str], None]) -> str:
+        """As :meth:`define`, once for a region that several nodes have."""
+        known, block = self.shared.functions, id(region.block)
+        known[block] = known.get(block) or self.define(region.name, write)
+        return known[block]
+
+    def numbered(self, region: Region) -> Numbered:
+        """What the function of a region reads by the number of a layer."""
+        return self.shared.numbered.get(id(region.block), NOTHING)
 
     def take(self, inside: Inside) -> None:
         """The lines of a region, where they stand."""
@@ -373,20 +397,4 @@ def _outer_sizes(node: Node) -> list[Any]:
     return [size for region in node.regions for size in region.sizes.values()]
 
 
-def last_uses(nodes: Iterable[Node], needed: Container[Value]) -> dict[Node, list[Value]]:
-    """node -> the values that nothing needs after it."""
-    last: dict[Value, Node] = {}
-    for node in nodes:
-        last.update((value, node) for value in (*node.outputs, *node.uses))
-    found: dict[Node, list[Value]] = {}
-    for value, node in last.items():
-        if value not in needed:
-            found.setdefault(node, []).append(value)
-    return found
-
-
-def _bytes(value: Value) -> int:
-    return int(product(value.spec.hints)) * ITEMSIZE.get(value.dtype, 8)
-
-
-__all__ = ["Inside", "Scope", "Shared", "last_uses"]
+__all__ = ["Inside", "Scope", "Shared"]

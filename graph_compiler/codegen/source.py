@@ -22,8 +22,10 @@ from ..naming import Namespace
 from ..sizes import Size, Symbol
 from ..trees import Leaf, iterate_structure
 from .lines import broken
+from .numbered import numbered_calls, quoted
 from .results import ResultText, result_text
 from .scope import Scope, Shared
+from .stacked import HELPER, Stack, stacks_of
 from .standing_alone import GUARD_FAILED, portable
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
@@ -37,7 +39,8 @@ class Program:
     ``origins`` tell, in order, at which line of the text the line of each node begins, and where the call was made; ``inner_origins``
     the same of the nodes of regions.
     ``arguments`` are the leading arguments that are no user inputs (``"parameters"``, ``"constants"``), ``globals`` objects
-    that the text refers to but cannot spell, ``checks`` the guards whose values the function returns beside its result.
+    that the text refers to but cannot spell, ``stacks`` the weights that it reads stacked, ``checks`` the guards whose values the function
+    returns beside its result.
     """
 
     source: str
@@ -48,6 +51,7 @@ class Program:
     checks: tuple[Guard, ...] = ()
     origins: tuple[tuple[int, Origin], ...] = ()
     inner_origins: tuple[tuple[int, Origin], ...] = ()
+    stacks: tuple[Stack, ...] = ()
 
 
 def write(graph: Graph, dialect: Dialect, header: str, target: Dialect | None = None) -> Program:
@@ -69,6 +73,8 @@ class _Writer:
         self.own = Namespace(reserved=always).unique(graph.name)  # a helper of this name is in the way only where it is used
         self.names = Namespace(reserved=[*always, *self.helpers, self.own])
         self.shared = Shared(dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own))
+        self.shared.numbered = numbered_calls(graph)
+        self.shared.stacks = stacks_of(graph) if HELPER in self.helpers else {}
         self.scope = Scope(self.shared, graph.nodes, graph.roots())
         self.scope.wishes = {
             effect.value: effect.target for effect in graph.effects if effect.kind == "buffer"
@@ -103,7 +109,9 @@ class _Writer:
         source = self._module(header, [*definitions, "\n".join([*head, body, ""])], helpers, result)
         bound = {**scope.shared.globals, **result.globals}
         own, inner = (self._origins(source, lines, origins) for origins in (scope.origins, scope.inner_origins))
-        return Program(source, name, leading, inputs, bound, checks, own, inner)
+        inner = (*self.shared.definitions.origins_in(source), *inner)
+        stacks = tuple(dict.fromkeys(self.shared.stacks.values()))
+        return Program(source, name, leading, inputs, bound, checks, own, inner, stacks)
 
     def _origins(self, source: str, lines: list[str], origins: list[tuple[int, Origin]]) -> tuple[tuple[int, Origin], ...]:
         """Counted from the end, where the function ends: of its first lines some were left out of ``lines``, empty ones in front of a block
@@ -115,7 +123,7 @@ class _Writer:
     # ------------------------------------------------------------------------------ names
     def _name_held(self, holder: str, held: Mapping[str, Value]) -> None:
         for name, value in held.items():
-            self.scope.text[value] = f"{holder}[{_quoted(name)}]"
+            self.scope.text[value] = f"{holder}[{quoted(name)}]"
 
     def _read_input_sizes(self) -> None:
         inputs, scope = set(self.graph.inputs), self.scope
@@ -211,12 +219,6 @@ def _needed(reads: list[str], lines: list[str]) -> list[str]:
 def _laid_out(line: str) -> str:
     """A line as it stands in a function, as several where it is too long."""
     return "\n".join(broken(line.lstrip(), 4 + len(line) - len(line.lstrip()))) if line else ""
-
-
-def _quoted(name: str) -> str:
-    """In double quotes, where that takes nothing but these."""
-    plain = repr(name)
-    return f'"{name}"' if plain == f"'{name}'" and '"' not in name else plain
 
 
 def _identifiers(text: str) -> list[str]:

@@ -20,6 +20,7 @@ class Rewriter:
         self._is_canonical = all(node.record is None for node in block.nodes)  # shapes of recorded values are as seen
         self.nodes: list[Node] = []
         self._instead: dict[Value, Value] = {}
+        self._regions: dict[int, Region] = {}
         self._makers = Makers()
 
     def replace(self, values: tuple[Value, ...], others: tuple[Value, ...]) -> None:
@@ -47,8 +48,13 @@ class Rewriter:
         )
 
     def _region(self, region: Region) -> Region:
-        """What a region reads are its own inputs; only the sizes that it has in common with the outside can be replaced."""
-        return replace(region, sizes={symbol: self.mapped(size) for symbol, size in region.sizes.items()})
+        """What a region reads are its own inputs; only the sizes that it has in common with the outside can be replaced. A region that
+        several nodes have stays one."""
+        sizes = {symbol: self.mapped(size) for symbol, size in region.sizes.items()}
+        known = self._regions.get(id(region), region)
+        if sizes != known.sizes:
+            known = self._regions[id(region)] = replace(region, sizes=sizes)
+        return known
 
     def mapped(self, structure: Any) -> Any:
         """Nested arguments with values, and the values whose sizes are read, replaced."""

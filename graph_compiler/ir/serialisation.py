@@ -176,6 +176,7 @@ class Decoder:
     ) -> None:
         self.data, self.read, self.arrays, self.kinds, self.key_of = data, read, arrays, kinds, key_of
         self.inputs: list[Value] = []
+        self.regions: dict[tuple[int, ...], tuple[Any, Region]] = {}  # by their depth and inputs, with what is written of them
         self.values = [Value(matching(KEY, name), ArraySpec((), matching(NAME, dtype))) for name, dtype, _ in data["values"]]
         for value, (_, dtype, shape) in zip(self.values, data["values"]):
             value.spec = ArraySpec(tuple(self._dim(dim) for dim in shape), dtype)
@@ -229,8 +230,14 @@ class Decoder:
     def _region(self, depth: int, name: str, inputs: list[int], nodes: list[Any], outputs: Any, sizes: list[Any]) -> Region:
         if depth > DEEPEST:
             raise InvalidFile(f"regions are more than {DEEPEST} deep")
+        written = (name, nodes, outputs, sizes)
+        found = self.regions.get((depth, *inputs))
+        if found is not None and found[0] == written:  # one function, called again
+            return found[1]
         block = Block(tuple(map(self.value, inputs)), tuple(self._node(depth + 1, *node) for node in nodes), tuple(self.item(outputs)))
-        return Region(matching(NAME, name), block, {self._symbol(symbol): self.item(size) for symbol, size in sizes})
+        region = Region(matching(NAME, name), block, {self._symbol(symbol): self.item(size) for symbol, size in sizes})
+        self.regions[(depth, *inputs)] = written, region
+        return region
 
     def _symbol(self, data: Any) -> Symbol:
         atoms = [*self._atom(data).atoms()]

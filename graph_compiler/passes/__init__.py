@@ -17,8 +17,13 @@ from .freeze import freeze as freeze
 from .generators import GeneratorState as GeneratorState
 from .generators import bake_generators as bake_generators
 from .generators import repeat_draws as repeat_draws
+from .inline_calls import calls_with as calls_with
+from .inline_calls import inlined_calls as inlined_calls
+from .inline_calls import without_checks as without_checks
 from .interpreter import Interpreter as Interpreter
 from .kernel_layout import kernel_layout as kernel_layout
+from .layer_scans import scanned_layers as scanned_layers
+from .layers import repeated_layers as repeated_layers
 from .layout import layout as layout
 from .pad_dynamic_sizes import pad_dynamic_sizes as pad_dynamic_sizes
 from .roll import rolled as rolled

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
+from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.graph import Effect, Graph
@@ -16,14 +17,12 @@ def copy_aliased_outputs(graph: Graph, views: Container[str], read_only: Contain
     whose result may be a view of their first input in the target, ``read_only`` those whose view cannot be written to; with ``scalars``,
     results without axes are copied too, since the target computes with scalars there.
     """
-    taken: set[Value] = set()
+    taken: set[Any] = set()
     copies: list[Node] = []
     scratch = graph.derive(nodes=copies)
 
     def own(value: Value) -> Value:
-        base, writable = _memory(graph, value, views, read_only)
-        maker = graph.maker(base)
-        is_made = maker is not None and not is_handed_on(maker, base)
+        base, writable, is_made = _memory(graph.maker, value, views, read_only)
         if is_made and base not in taken and writable and not (scalars and value.ndim == 0):
             taken.add(base)
             return value
@@ -46,13 +45,26 @@ def is_handed_on(node: Node, value: Value) -> bool:
     return bool(node.regions) and not is_stacked and node.op != "associative_scan"
 
 
-def _memory(graph: Graph, value: Value, views: Container[str], read_only: Container[str]) -> tuple[Value, bool]:
-    """The value that owns the memory, and whether it can be written to through this one."""
+def _memory(
+    maker: Callable[[Value], Node | None], value: Value, views: Container[str], read_only: Container[str]
+) -> tuple[Any, bool, bool]:
+    """What owns the memory (a value; of a function, the call and a value of its own), whether it can be written to through this value, and
+    whether the block has made it."""
     writable = True
-    while (node := graph.maker(value)) is not None and (node.op in views or node.op in read_only):
-        writable = writable and node.op not in read_only
-        first = node.inputs[0]
+    while (node := maker(value)) is not None:
+        first: Any = node.inputs[0] if node.inputs else None
+        if node.op == "call":  # what its function makes, or an operand
+            block = node.regions[0].block
+            base, inner, is_made = _memory(block.maker, block.outputs[node.outputs.index(value)], views, read_only)
+            writable = writable and inner
+            if base not in block.inputs:
+                return (node, base), writable, is_made
+            first = node.inputs[block.inputs.index(base)]
+        elif node.op in views or node.op in read_only:
+            writable = writable and node.op not in read_only
+        else:
+            return value, writable, not is_handed_on(node, value)
         if not isinstance(first, Value):
-            break
+            return value, writable, True
         value = first
-    return value, writable
+    return value, writable, False

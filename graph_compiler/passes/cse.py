@@ -27,12 +27,14 @@ def cse(graph: Graph) -> tuple[Graph, bool]:
 def _shared(block: Block, aliases: Aliases, escaping: set[Value]) -> Block:
     escaping = escaping.union(aliases.base_of(value) for value in values_in(block.outputs))  # what a region gives is apart as well
     rewriter = Rewriter(block)
-    seen: dict[Any, Node] = {}
+    seen: dict[Any, list[Node]] = {}
     for node in block.nodes:
         node = rewriter.rewritten(node)
         key = None if _stays(node, aliases, escaping) else _key(node)
-        first = seen.setdefault(key, node) if key is not None else node
-        if first is node:
+        same = seen.setdefault(key, []) if key is not None else []
+        first = next((other for other in same if _runs_the_same(other, node)), None)
+        if first is None:
+            same.append(node)
             rewriter.append(node)
         else:
             rewriter.replace(node.outputs, first.outputs)
@@ -48,10 +50,21 @@ def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
 
 
 def _key(node: Node) -> Any:
+    """The operation and its operands, without its regions."""
     try:
-        regions = tuple(region_description(region, hashable) for region in node.regions)
-        key = (node.op, node.no_grad, hashable(node.inputs), hashable(node.params), regions)
+        key = (node.op, node.no_grad, hashable(node.inputs), hashable(node.params))
         hash(key)
     except TypeError:
         return None
     return key
+
+
+def _runs_the_same(one: Node, other: Node) -> bool:
+    """Whether the regions of two nodes are the same program, where these have equal keys."""
+    try:
+        return all(
+            first is second or region_description(first, hashable) == region_description(second, hashable)
+            for first, second in zip(one.regions, other.regions)
+        )
+    except TypeError:  # arguments that have no hash
+        return False

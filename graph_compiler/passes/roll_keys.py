@@ -36,11 +36,11 @@ class Row:
 class Rows:
     """The rows of the nodes of one graph.
 
-    What may be in no loop has a key that nothing equals: writes, draws, checks, and what is written to.
+    What may be in no loop has a key that nothing equals: writes, draws, checks (but ``with_checks``), and what is written to.
     """
 
-    def __init__(self, aliases: Aliases) -> None:
-        self.aliases = aliases
+    def __init__(self, aliases: Aliases, with_checks: bool = False) -> None:
+        self.aliases, self.with_checks = aliases, with_checks
         self._rows: dict[Node, Row] = {}
         self._keys: dict[Any, int] = {}
         self._alone = count(-1, -1)
@@ -64,7 +64,9 @@ class Rows:
 
     def _stays(self, node: Node) -> bool:
         record = node.record
-        if node.op == GUARD or not node.outputs or (record is not None and (record.writes or record.read)):
+        if node.op == GUARD:
+            return not self.with_checks
+        if not node.outputs or (record is not None and (record.writes or record.read)):
             return True
         if _draws(node) or (node.regions and any(map(_draws, every([node])))):
             return True

@@ -21,22 +21,14 @@ from ..passes import (
     GraphPass,
     bake_generators,
     constant_folding,
-    conv1x1_to_linear,
     cse,
     dce,
-    decompose,
     drop_snapshots,
     freeze,
-    kernel_layout,
-    layout,
-    pad_dynamic_sizes,
     passed,
     repeat_draws,
-    rolled,
     simplify_guards,
-    unrolled,
 )
-from ..passes.roll import FEWEST
 from ..registration import entry_method
 from ..tracing import EnvironmentGuards, Request, active
 from ..tracing import recording as open_recording
@@ -56,6 +48,7 @@ from .awaited import require_loaded
 from .border import Border
 from .converted import Converted, Shared, twin_of
 from .frameworks import backend_of
+from .lowering_passes import canonical_passes, layers, loops
 from .methods import Methods
 from .variant import Recorded, Variant
 from .weights import NativeWeights
@@ -287,7 +280,8 @@ class Pipeline:
     # ------------------------------------------------------------------------------ passes
     def simplified(self, graph: IRGraph) -> IRGraph:
         """The recorded graph without what contributes nothing or is the same at every call."""
-        graph = passed(graph, drop_snapshots, dce, *self._rolls())
+        roll = self.options.roll
+        graph = passed(graph, drop_snapshots, dce, *loops(self.target, roll), *layers(self.target, roll))
         if not self.options.include_generators:
             graph = passed(graph, partial(bake_generators, copy=self.frontend.reference.COPY))
             if (state := graph.randomness.recorded_from) is not None:
@@ -299,28 +293,7 @@ class Pipeline:
 
     def simplified_canonical(self, graph: IRGraph) -> IRGraph:
         """The canonical graph with repeated operations shared."""
-        rows = self.target.rows
-        return passed(
-            graph,
-            dce,
-            *self._rolls(),
-            partial(decompose, rows=rows),
-            *([pad_dynamic_sizes] if rows.bounded else []),
-            *([unrolled(rows.unrolls)] if rows.unrolls else []),
-            partial(layout, prefers=rows.channels_last),
-            *([kernel_layout] if "conv_channels_last" in rows else []),
-            conv1x1_to_linear,
-            cse,
-            dce,
-            simplify_guards,
-            *([self.target.copy_aliased_outputs] if self.target.copy_aliased_outputs else []),
-        )
-
-    def _rolls(self) -> list[GraphPass]:
-        """The pass that makes loops of equal steps, where there are to be any and the target has loops."""
-        rows = self.target.rows
-        fewest = {"auto": rows.rolls, "scan": FEWEST, "never": 0}[self.options.roll]
-        return [rolled(fewest, rows.counts)] if fewest and "scan" in rows.structured else []
+        return passed(graph, *canonical_passes(self.target, self.options.roll))
 
     def _frozen(self, recording: Any) -> IRGraph:
         require_loaded(self.name, recording.weights, recording.graph.parameters)

@@ -1,4 +1,4 @@
-"""Which results of a graph are numbers of Python, and which arrays its flat function writes to."""
+"""Which results of a graph are numbers of Python, which arrays its flat function writes to, and what it checks on the way."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from typing import Any
 
 from ..ir.aliases import Aliases
 from ..ir.graph import Graph
+from ..ir.guard import GUARD
+from ..ir.node import every
 from ..sizes import Size
 
 
@@ -21,3 +23,8 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
     kinds = [("parameters", graph.parameters.items()), ("constants", ((name, value) for name, (value, _) in graph.constants.items()))]
     found = [("inputs", index) for index, value in enumerate(graph.inputs) if value in written]
     return (*found, *((kind, name) for kind, held in kinds for name, value in held if value in written))
+
+
+def has_inner_checks(graph: Graph) -> bool:
+    """Whether sizes are checked while the flat function runs: of arrays that it makes, and in functions of layers."""
+    return bool(graph.inner_guards()) or any(node.op == GUARD for node in every(graph.nodes))

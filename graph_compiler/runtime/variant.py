@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from ..assumptions.same_array import first_of_each
 from ..codegen import Program, load
@@ -29,8 +29,9 @@ from .methods import Methods
 from .missed import NO_FIT, Missed, Undecided
 from .recorded import Recorded
 from .refusals import raise_refused
+from .stacking import as_read
 from .state_owners import owners_of
-from .traits import arrays_written, numbers_of
+from .traits import arrays_written, has_inner_checks, numbers_of
 from .write_back import WriteBack
 
 _NONE: Mapping[str, Any] = {}
@@ -61,9 +62,9 @@ class Variant:
     following: Following | None = None  # what programs of the target's compiler hold of this variant
 
     def __post_init__(self) -> None:
-        flat = load(self.program)
-        self.flat = flat
+        self.flat = flat = load(self.program)
         self.function = flat if self.compile_options is None else self.target.compile(flat, self.compile_options, self._static())
+        self.as_read = as_read(self.parameters, self.program, self.graph, flat)
         self.state: State | None = self.graph.state.places
         self._host_state: Any = None
         self._tracer = self.target.tracer
@@ -76,7 +77,7 @@ class Variant:
         self._leading = self._leading_arguments()
         self._numbers = [*self.graph.number_outputs, *([] if self.compile_options is None else numbers_of(self.graph))]
         self._written = arrays_written(self.graph)
-        self._saves = bool(self._written and (self.program.checks or self.graph.inner_guards()))
+        self._saves = bool(self._written and (self.program.checks or has_inner_checks(self.graph)))
         self._watches = bool(self._written) and self.watch is not None
         self.is_random = self.graph.randomness.key is not None
         self.siblings: Sequence[Variant] = ()  # all variants of its graph
@@ -94,7 +95,7 @@ class Variant:
         leading = {"parameters": "parameters.current" if follows else "parameters()", "constants": "constants"}
         found = matching(self.graph, self.target, self.is_own, misfit="no_fit")
         call = f"function({', '.join([*(leading[name] for name in self.program.arguments), *found.names])})"
-        bound = {name: getattr(self, name) for name in ("function", "parameters", "constants")}
+        bound = {"function": self.function, "parameters": self.as_read, "constants": self.constants}
         bound.update(no_fit=NO_FIT, failed=self._failed, checked=self._checked, followed=functools.partial(follow, self))
         is_followed = None if self._tracer is None else self._tracer.is_following
         return dispatcher(self.environment.condition, found, f"checked({call})" if self.program.checks else call, bound, is_followed)
@@ -150,8 +151,7 @@ class Variant:
 
     def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
         """Gives what the flat function takes before the arrays: parameters, constants, both or neither."""
-        wanted, constants = self.program.arguments, self.constants
-        parameters: Any = self.parameters
+        wanted, constants, read, parameters = self.program.arguments, self.constants, self.as_read, cast(Any, self.parameters)
         if "parameters" not in wanted:
             held = (constants,) if wanted else ()
             return lambda given=None: held
@@ -160,8 +160,8 @@ class Variant:
                 return lambda given=None: (parameters.current if given is None else given,)
             return lambda given=None: (parameters.current if given is None else given, constants)
         if wanted == ("parameters",):
-            return lambda given=None: (parameters() if given is None else given,)
-        return lambda given=None: (parameters() if given is None else given, constants)
+            return lambda given=None: (read() if given is None else given,)
+        return lambda given=None: (read() if given is None else given, constants)
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The result of a call, or :class:`Missed`: the arguments or the environment do not fit, a guard fails, or the function does."""

@@ -6,13 +6,16 @@ objects, and texts once, so that 20,000 operations take two or three megabytes.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from ..ir.graph import Graph, Guard
+from ..ir.guard import GUARD
 from ..ir.node import Node, Value, values_in
 from ..ops.registry import ArraySpec
+from ..passes import without_checks
 from ..runtime.variant import Variant
 from ..sizes import Size
 from ..trees import iterate_structure, paths
@@ -63,7 +66,7 @@ class Description:
     """Goes through the graph of a variant once."""
 
     def __init__(self, variant: Variant) -> None:
-        self.variant, self.graph = variant, variant.graph
+        self.variant, self.graph = variant, without_checks(variant.graph)
         self.items = Items()
         self.ops, self.names, self.kinds, self.modules = Table[str](), Table[str](), Table[str](), Table[str]()
         self.specs, self.places = Table[tuple[str, str]](), Table[tuple[str, int]]()
@@ -75,7 +78,7 @@ class Description:
         """Everything that the page knows of this variant."""
         self._held()
         self._inputs()
-        for node, module, (line, _) in zip(self.graph.nodes, modules_of(self.graph), self.variant.program.origins):
+        for node, module, line in zip(self.graph.nodes, modules_of(self.graph), self._lines(), strict=True):
             self._node(node, module, line)
         self._output()
         places = [(file, line) for file, line in self.places.entries if file]
@@ -98,6 +101,13 @@ class Description:
             "guards": [self._guard(guard) for guard in self.graph.guards],
             "state": list(self._state()),
         }
+
+    def _lines(self) -> Iterator[int]:
+        """Where each node is written; those of a function where it is called."""
+        for node, (line, _) in zip(self.variant.graph.nodes, self.variant.program.origins):
+            is_called = node.op == "call" and not node.params["checkpoint"]
+            count = sum(inner.op != GUARD for inner in node.regions[0].block.nodes) if is_called else 1
+            yield from itertools.repeat(line, count)
 
     # ------------------------------------------------------------------------------ items
     def _held(self) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from ..errors import UnsupportedOperation
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import Value, count_all, values_in
+from ..passes import without_checks
 from ..runtime.graph import Graph
 from ..runtime.variant import Recorded, Variant
 from .membership import modules_of
@@ -45,7 +46,7 @@ class Row:
 
 def rows_of(graph: Graph, variant: Variant) -> list[Row]:
     """The whole graph, and every module in it, each below the one it is in."""
-    program, counted = variant.graph, _multiply_adds(graph, variant)
+    program, counted = without_checks(variant.graph), _multiply_adds(graph, variant)
     modules = modules_of(program)
     operations = _summed(_operations(program, modules))
     outputs, arrays = _outputs(program, modules), _parameters(program, variant.recording)
@@ -105,6 +106,7 @@ def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] |
         canonical = recorded if recorded.dialect == "canonical" else graph.pipeline.frontend.lift_graph(recorded)
     except UnsupportedOperation:
         return None
+    canonical = without_checks(canonical)
     counts: Counter[str] = Counter()
     unknown: set[str] = set()
     for node, path in zip(canonical.nodes, modules_of(canonical)):

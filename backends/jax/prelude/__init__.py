@@ -48,6 +48,7 @@ from .bessel import bessel_k1 as bessel_k1
 from .bessel import bessel_k1e as bessel_k1e
 from .bessel import bessel_y0 as bessel_y0
 from .bessel import bessel_y1 as bessel_y1
+from .control import stacked_weights as stacked_weights
 from .control import varying_as as varying_as
 from .convolution import col2im as col2im
 from .convolution import conv as conv

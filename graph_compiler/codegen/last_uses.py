@@ -1,0 +1,29 @@
+"""Which values nothing needs any more, and which of them are large."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+
+from ..ir.node import Node, Value
+from ..ops.dtypes import ITEMSIZE
+from ..sizes import product
+
+
+def last_uses(nodes: Iterable[Node], needed: Container[Value]) -> dict[Node, list[Value]]:
+    """node -> the values that nothing needs after it."""
+    last: dict[Value, Node] = {}
+    for node in nodes:
+        last.update((value, node) for value in (*node.outputs, *node.uses))
+    found: dict[Node, list[Value]] = {}
+    for value, node in last.items():
+        if value not in needed:
+            found.setdefault(node, []).append(value)
+    return found
+
+
+def bytes_of(value: Value) -> int:
+    """How much memory an array took while recording."""
+    return int(product(value.spec.hints)) * ITEMSIZE.get(value.dtype, 8)
+
+
+__all__ = ["bytes_of", "last_uses"]

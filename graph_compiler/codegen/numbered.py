@@ -1,0 +1,107 @@
+"""Functions of equal layers read their weights by the number of the layer: ``parameters[f"encoder.layer.{index}.weight"]``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..ir.graph import Graph
+from ..ir.node import Node, Value, every
+from ..passes.layer_names import difference
+
+
+class Held(NamedTuple):
+    """An entry of a dict of the function: ``holder[name]``."""
+
+    holder: str
+    name: str
+
+
+class Weight(NamedTuple):
+    """The entry of a layer: the text in front of its number and behind it, and how much more it is than the number of the layer.
+
+    Of an entry that all layers read, ``after`` is None.
+    """
+
+    holder: str
+    before: str
+    after: str | None = None
+    more: int = 0
+
+    def text(self, index: str) -> str:
+        """The entry in a function whose variable ``index`` is the number of the layer.
+
+        >>> print(Weight("parameters", "layer.", ".weight").text("index"), Weight("parameters", "embed").text("index"))
+        parameters[f"layer.{index}.weight"] parameters["embed"]
+        """
+        if self.after is None:
+            return f"{self.holder}[{quoted(self.before)}]"
+        number = f"{index} + {self.more}" if self.more > 0 else f"{index} - {-self.more}" if self.more else index
+        before, after = (part.replace("{", "{{").replace("}", "}}") for part in (self.before, self.after))
+        return f"{self.holder}[f{quoted(f'{before}{{{number}}}{after}')}]"
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """What the function of a region reads by itself, by the place of its inputs, and the number of each call."""
+
+    weights: Mapping[int, Weight]
+    numbers: Mapping[Node, int]
+
+    @property
+    def holders(self) -> list[str]:
+        """The dicts that it reads."""
+        return sorted({weight.holder for weight in self.weights.values()}, reverse=True)
+
+
+NOTHING = Numbered({}, {})
+
+
+def numbered_calls(graph: Graph) -> dict[int, Numbered]:
+    """By the identity of a block that several calls run, what its function reads by number."""
+    held = {value: Held("parameters", name) for name, value in graph.parameters.items()}
+    held.update((value, Held("constants", name)) for name, (value, _) in graph.constants.items())
+    calls: dict[int, list[Node]] = {}
+    for node in every(graph.nodes):
+        if node.op == "call" and not node.params["checkpoint"]:
+            calls.setdefault(id(node.regions[0].block), []).append(node)
+    return {block: _numbered(nodes, held) for block, nodes in calls.items() if len(nodes) > 1}
+
+
+def _numbered(nodes: Sequence[Node], held: Mapping[Value, Held]) -> Numbered:
+    numbers: list[int] = []
+    weights: dict[int, Weight] = {}
+    for place, operands in enumerate(zip(*(node.inputs for node in nodes))):
+        entries = [held.get(operand) if isinstance(operand, Value) else None for operand in operands]
+        names, holders = [entry.name for entry in entries if entry], {entry.holder if entry else "" for entry in entries}
+        if len(names) < len(nodes) or len(holders) > 1:
+            continue
+        (holder,) = holders
+        if len(set(names)) == 1:
+            weights[place] = Weight(holder, names[0])
+        elif (found := common(names)) is not None:
+            before, after, own = found
+            numbers = numbers or own
+            if len({one - other for one, other in zip(own, numbers)}) == 1:
+                weights[place] = Weight(holder, before, after, own[0] - numbers[0])
+    return Numbered(weights, dict(zip(nodes, numbers)))
+
+
+def common(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
+    """What stands in front of the number that alone differs, what behind it, and the numbers."""
+    another = next(name for name in names if name != names[0])
+    pairs = [difference(names[0] if name != names[0] else another, name) for name in names]
+    found = [pair for pair in pairs if pair is not None]
+    if len(found) < len(names) or len({(pair.before, pair.after) for pair in found}) != 1:
+        return None
+    return found[0].before, found[0].after, [pair.other for pair in found]
+
+
+def quoted(name: str) -> str:
+    """In double quotes, where that takes nothing but these."""
+    plain = repr(name)
+    return f'"{name}"' if plain == f"'{name}'" and '"' not in name else plain
+
+
+__all__ = ["NOTHING", "Numbered", "common", "numbered_calls", "quoted"]

@@ -1,0 +1,68 @@
+"""Calls of functions written out: where operations of all layers have to be seen beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from dataclasses import replace
+
+from ..ir.block import Block
+from ..ir.graph import Graph
+from ..ir.guard import GUARD
+from ..ir.inlining import inline
+from ..ir.node import Node, every
+from ..ir.rewrite import Rewriter
+from .driver import GraphPass
+
+
+def inlined_calls(is_written_out: Callable[[Node], bool] = lambda node: True) -> GraphPass:
+    """The pass that writes out the calls of the graph for which ``is_written_out``, in the modules of these calls. Calls that are
+    computed again for a gradient stay."""
+
+    def run(graph: Graph) -> tuple[Graph, bool]:
+        block = graph.block
+        if not any(map(_is_plain, block.nodes)):
+            return graph, False
+        made = _inlined(block, lambda node: _is_plain(node) and is_written_out(node))
+        return (graph, False) if made is block else (graph.with_block(made), True)
+
+    return run
+
+
+def calls_with(ops: Container[str]) -> Callable[[Node], bool]:
+    """Tells calls of functions that have one of these operations."""
+    return lambda node: any(inner.op in ops for inner in every([node]))
+
+
+def _is_plain(node: Node) -> bool:
+    return node.op == "call" and not node.params["checkpoint"]
+
+
+def _inlined(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
+    rewriter = Rewriter(block)
+    for node in block.nodes:
+        node = rewriter.rewritten(node)
+        if not is_written_out(node):
+            rewriter.append(node)
+            continue
+        path = node.origin.module.split(".")
+        outputs = inline(node.regions[0], node.inputs, lambda part, path=path: rewriter.append(_in_module(part, path)))  # type: ignore[misc]
+        for made, old in zip(outputs, node.outputs):
+            made.name = old.name
+        rewriter.replace(node.outputs, outputs)
+    return rewriter.finish()
+
+
+def _in_module(node: Node, path: list[str]) -> Node:
+    """The node in the module that the call is in, where its own stands for those of all calls: ``layer.*.norm``."""
+    own = node.origin.module.split(".")
+    module = ".".join(path[place] if part == "*" and place < len(path) else part for place, part in enumerate(own))
+    return node if module == node.origin.module else replace(node, origin=replace(node.origin, module=module))
+
+
+def without_checks(graph: Graph) -> Graph:
+    """The graph with its calls written out, for reading: without checks of sizes."""
+    found = inlined_calls()(graph)[0]
+    return found.derive(nodes=[node for node in found.nodes if node.op != GUARD])
+
+
+__all__ = ["calls_with", "inlined_calls", "without_checks"]

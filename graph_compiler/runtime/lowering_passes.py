@@ -1,0 +1,67 @@
+"""The passes of a target: which steps and layers become loops and functions, and what is done to canonical operations."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ..contracts import Backend
+from ..passes import (
+    GraphPass,
+    calls_with,
+    conv1x1_to_linear,
+    cse,
+    dce,
+    decompose,
+    inlined_calls,
+    kernel_layout,
+    layout,
+    pad_dynamic_sizes,
+    repeated_layers,
+    rolled,
+    scanned_layers,
+    simplify_guards,
+    unrolled,
+)
+from ..passes.roll import FEWEST
+
+
+def loops(target: Backend, roll: str) -> list[GraphPass]:
+    """The pass that makes loops of equal steps, where there are to be any and the target has loops."""
+    rows = target.rows
+    fewest = {"auto": rows.rolls, "scan": FEWEST, "never": 0}[roll]
+    return [rolled(fewest, rows.counts)] if fewest and "scan" in rows.structured else []
+
+
+def layers(target: Backend, roll: str) -> list[GraphPass]:
+    """The pass that makes one function of equal layers, where they are not to be written out and the target has functions."""
+    return [repeated_layers] if roll != "never" and "call" in target.rows.structured else []
+
+
+def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
+    """The pass that makes a loop of the calls of equal layers, where that is asked for and the target stacks weights."""
+    return [scanned_layers(FEWEST)] if roll == "scan" and target.rows.stacks else []
+
+
+def canonical_passes(target: Backend, roll: str) -> list[GraphPass]:
+    """What is done to canonical operations. Functions with operations that want another layout are written out before: from one of them to
+    the next arrays would change it back."""
+    rows = target.rows
+    return [
+        dce,
+        *loops(target, roll),
+        partial(decompose, rows=rows),
+        *([pad_dynamic_sizes] if rows.bounded else []),
+        *([unrolled(rows.unrolls)] if rows.unrolls else []),
+        *([inlined_calls(calls_with(rows.channels_last))] if rows.channels_last else []),
+        partial(layout, prefers=rows.channels_last),
+        *([kernel_layout] if "conv_channels_last" in rows else []),
+        conv1x1_to_linear,
+        cse,
+        dce,
+        simplify_guards,
+        *_layer_scans(target, roll),
+        *([target.copy_aliased_outputs] if target.copy_aliased_outputs else []),
+    ]
+
+
+__all__ = ["canonical_passes", "layers", "loops"]

@@ -1,0 +1,149 @@
+"""Models of equal layers in torch, each with arguments at two shapes; the arrays of the second are others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+nn = torch.nn
+
+WIDTH = 8
+
+
+class Block(nn.Module):
+    """A layer of a transformer, with a mask that all layers read and a size that Python looks at."""
+
+    def __init__(self, scale: float = 1.0) -> None:
+        super().__init__()
+        self.norm, self.query, self.key = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, WIDTH)
+        self.out, self.scale = nn.Linear(WIDTH, WIDTH), scale
+        self.register_buffer("shift", torch.randn(WIDTH))
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        y = self.norm(x) + self.shift
+        query, key = self.query(y).view(*y.shape[:2], 2, 4).transpose(1, 2), self.key(y).view(*y.shape[:2], 2, 4).transpose(1, 2)
+        assert query.shape[2] > 1
+        bias = torch.where(mask[:, None, None] > 0, 0.0, -5.0)
+        weights = torch.softmax(query @ key.transpose(-1, -2) * self.scale + bias, dim=-1)
+        return x + torch.relu(self.out((weights @ key).transpose(1, 2).reshape(x.shape)))
+
+
+class Stack(nn.Module):
+    """Layers in a row."""
+
+    def __init__(self, layers: int = 4, shared: bool = False) -> None:
+        super().__init__()
+        block = Block()
+        self.layers = nn.ModuleList([block if shared else Block() for _ in range(layers)])
+        self.first, self.last = nn.Linear(WIDTH, WIDTH), nn.Linear(WIDTH, 3)
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        x = self.first(x)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return self.last(x)
+
+
+class Hidden(Stack):
+    """Gives what each layer gives."""
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        found = [self.first(x)]
+        for layer in self.layers:
+            found.append(layer(found[-1], mask))
+        return found
+
+
+class Skips(Stack):
+    """Adds what the first layers gave to the input of the last ones, as a U-Net does."""
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        found = [self.first(x)]
+        for layer in self.layers:
+            found.append(layer(found[-1], mask))
+        for layer in self.layers:
+            found.append(layer(found[-1] + found.pop(0), mask))
+        return self.last(found[-1])
+
+
+class Alternating(nn.Module):
+    """Two kinds of layers, one after the other."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(WIDTH, WIDTH)
+        self.layers = nn.ModuleList([Block(1.0 + place % 2) for place in range(8)])
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        x = self.first(x)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x
+
+
+class Backwards(Stack):
+    """The last layer first."""
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        for layer in reversed(self.layers):
+            x = layer(x, mask)
+        return x
+
+
+class Convolutions(nn.Module):
+    """Residual blocks of convolutions with batch normalisation."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        make = lambda: nn.Sequential(  # noqa: E731
+            nn.Conv2d(4, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU(), nn.Conv2d(4, 4, 3, padding=1), nn.BatchNorm2d(4), nn.ReLU()
+        )
+        self.blocks = nn.ModuleList([make() for _ in range(4)])
+
+    def forward(self, x: Any) -> Any:
+        for block in self.blocks:
+            x = torch.relu(x * 0.5 + block(x)) + 0.1 * torch.tanh(x)
+        return x
+
+
+def sequences(batch: int, length: int) -> tuple[Any, Any]:
+    """An array of rows, and a mask."""
+    mask = torch.ones(batch, length)
+    mask[:, -1] = 0
+    return torch.randn(batch, length, WIDTH), mask
+
+
+def images(batch: int, size: int) -> tuple[Any]:
+    """Images of four channels."""
+    return (torch.randn(batch, 4, size, size),)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model, its arguments, and how many calls are left of its layers ; ``canonical`` for targets that convolve with
+    the channels last, where that differs."""
+
+    make: Callable[[], Any]
+    arguments: Callable[[int, int], tuple[Any, ...]]
+    calls: int
+    canonical: int | None = None
+
+    def expected(self, to: str) -> int:
+        """How many calls there are in a target."""
+        return self.calls if to in ("torch", "numpy") or self.canonical is None else self.canonical
+
+
+CASES = {
+    "stack": Case(Stack, sequences, 4),
+    "shared weights": Case(lambda: Stack(shared=True), sequences, 0),  # no weight differs by a number
+    "hidden states": Case(Hidden, sequences, 4),
+    "skips": Case(Skips, sequences, 8),
+    "alternating": Case(Alternating, sequences, 4),
+    "backwards": Case(Backwards, sequences, 4),
+    "two layers": Case(lambda: Stack(2), sequences, 0),
+    "convolutions": Case(Convolutions, images, 4, 0),
+}
