@@ -41,8 +41,8 @@ class JaxTraining(Training):
         return not getattr(make, "is_own", False)
 
     def begun(self, make: Make, trained: Arrays) -> Any:
-        """``init``."""
-        return jax.tree.map(jnp.copy, make(0.0).init(trained))  # some hold the parameters themselves, which a step takes over
+        """``init``, as one program; some give the parameters themselves, which a step takes over, so all are copies."""
+        return jax.jit(lambda trained: jax.tree.map(jnp.copy, make(0.0).init(trained)))(trained)
 
     def updated(self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any) -> tuple[Arrays, Any]:
         """``update``, and ``optax.apply_updates``."""
@@ -65,8 +65,10 @@ class JaxTraining(Training):
 
     # ------------------------------------------------------------------------------ arrays
     def trainable(self, array: Any) -> Any:
-        """In memory of its own, which the first step takes over."""
-        return jnp.array(array, copy=True)
+        """In memory of its own, which the first step takes over. By numpy where it is on a CPU: ``jnp.copy`` compiles for each shape."""
+        if isinstance(array, jax.Array) and len(array.devices()) == 1 and array.platform() == "cpu" and not _is_extended(array):
+            return jax.device_put(np.array(array), array.sharding)
+        return jnp.copy(array)
 
     kept = snapshot = trainable
 
@@ -91,7 +93,9 @@ class JaxTraining(Training):
         return bool(jnp.issubdtype(array.dtype, jnp.floating))
 
     # ------------------------------------------------------------------------------ gradients
-    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
+    def gradients(
+        self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays, options: Mapping[str, Any] | None
+    ) -> tuple[Any, Any, Arrays]:
         """``jax.value_and_grad``."""
         (value, aux), gradients = jax.value_and_grad(function, has_aux=True)(trained)
         return value, aux, gradients
@@ -160,6 +164,11 @@ class _Own:
 
     def __call__(self, rate: Any) -> Any:
         return self._item
+
+
+def _is_extended(array: Any) -> bool:
+    """Whether the elements are keys, which numpy has not."""
+    return bool(jnp.issubdtype(array.dtype, jax.dtypes.extended))
 
 
 def _require_optax() -> None:

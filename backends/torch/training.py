@@ -124,10 +124,12 @@ class TorchTraining(Training):
         return bool(array.is_floating_point())
 
     # ------------------------------------------------------------------------------ gradients
-    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
-        """``torch.autograd.grad``."""
+    def gradients(
+        self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays, options: Mapping[str, Any] | None
+    ) -> tuple[Any, Any, Arrays]:
+        """``torch.autograd.grad`` of the function, which ``torch.compile`` compiles for a graph that is compiled."""
         with torch.enable_grad():
-            value, aux = function(trained)
+            value, aux = (function if options is None else torch.compile(function, **options))(trained)
             found = torch.autograd.grad(value, list(trained.values()), allow_unused=True) if value.requires_grad else [None] * len(trained)
         gradients = {
             name: torch.zeros_like(tensor) if gradient is None else gradient for (name, tensor), gradient in zip(trained.items(), found)
@@ -181,18 +183,12 @@ class TorchTraining(Training):
     @contextmanager
     def drawing(self, rng: Any) -> Iterator[None]:
         """The default generator is in the state of this one, and afterwards as before."""
-        with self.drawing_aside(rng):
-            yield
-            rng.set_state(_default(rng).get_state())
-
-    @contextmanager
-    def drawing_aside(self, rng: Any) -> Iterator[None]:
-        """The default generator is in the state of this one, which stays as it is."""
         default = _default(rng)
         outside = default.get_state()
         default.set_state(rng.get_state())
         try:
             yield
+            rng.set_state(default.get_state())
         finally:
             default.set_state(outside)
 

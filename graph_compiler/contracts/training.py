@@ -108,7 +108,9 @@ class Training(Protocol):
         """Whether it can be trained: real numbers with a fraction."""
 
     # ------------------------------------------------------------------------------ gradients
-    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
+    def gradients(
+        self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays, options: Mapping[str, Any] | None
+    ) -> tuple[Any, Any, Arrays]:
         """Value, what is handed on, and the gradient of a function that gives a number and more; zeros where nothing depends on an
         array."""
 
@@ -154,11 +156,6 @@ class Training(Protocol):
     @default
     def drawing(self, rng: Any) -> AbstractContextManager[None]:
         """Inside of the block the framework's own generators give the numbers of what is held."""
-        return nullcontext()
-
-    @default
-    def drawing_aside(self, rng: Any) -> AbstractContextManager[None]:
-        """As :meth:`drawing`; what is held stays as it is."""
         return nullcontext()
 
     def rng_arrays(self, rng: Any) -> Arrays:

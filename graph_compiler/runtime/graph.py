@@ -184,7 +184,10 @@ class Graph(Retraced, Inspected, Viewed):
         >>> graph.to("jax")
         <graph of Linear for jax, 1 variant>
         """
-        pipeline = self.pipeline.for_framework(framework)
+        return self.written_by(self.pipeline.for_framework(framework))
+
+    def written_by(self, pipeline: Pipeline) -> Graph:
+        """The same recordings written by another pipeline of the same callable."""
         made = self._by(pipeline)
         with recording_lock:
             for variant in self._variants:
