@@ -95,6 +95,21 @@ class Training(Protocol):
     def snapshot(self, array: Any) -> Any:
         """A copy of what is held, which later steps leave alone."""
 
+    @default
+    def storable(self, array: Any) -> Any:
+        """What a file holds of a held array."""
+        return array
+
+    @default
+    def stored_spec(self, array: Any) -> list[Any] | None:
+        """Type and sizes of what a file holds of it, where these are others; it may have no elements any more."""
+        return None
+
+    @default
+    def restored(self, array: Any, like: Any) -> Any:
+        """An array of a file as one like a held array."""
+        return array
+
     def put(self, held: Arrays, new: Arrays) -> Arrays:
         """The arrays that are held after these take their place, by name."""
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from ..contracts import Target
-from ..contracts.training import Arrays, Held
+from ..contracts.training import Arrays, Held, Training
 from ..errors import GraphCompilerError, InvalidFile, NotSerialisable
 from ..ops.dtypes import dtype_name
 from ..runtime.piecewise import safetensors_of
@@ -50,13 +50,16 @@ def load(plan: Plan, like: Held, path: str | os.PathLike[str]) -> tuple[Held, in
     path = Path(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
+    target = plan.graph.pipeline.target.target
     try:
-        about, arrays = _read(path, plan.graph.pipeline.target.target)
+        with path.open("rb") as file:
+            about = _about(path, file)
+            _require_same(plan, like, about, path)
+            arrays = _native(path, Hashed(file), about, target)
     except InvalidFile:
         raise
     except (ValueError, KeyError, TypeError, OSError, OverflowError, MemoryError, GraphCompilerError) as problem:
         raise InvalidFile(f"{path} is no saved state, or a damaged one: {type(problem).__name__}: {problem}") from problem
-    _require_same(plan, like, about, path)
     return _held(plan, like, arrays, path), about["step"]
 
 
@@ -64,7 +67,7 @@ def load(plan: Plan, like: Held, path: str | os.PathLike[str]) -> tuple[Held, in
 def _arrays(plan: Plan, held: Held) -> Arrays:
     """All that is held, by group and name."""
     engine = plan.engine
-    found = {f"{group}/{name}": array for group in _GROUPS for name, array in engine.values(getattr(held, group)).items()}
+    found = {f"{group}/{name}": engine.storable(array) for group in _GROUPS for name, array in engine.values(getattr(held, group)).items()}
     found.update((f"optimizer/{name}", array) for name, array in engine.optimizer_arrays(plan.make, held).items())
     found.update((f"rng/{name}", array) for name, array in engine.rng_arrays(held.rng).items())
     return found
@@ -72,6 +75,11 @@ def _arrays(plan: Plan, held: Held) -> Arrays:
 
 def _spec(array: Any) -> list[Any]:
     return [dtype_name(array), *map(int, array.shape)]
+
+
+def _stored_spec(plan: Plan, array: Any) -> list[Any]:
+    """Of an array as a file holds it, which may be one that a step has used up: it has a shape and a type then, and no elements."""
+    return plan.engine.stored_spec(array) or _spec(array)
 
 
 def _digest(pieces: Iterable[bytes]) -> str:
@@ -100,19 +108,19 @@ def _replace(path: Path, pieces: Iterable[bytes]) -> None:
 
 
 # ------------------------------------------------------------------------------------- reading
-def _read(path: Path, target: Target) -> tuple[dict[str, Any], Arrays]:
-    with path.open("rb") as file:
-        length = int.from_bytes(file.read(8), "little")
-        if length > path.stat().st_size:
-            raise InvalidFile(f"{path} is no saved state, or a damaged one: it has no header")
-        about = json.loads(json.loads(file.read(length))["__metadata__"][KEY])
-        if about["format"] != FORMAT or about["version"] != VERSION:
-            found = f"{about['format']}, version {about['version']}"
-            raise InvalidFile(f"{path} is of the format {found}, and {FORMAT}, version {VERSION}, can be read here")
-        if type(about["step"]) is not int or about["step"] < 0:
-            raise InvalidFile(f"{path} says that it is of step {about['step']!r}")
-        file.seek(0)
-        return about, _native(path, Hashed(file), about, target)
+def _about(path: Path, file: IO[bytes]) -> dict[str, Any]:
+    """What the header says; the file is at its beginning then."""
+    length = int.from_bytes(file.read(8), "little")
+    if length > path.stat().st_size:
+        raise InvalidFile(f"{path} is no saved state, or a damaged one: it has no header")
+    about: dict[str, Any] = json.loads(json.loads(file.read(length))["__metadata__"][KEY])
+    if about["format"] != FORMAT or about["version"] != VERSION:
+        found = f"{about['format']}, version {about['version']}"
+        raise InvalidFile(f"{path} is of the format {found}, and {FORMAT}, version {VERSION}, can be read here")
+    if type(about["step"]) is not int or about["step"] < 0:
+        raise InvalidFile(f"{path} says that it is of step {about['step']!r}")
+    file.seek(0)
+    return about
 
 
 def _native(path: Path, file: Hashed, about: Mapping[str, Any], target: Target) -> Arrays:
@@ -132,7 +140,7 @@ def _require_same(plan: Plan, like: Held, about: Mapping[str, Any], path: Path) 
     """``InvalidFile`` where the file is of another training."""
     found = {"target": plan.graph.pipeline.target.name, "optimizer": plan.optimizer_name}
     wrong = [f"its {name} is {about[name]}, and that of the state {own}" for name, own in found.items() if about[name] != own]
-    wanted = {f"{group}/{name}": _spec(array) for group in _GROUPS for name, array in getattr(like, group).items()}
+    wanted = {f"{group}/{name}": _stored_spec(plan, array) for group in _GROUPS for name, array in getattr(like, group).items()}
     given = {name: spec for name, spec in about["arrays"].items() if name.partition("/")[0] in _GROUPS}
     wrong += [f"missing: {name}" for name in wanted if name not in given]
     wrong += [f"unexpected: {name}" for name in given if name not in wanted]
@@ -152,7 +160,7 @@ def _shown(spec: list[Any]) -> str:
 def _held(plan: Plan, like: Held, arrays: Arrays, path: Path) -> Held:
     engine = plan.engine
     groups: dict[str, Arrays] = {
-        group: {name: (engine.trainable if group == "trained" else engine.kept)(arrays[f"{group}/{name}"]) for name in getattr(like, group)}
+        group: {name: _restored(engine, group, arrays[f"{group}/{name}"], array) for name, array in getattr(like, group).items()}
         for group in _GROUPS
     }
     rest = {kind: _under(arrays, kind) for kind in ("optimizer", "rng")}
@@ -166,6 +174,10 @@ def _held(plan: Plan, like: Held, arrays: Arrays, path: Path) -> Held:
     if made != {name: _spec(array) for name, array in rest["optimizer"].items()}:
         raise InvalidFile(f"{path} holds the state of another optimizer, or of one with other options")
     return held
+
+
+def _restored(engine: Training, group: str, array: Any, like: Any) -> Any:
+    return (engine.trainable if group == "trained" else engine.kept)(engine.restored(array, like))
 
 
 def _under(arrays: Arrays, kind: str) -> Arrays:
