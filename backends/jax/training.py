@@ -106,9 +106,7 @@ class JaxTraining(Training):
         return bool(jnp.issubdtype(array.dtype, jnp.floating))
 
     # ------------------------------------------------------------------------------ gradients
-    def gradients(
-        self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays, options: Mapping[str, Any] | None
-    ) -> tuple[Any, Any, Arrays]:
+    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
         """``jax.value_and_grad``."""
         (value, aux), gradients = jax.value_and_grad(function, has_aux=True)(trained)
         return value, aux, gradients

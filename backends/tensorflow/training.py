@@ -108,9 +108,7 @@ class TensorFlowTraining(Training):
         return bool(array.dtype.is_floating)
 
     # ------------------------------------------------------------------------------ gradients
-    def gradients(
-        self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays, options: Mapping[str, Any] | None
-    ) -> tuple[Any, Any, Arrays]:
+    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
         """``tf.GradientTape``; sparse gradients become dense."""
         values = self.values(trained)
         with tf.GradientTape(watch_accessed_variables=False) as tape:

@@ -30,6 +30,8 @@ class TorchTraining(Training):
     """See :class:`graph_compiler.contracts.training.Training`. An optimizer is a function of tensors that gives a
     ``torch.optim.Optimizer``."""
 
+    compiles_models = True
+
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
         """The class of ``torch.optim``."""
@@ -124,12 +126,10 @@ class TorchTraining(Training):
         return bool(array.is_floating_point())
 
     # ------------------------------------------------------------------------------ gradients
-    def gradients(
-        self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays, options: Mapping[str, Any] | None
-    ) -> tuple[Any, Any, Arrays]:
-        """``torch.autograd.grad`` of the function, which ``torch.compile`` compiles for a graph that is compiled."""
+    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
+        """``torch.autograd.grad``."""
         with torch.enable_grad():
-            value, aux = (function if options is None else torch.compile(function, **options))(trained)
+            value, aux = function(trained)
             found = torch.autograd.grad(value, list(trained.values()), allow_unused=True) if value.requires_grad else [None] * len(trained)
         gradients = {
             name: torch.zeros_like(tensor) if gradient is None else gradient for (name, tensor), gradient in zip(trained.items(), found)
@@ -204,7 +204,7 @@ class TorchTraining(Training):
 
     # ------------------------------------------------------------------------------ running
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """As it is: of a graph that is compiled, ``gradients`` are."""
+        """As it is: of a graph that is compiled, the model is."""
         return step
 
     def placed(self, array: Any, where: Any) -> Any:

@@ -106,7 +106,7 @@ def run(settings: Settings) -> Results:
     results, model, batch = Results("training"), _model(settings.quick), _batch()
     compiler = importlib.import_module("graph_compiler")
     jax = importlib.import_module("jax")
-    rounds = settings.rounds // 4
+    rounds = 2 * settings.few_rounds
     native = jax.tree.map(lambda tensor: jax.numpy.asarray(tensor.numpy()), batch)
     with results.surviving(CASE, "jax"):
         graph = compiler.transpile(copy.deepcopy(model), to="jax", kwargs=batch[0])

@@ -58,6 +58,12 @@ class Training(Protocol):
         """Whether steps change no array, so that one compiled step serves all states of its form."""
         return False
 
+    @property
+    @default
+    def compiles_models(self) -> bool:
+        """Whether of a graph that is compiled the model is compiled by itself, rather than whole steps."""
+        return False
+
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
         """The optimizer of a name of the table in ``training.optimizers``, with options of the table. ``InvalidOption`` where the framework
@@ -123,9 +129,7 @@ class Training(Protocol):
         """Whether it can be trained: real numbers with a fraction."""
 
     # ------------------------------------------------------------------------------ gradients
-    def gradients(
-        self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays, options: Mapping[str, Any] | None
-    ) -> tuple[Any, Any, Arrays]:
+    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
         """Value, what is handed on, and the gradient of a function that gives a number and more; zeros where nothing depends on an
         array."""
 

@@ -296,10 +296,17 @@ class Graph(Retraced, Inspected, Viewed):
         return (result, state) if state else result
 
     def purely(
-        self, parameters: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any, given: Any = None
+        self,
+        parameters: Mapping[str, Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        rng: Any,
+        given: Any = None,
+        compiled: bool = False,
     ) -> tuple[Any, dict[str, Any]]:
-        """:meth:`functional` that always gives ``(result, state)``; ``given`` is the state."""
-        return purely(self, parameters, args, kwargs, rng, given)
+        """:meth:`functional` that always gives ``(result, state)``; ``given`` is the state. ``compiled``: by the target's compiler, where
+        the graph is compiled, rather than as it is written, which all transformations take."""
+        return purely(self, parameters, args, kwargs, rng, given, compiled)
 
     def step(
         self,

@@ -8,7 +8,6 @@ from typing import Any
 
 from ..contracts.training import Arrays, Held, Make, Training
 from ..runtime import Graph
-from ..runtime.following import tracer_of
 from ..runtime.module_calls import in_mode
 from ..trees import Tree
 from .batches import put_together
@@ -64,7 +63,7 @@ class Plan:
 
         with engine.drawing(held.rng):
             key, rng = engine.key(held.rng)
-            _, (value, metrics, changed), gradients = engine.gradients(value_of, held.trained, self.compile_options)
+            _, (value, metrics, changed), gradients = engine.gradients(value_of, held.trained)
         if scale is not None:
             gradients = engine.scaled(gradients, 1 / scale)
         held = replace(held, rng=rng, buffers=engine.put(held.buffers, changed), places=engine.put(held.places, changed))
@@ -94,12 +93,10 @@ class Plan:
 
     def outputs(self, parameters: Arrays, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, places: Arrays) -> tuple[Any, Arrays]:
         """The model's outputs in training mode, and what the call changes, by name."""
-        tracer = tracer_of(self.graph)
-        if tracer is not None and tracer.is_following() and (followed := self.graph.follow(parameters, args, kwargs, True)) is not None:
-            return followed
+        compiled = self.engine.compiles_models and self.compile_options is not None
         with in_mode(self.graph, True):
             draws = any(variant.is_random for variant in self.graph.variants if variant.holds())
-            return self.graph.purely(parameters, args, kwargs, key if draws else None, places or None)
+            return self.graph.purely(parameters, args, kwargs, key if draws else None, places or None, compiled)
 
     # ------------------------------------------------------------------------------ parts
     def _summed(self, held: Held, gradients: Arrays, is_last: bool) -> tuple[Held, Arrays]:

@@ -128,7 +128,7 @@ def _record(state: TrainState, taken: Batch) -> None:
     plan, graph = state.plan, state.plan.graph
     args, kwargs, wanted = put_together(taken.tree, taken.arrays)
     engine, held = plan.engine, state.held
-    parameters = engine.values(held.parameters)
+    parameters = {name: engine.snapshot(array) for name, array in held.parameters.items()}  # a graph may write to its buffers
     rng = engine.with_rng_arrays(engine.rng_arrays(held.rng), next(iter(parameters.values())))  # the step draws the same numbers anew
 
     def outputs() -> Any:
