@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import sys
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ import numpy as np  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler import training  # noqa: E402
-from graph_compiler.errors import CallMismatch, InvalidOption, NotCompilable  # noqa: E402
+from graph_compiler.errors import CallMismatch, FrameworkNotInstalled, InvalidOption, NotCompilable  # noqa: E402
 
 from .models import BATCHES, SAMPLES, TARGETS, classifier, cross_entropy, network_parameters  # noqa: E402
 
@@ -206,10 +207,10 @@ def test_a_batch_of_another_kind_is_recorded() -> None:
     class Two(torch.nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.layer = torch.nn.Linear(4, 3)
+            self.layer, self.norm = torch.nn.Linear(4, 3), torch.nn.BatchNorm1d(3)
 
         def forward(self, x: Any, scale: Any = None) -> Any:
-            return self.layer(x if scale is None else x * scale)
+            return self.norm(self.layer(x if scale is None else x * scale))
 
     for to in ("torch", "jax"):
         state = training.TrainState.create(Two(), RULE, loss=cross_entropy, to=to, args=(torch.ones(5, 4),))
@@ -217,6 +218,7 @@ def test_a_batch_of_another_kind_is_recorded() -> None:
         state, _ = training.single_train_step(state, (x, target))
         state, metrics = training.single_train_step(state, ({"x": x, "scale": np.float32(2) * np.ones((6, 1), "float32")}, target))
         assert len(state.graph.variants) == 2 and np.isfinite(float(metrics["loss"]))
+        assert int(state.parameters["norm.num_batches_tracked"]) == 2  # what is run for a recording counts for nothing
 
 
 def test_fit_gives_a_history(capsys: Any) -> None:
@@ -285,3 +287,20 @@ def test_state_that_is_no_array_is_refused() -> None:
 
     with pytest.raises(NotCompilable, match=r"keeps calls = .* from call to call, which is no array"):
         create(model=Counting(), to="jax", args=(torch.ones(1, 2),))
+
+
+def test_without_optax_names_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "optax", None)
+    with pytest.raises(FrameworkNotInstalled, match="pip install optax"):
+        create()
+
+
+def test_a_compiled_graph_is_trained_by_its_compiler() -> None:
+    made = graph_compiler.compile(
+        torch.nn.Linear(4, 3), args=(torch.ones(5, 4),), return_backend_compiled_fn=True, compile_options={"backend": "aot_eager"}
+    )
+    state = training.TrainState.create(made, RULE, loss=cross_entropy)
+    torch._dynamo.utils.counters.clear()
+    state, losses = trained(state)
+    assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
+    assert losses[-1] != losses[0]
