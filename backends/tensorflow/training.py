@@ -28,7 +28,7 @@ class TensorFlowTraining(Training):
 
     def own(self, item: Any) -> Make | None:
         """A class, or an optimizer, of which each state has a new one with the same options."""
-        cls = item if inspect.isclass(item) else type(item)
+        cls: Any = item if inspect.isclass(item) else type(item)
         if not issubclass(cls, keras.optimizers.Optimizer):
             return None
         _require_backend()

@@ -240,8 +240,9 @@ def _like(item: Any) -> Make:
             f"the optimizer {type(item).__name__} has {len(item.param_groups)} groups of parameters, of tensors that are not those of the "
             "state: pass its class, functools.partial(cls, ...), or a function of the list of tensors"
         )
-    known = inspect.signature(type(item)).parameters
-    return partial(type(item), **{name: value for name, value in item.param_groups[0].items() if name in known and name != "params"})
+    cls: Any = type(item)
+    known = inspect.signature(cls).parameters
+    return partial(cls, **{name: value for name, value in item.param_groups[0].items() if name in known and name != "params"})
 
 
 training = TorchTraining()

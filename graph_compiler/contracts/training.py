@@ -11,7 +11,7 @@ from .checked import default
 
 Arrays = dict[str, Any]
 """Arrays of the framework by name."""
-Make = Callable[[Any], Any]
+Make = Callable[..., Any]
 """The framework's own optimizer. What it is called with is the engine's affair."""
 
 
@@ -40,7 +40,7 @@ class Held:
         return {**self.fixed, **self.buffers, **self.trained}
 
 
-Program = Callable[[Held, list[Any], Any], tuple[Any, Any]]
+Program = Callable[[Held, Any, Any], tuple[Any, Any]]
 """A step that was compiled: what is held, the arrays of a batch, the learning rate or None -> what is held then, and a structure of
 arrays."""
 

@@ -44,8 +44,8 @@ def created(
     if loss is None:
         raise InvalidOption("loss= is missing: a function of the outputs and the target, loss=lambda outputs, target: ...")
     graph = with_precision(_graph_of(model, to, given), half)
-    engine = graph.pipeline.target.training_engine()
     target = graph.pipeline.target.name
+    engine = _engine_of(target)
     make, name, own_rate = made(optimizer, engine, target)
     rate = rate_of(schedule, own_rate, own_rate is not None or engine.has_rate(make))
     framed = FramedLoss(loss, graph.pipeline.frontend.name, target)
@@ -67,7 +67,7 @@ def _graph_of(model: Any, to: str | None, given: Given) -> Graph:
     """The model as a graph of the target, with a variant for training."""
     args, kwargs, parameters = given
     if to is not None:
-        _require_training(backends.get(to).name)
+        _engine_of(backends.get(to).name)
     if isinstance(model, Graph):
         graph = model if to is None or to == model.pipeline.target.name else model.to(to)
     else:
@@ -76,20 +76,23 @@ def _graph_of(model: Any, to: str | None, given: Given) -> Graph:
         graph.add_variant(tuple(args or ()), dict(kwargs or {}), "args= of TrainState.create")
     if not graph.variants:
         raise InvalidOption(f"{graph.name} is not recorded yet: give an example of its inputs, args=(x,), or call the graph once before")
-    _require_training(graph.pipeline.target.name)
+    _engine_of(graph.pipeline.target.name)
     with in_mode(graph, True):
         if (args is not None or kwargs is not None) and not any(variant.holds() for variant in graph.variants):
             graph.add_variant(tuple(args or ()), dict(kwargs or {}), "training mode")
     return graph
 
 
-def _require_training(target: str) -> None:
-    if backend_of(target).training_engine() is None:
+def _engine_of(target: str) -> Training:
+    """``NotCompilable`` of a target without derivatives."""
+    engine = backend_of(target).training_engine()
+    if engine is None:
         others = ", ".join(repr(entry.name) for entry in backends.own.values() if entry.has_derivatives)
         raise NotCompilable(
             f"{target} has no derivatives, so nothing can be trained in it: train in one of {others}, to=, and give the weights back with "
             "state.to_source()"
         )
+    return engine
 
 
 # ------------------------------------------------------------------------------------- its arrays

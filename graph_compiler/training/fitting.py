@@ -40,8 +40,12 @@ def fit(
     """
     if type(epochs) is not int or epochs < 1:
         raise InvalidOption(f"epochs= is {epochs!r}, and has to be a number of epochs, 1 or more")
-    if wrong := next((callback for callback in callbacks if not callable(callback)), None):
-        raise InvalidOption(f"callbacks= has {wrong!r}, which cannot be called: a callback is a function of the state and the metrics")
+    given: Sequence[Any] = callbacks
+    for callback in given:
+        if not callable(callback):
+            raise InvalidOption(
+                f"callbacks= has {callback!r}, which cannot be called: a callback is a function of the state and the metrics"
+            )
     history: list[Metrics] = []
     with _bar(progress) as bar:
         for epoch in range(1, epochs + 1):
@@ -55,7 +59,8 @@ def fit(
 
 def _epoch(state: TrainState, batches: Iterator[Any], epoch: int) -> tuple[TrainState, Metrics]:
     """One loop over the data. Sums stay on the device, so that no step waits for the metrics of another."""
-    begin, sums, steps = time.perf_counter(), {}, 0
+    begin, steps = time.perf_counter(), 0
+    sums: dict[str, Any] = {}
     counts: dict[str, int] = {}
     for batch in batches:
         state, metrics = single_train_step(state, batch)

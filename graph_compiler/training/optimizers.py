@@ -68,7 +68,7 @@ def optimizer(name: str, **options: Any) -> Optimizer:
     False
     >>> training.optimizer("adamm")
     Traceback (most recent call last):
-    graph_compiler.errors.InvalidOption: there is no optimizer 'adamm'; did you mean 'adamw' or 'adam' or 'adamax'?
+    graph_compiler.errors.InvalidOption: there is no optimizer 'adamm'; did you mean 'adam' or 'nadam' or 'adamw'?
     """
     if name in _NOT_ALIKE:
         raise InvalidOption(f"there is no {name!r} that is the same everywhere: {_NOT_ALIKE[name]}. Pass the framework's own optimizer")

@@ -59,7 +59,8 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
     """
     if name not in _SHARES:
         raise InvalidOption(f"there is no schedule {name!r}{nearest(str(name), _SHARES) or f'; there are {sorted(_SHARES)}'}")
-    for option, value in options.items():
+    given: Mapping[str, Any] = options
+    for option, value in given.items():
         if option not in _OPTIONS:
             raise InvalidOption(f"a schedule has no option {option}={nearest(option, _OPTIONS)}; it has {', '.join(_OPTIONS)}")
         if not isinstance(value, (int, float)) or value < 0:
@@ -94,7 +95,8 @@ def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
                 f"the schedule {given.name!r} needs the highest rate: training.schedule({given.name!r}, learning_rate, ...)"
             )
         return Schedule(given.name, float(own), given.options)
-    return given
+    found: Rate = given
+    return found
 
 
 def _function(own: Any) -> Rate:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ..contracts.training import Arrays, Held, Program
+from ..contracts.training import Arrays, Held
 from ..errors import CallMismatch, GuardFailed, NotCompilable
 from ..runtime.module_calls import in_mode
 from .batches import Batch, put_together, taken_apart
@@ -46,10 +46,8 @@ def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
 
     >>> import torch
     >>> from graph_compiler import training
-    >>> state = training.TrainState.create(
-    ...     torch.nn.Linear(1, 1, bias=False), training.optimizer("sgd", learning_rate=1.0), loss=torch.nn.MSELoss(), args=(torch.ones(1,
-    1),)
-    ... )
+    >>> rule, layer = training.optimizer("sgd", learning_rate=1.0), torch.nn.Linear(1, 1, bias=False)
+    >>> state = training.TrainState.create(layer, rule, loss=torch.nn.MSELoss(), args=(torch.ones(1, 1),))
     >>> before = state.parameters["weight"]
     >>> state = training.apply_gradients(state, {"weight": torch.ones(1, 1)})
     >>> (before - state.parameters["weight"]).item()
@@ -60,9 +58,9 @@ def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
     engine, is_last = state.plan.engine, state.is_last
     key = ("apply", is_last)
     if key not in state.programs:
-        step: Program = lambda held, arrays, rate: state.plan.apply(held, arrays, rate, is_last)  # type: ignore[arg-type,return-value] # noqa: E731
+        step: Any = partial(state.plan.apply, is_last=is_last)
         state.programs[key] = engine.compiled(step, True, state.plan.compile_options)
-    held, _ = state.programs[key](state.held, dict(gradients), _rate(state))  # type: ignore[arg-type]
+    held, _ = state.programs[key](state.held, dict(gradients), _rate(state))
     return state.followed(held, state.step + 1)
 
 
