@@ -73,7 +73,6 @@ class TorchTraining(Training):
         for name, tensor in held.trained.items():
             tensor.grad = gradients[name]
         held.optimizer.step()
-        held.optimizer.zero_grad(set_to_none=True)
         return held.trained, held.optimizer
 
     def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
@@ -127,7 +126,10 @@ class TorchTraining(Training):
 
     # ------------------------------------------------------------------------------ gradients
     def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
-        """``torch.autograd.grad``."""
+        """``torch.autograd.grad``. The gradients of the step before are let go here, as loops by hand do it: where memory is given back at
+        the end of a step, the next one has it mapped anew, page by page."""
+        for tensor in trained.values():
+            tensor.grad = None
         with torch.enable_grad():
             value, aux = function(trained)
             found = torch.autograd.grad(value, list(trained.values()), allow_unused=True) if value.requires_grad else [None] * len(trained)
