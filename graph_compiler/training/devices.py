@@ -141,8 +141,8 @@ def _place(where: Any) -> tuple[Training, Any]:
         if engine is not None and engine.is_device(where):
             return engine, where
     raise InvalidOption(
-        f"{where!r} is no device: give a torch.device, a device or a sharding of JAX, a device of TensorFlow, the name of a framework "
-        f"({', '.join(entry.name for entry in known)}), or a TrainState"
+        f"{where!r} is no device: give a device of a framework that is imported, or its name as that framework writes it, a sharding, the "
+        f"name of a framework ({', '.join(entry.name for entry in known)}), or a TrainState"
     )
 
 

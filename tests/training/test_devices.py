@@ -122,7 +122,7 @@ def test_batches_are_fetched_while_the_step_is_computed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (([], "torhc"), "'torhc' is no device: give a torch.device"),
+        (([], "torhc"), "'torhc' is no device: give a device of a framework"),
         (([], 3), "3 is no device"),
         (([], "torch", 0), "prefetch= is 0"),
         ((3, "torch"), "the loader is a int, which cannot be looped over"),
