@@ -44,3 +44,10 @@ def derivatives() -> Any:
     from .transforms import derivatives as found
 
     return found
+
+
+def training_engine() -> Any:
+    """See :mod:`graph_compiler.backends.jax.training`, which is loaded at the first use."""
+    from .training import training as found
+
+    return found

@@ -44,3 +44,7 @@ def as_module(graph: Any) -> Any:
 
 def derivatives() -> None:
     """None: NumPy has no derivatives."""
+
+
+def training_engine() -> None:
+    """None: without derivatives nothing is trained."""

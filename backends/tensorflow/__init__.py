@@ -37,3 +37,10 @@ def derivatives() -> Any:
     from .transforms import derivatives as found
 
     return found
+
+
+def training_engine() -> Any:
+    """See :mod:`graph_compiler.backends.tensorflow.training`, which is loaded at the first use."""
+    from .training import training as found
+
+    return found

@@ -24,3 +24,5 @@ from .frontend import Stamp as Stamp
 from .frontend import Unwatched as Unwatched
 from .frontend import Watch as Watch
 from .frontend import Weights as Weights
+from .training import Held as Held
+from .training import Training as Training

@@ -13,6 +13,7 @@ from ..passes import GraphPass
 from .checked import default
 from .derivatives import Derivatives
 from .dialect import TargetDialect
+from .training import Training
 
 
 class Tracer(Protocol):
@@ -248,6 +249,11 @@ class Backend(Protocol):
     @default
     def derivatives(self) -> Derivatives | None:
         """The framework's own derivatives; None where it has none."""
+        return None
+
+    @default
+    def training_engine(self) -> Training | None:
+        """The framework's own optimizers and steps of training; None where it has none."""
         return None
 
     @default

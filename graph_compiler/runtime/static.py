@@ -90,6 +90,8 @@ class StaticGraph(LazyGraph):
             args, kwargs = self.statics.marked(tuple(args or ()), dict(kwargs or {}))
         return super().verify(runs, rtol, atol, seed, args, kwargs)
 
-    def purely(self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any, given: Any = None) -> Any:
+    def purely(
+        self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any, given: Any = None, compiled: bool = False
+    ) -> Any:
         """See :meth:`Graph.purely`."""
-        return super().purely(parameters, *self.statics.marked(args, kwargs), rng, given)
+        return super().purely(parameters, *self.statics.marked(args, kwargs), rng, given, compiled)
