@@ -21,11 +21,13 @@ from ..passes import (
     GraphPass,
     bake_generators,
     constant_folding,
+    count_loops,
     conv1x1_to_linear,
     cse,
     dce,
     decompose,
     drop_snapshots,
+    fold_loops,
     freeze,
     kernel_layout,
     layout,
@@ -151,6 +153,8 @@ class Pipeline:
         name_by_variables(every(recording.graph.nodes))
         self._opened = recording.opened
         stage.name = "simplifying"
+        fold = count_loops if self.options.roll == "never" else fold_loops
+        recording = replace(recording, graph=fold(recording.graph)[0])
         graph = self._frozen(recording) if self.options.freeze else recording.graph.derive()
         if len(extra := _extra_keywords(self.function, kwargs)) > 1:
             graph.assume(KeywordOrder(extra))
