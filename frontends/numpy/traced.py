@@ -60,7 +60,8 @@ class Traced:
 
     # ------------------------------------------------------------------------------ where Python needs elements
     def __bool__(self) -> bool:
-        return self._python(bool)
+        answer = bool(self._seen)
+        return answer if self._capture.loops.asked(sys._getframe(1), self, answer) else self._python(bool)
 
     def __int__(self) -> int:
         return self._python(int)

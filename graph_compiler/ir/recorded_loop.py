@@ -10,6 +10,8 @@ from ..sizes import Size, hint_of
 from .node import Origin, Value
 
 Path = tuple[Any, ...]  # the name of a variable, then keys of containers
+ASKED: Path = ("while",)
+"""Where a mark has the condition of a ``while``: no variable bears this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,4 +72,4 @@ class RecordedLoop:
         return tuple(bound for bound in (self.start, self.stop) if isinstance(bound, Size))
 
 
-__all__ = ["Held", "Mark", "Path", "RecordedLoop"]
+__all__ = ["ASKED", "Held", "Mark", "Path", "RecordedLoop"]

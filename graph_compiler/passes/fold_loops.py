@@ -70,7 +70,7 @@ class _Folding:
 
     def _made(self) -> Graph:
         nodes = self._between(None, 0, len(self.recorded.nodes))
-        known = {guard.condition for guard in self.recorded.guards}
+        known = {guard.condition for guard in self.recorded.guards if isinstance(guard.condition, Size)}
         guards = [guard for guard in self.guards if guard.condition not in known]
         made = self.recorded.derive(nodes=nodes, guards=[*self.recorded.guards, *dict.fromkeys(guards)], loops=[])
         return self._with_numbers(made)
@@ -86,7 +86,7 @@ class _Folding:
                 except NotEqual:
                     continue
                 self.guards += guards
-                for place, mark in enumerate(loop.marks[:peeled]):
+                for place, mark in enumerate(loop.marks[:peeled] if not loop.is_while else ()):
                     self.numbers[mark.index] = loop.start + place * loop.step
                 return nodes
         self._count(loop)
@@ -112,6 +112,11 @@ class _Folding:
             assert isinstance(condition, Size)
             self.guards.append(Guard(condition, True, loop.origin))
 
+        for place, value in enumerate(loop.asked):
+            self.counted.update(outer for outer in outer_loops(loop) if self._is_of_step(value, outer))
+            goes_on = not loop.is_whole or place + 1 < len(loop.asked)
+            self.guards.append(Guard(value, goes_on, loop.origin))
+
     def _is_of_step(self, value: Value, loop: RecordedLoop) -> bool:
         """Whether a value is made in the steps of a loop, or is the number of one."""
         return self.places.of_index.get(value) is loop or not self.places.is_before(value, loop.marks[0])
@@ -119,7 +124,7 @@ class _Folding:
     def _with_numbers(self, graph: Graph) -> Graph:
         """Plain numbers in the place of those of steps that are written out."""
         numbers = self.numbers
-        numbers.update((mark.index, number) for loop in self.counted for mark, number in zip(loop.marks, loop.numbers()))
+        numbers.update((mark.index, number) for loop in self.counted for mark, number in zip(loop.marks, loop.numbers()) if mark.index is not None)
         if not numbers:
             return graph
 

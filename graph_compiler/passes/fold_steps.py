@@ -1,4 +1,4 @@
-"""One recorded loop as a ``scan`` of any length: what its steps have in common, what they carry, what is used of them afterwards."""
+"""One recorded loop as a ``scan``, or a ``while_loop``, of any length: what its steps have in common, what they carry, what is used of them afterwards."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..ir.block import Region
 from ..ir.closing import Body, close
 from ..ir.copying import copied
 from ..ir.graph import Graph
 from ..ir.guard import Guard
 from ..ir.node import Node, Value
 from ..ir.record import CallRecord
-from ..ir.recorded_loop import Held, Mark, Path, RecordedLoop
+from ..ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
 from ..ops.bounds import nonnegative
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, apply, hint_of, substitute
@@ -36,6 +37,8 @@ class Places:
         for place, node in enumerate(graph.nodes):
             for value in (*node.uses, *node.writes):
                 self.used[value] = place
+        for value, mark in ((value, mark) for loop in graph.loops for value, mark in zip(loop.asked, loop.marks)):
+            self.used[value] = max(self.used.get(value, -1), mark.position)
         for value in graph.roots():
             self.used[value] = float("inf")
         self.sources = set(graph.sources())
@@ -260,47 +263,69 @@ class _Fold:
 
     # ------------------------------------------------------------------------------ the node
     def _nodes(self, steps: list[tuple[Node, list[Pattern]]]) -> tuple[list[Node], list[Guard]]:
-        body, made = [], dict[_Made, Value]()
+        if self.loop.is_while:
+            self._carry(ASKED)
+        nodes, made = list[Node](), dict[_Made, Value]()
         for node, made in self._copies(steps):
-            body.append(node)
+            nodes.append(node)
         finals = self._finals()
-        start = self.loop.start + self.peeled * self.loop.step
-        length, guards = self._length(start)
-        sequences = [] if self.index is None else [self._numbers(start, length)]
-        inputs = [*self.written.values(), *self.carried.values(), *([] if self.index is None else [self.index])]
-        following = [self._read(pattern, self.carried[path], made) for path, pattern in finals.items()]
-        order = {path: place for place, path in enumerate(finals)}
-        outputs = [*self.written.values(), *(following[order[path]] for path in self.carried)]
-        (region,), captured = close(Body("body", inputs, body, outputs))
-        carried = len(self.written) + len(self.carried)
-        operands = (*self.written, *(_value_at(self.marks[0], path) for path in self.carried), *(node.outputs[0] for node in sequences), *captured)
-        params = {"carried": carried, "sequences": len(sequences), "length": length, "reverse": False, "checkpoint": False}
-        results = tuple(self._outputs())
-        record = CallRecord("scan", result=results, writes=tuple(self.written))
-        scan = Node("scan", operands, params, self.loop.origin, results, record, (region,))
-        if not carried:
-            return [node for step in self.before for node in step], guards
-        return [*(node for step in self.before for node in step), *sequences, scan], guards
+        following = {path: self._read(pattern, self.carried[path], made) for path, pattern in finals.items()}
+        body = Body("body", [*self.written.values(), *self.carried.values()], nodes, [*self.written.values(), *(following[path] for path in self.carried)])
+        before = [node for step in self.before for node in step]
+        if not body.inputs:
+            return before, self._guards()
+        return [*before, *(self._while(body) if self.loop.is_while else self._scan(body))], self._guards()
 
-    def _length(self, start: Any) -> tuple[Any, list[Guard]]:
-        """How many steps there are, and that there is one where later code relies on that."""
+    def _while(self, body: Body) -> list[Node]:
+        state = [Value(value.name, value.spec) for value in body.inputs]
+        asked = state[len(self.written) + list(self.carried).index(ASKED)]
+        regions, captured = close(Body("condition", state, [], [asked]), body)
+        return [self._node("while_loop", captured, {}, regions)]
+
+    def _scan(self, body: Body) -> list[Node]:
+        start, length = self._start(), self._length()
+        length = length if nonnegative(length) or self._needs_a_step() else apply("max", length, 0)
+        sequences = [] if self.index is None else [self._numbers(start)]
+        inputs = body.inputs if self.index is None else [*body.inputs, self.index]
+        regions, captured = close(Body("body", inputs, body.nodes, body.outputs))
+        params = {"sequences": len(sequences), "length": length, "reverse": False, "checkpoint": False}
+        return [*sequences, self._node("scan", (*(node.outputs[0] for node in sequences), *captured), params, regions)]
+
+    def _node(self, op: str, operands: Sequence[Value], params: dict[str, Any], regions: tuple[Region, ...]) -> Node:
+        carried = (*self.written, *(_value_at(self.marks[0], path) for path in self.carried))
+        results = tuple(self._outputs())
+        record = CallRecord(op, result=results, writes=tuple(self.written))
+        return Node(op, (*carried, *operands), {"carried": len(carried), **params}, self.loop.origin, results, record, regions)
+
+    def _start(self) -> Any:
+        return self.loop.start + self.peeled * self.loop.step
+
+    def _length(self) -> Any:
+        """How many steps there are, those that are written out left out; less than 0 where there would be none."""
         step = self.loop.step
-        length = (self.loop.stop - start + step - (1 if step > 0 else -1)) // step
+        return (self.loop.stop - self._start() + step - (1 if step > 0 else -1)) // step
+
+    def _guards(self) -> list[Guard]:
+        """That there is a step, where code relies on that."""
         if not self._needs_a_step():
-            return (length if nonnegative(length) else apply("max", length, 0)), []
-        condition = apply("ge", length, 0 if self.peeled else 1)
+            return []
+        if self.loop.is_while:
+            first = self.loop.asked[0]
+            if self.loop.outer is not None and not self.places.is_before(first, list(outer_loops(self.loop))[-1].marks[0]):
+                raise NotEqual
+            return [Guard(first, True, self.loop.origin)]
+        condition = apply("ge", self._length(), 0 if self.peeled else 1)
         if not isinstance(condition, Size):
-            return length, []
+            return []
         if self.loop.outer is not None and any(symbol.source not in self.places.sources for symbol in condition.symbols()):
             raise NotEqual  # it may be another number in each step of an outer loop
-        return length, [Guard(condition, True, self.loop.origin)]
+        return [Guard(condition, True, self.loop.origin)]
 
-    def _numbers(self, start: Any, length: Any) -> Node:
+    def _numbers(self, start: Any) -> Node:
         """The numbers of the steps."""
-        op = self.places.graph.dialect + ".arange"
         value = Value("steps", ArraySpec((self.count,), "int64"))
-        stop = self.loop.stop
-        return Node(op, (start, stop, self.loop.step), {}, self.loop.origin, (value,), CallRecord("arange", result=value))
+        inputs = (start, self.loop.stop, self.loop.step)
+        return Node(self.places.graph.dialect + ".arange", inputs, {}, self.loop.origin, (value,), CallRecord("arange", result=value))
 
 
 def outer_loops(loop: RecordedLoop) -> Iterator[RecordedLoop]:

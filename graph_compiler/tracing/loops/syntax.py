@@ -54,7 +54,7 @@ def is_given_to(frame: FrameType, names: tuple[str, ...]) -> bool:
 def while_asking(frame: FrameType) -> Found | None:
     """The ``while`` whose whole condition the running instruction looks at."""
     around = _around(frame.f_code, frame.f_lasti)
-    if len(around) < 2 or not isinstance(around[-2], ast.While) or around[-1] is not around[-2].test:
+    if len(around) < 2 or not isinstance(around[-2], ast.While) or around[-1] is not around[-2].test or around[-2].orelse:
         return None
     return _found(frame.f_code, frame.f_lasti, -2)
 

@@ -8,14 +8,14 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from ...ir.node import Origin, Value
-from ...ir.recorded_loop import Held, Mark, Path, RecordedLoop
+from ...ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply, hint_of, substitute
 from .purity import Purity
 from .steps import Steps, rows
-from .syntax import Found, for_over, is_given_to
+from .syntax import Found, for_over, is_given_to, while_asking
 
-_INDEX = ArraySpec((), "int64")
+_INDEX, _TRUTH = ArraySpec((), "int64"), ArraySpec((), "bool")
 _MOST_PARTS = 64
 
 
@@ -42,6 +42,7 @@ class Loops:
         self.found: list[RecordedLoop] = recorder.graph.loops
         self.steps: dict[Value, RecordedLoop] = {}
         self._running: list[RecordedLoop] = []
+        self._asking: list[_Asking] = []
         self._purity = Purity(lambda item: means.value_of(item) is not None or isinstance(means.expression_of(item), Size))
         recorder.loops = self
 
@@ -110,6 +111,35 @@ class Loops:
         if state is not None:
             loop.marks.append(Mark(len(self.recorder.graph.nodes), state, index))
 
+    # ------------------------------------------------------------------------------ while
+    def asked(self, frame: FrameType, condition: Any, answer: bool) -> bool:
+        """Whether the truth value that a frame asks for is the whole condition of a ``while`` whose steps are marked, so that it is no guard
+        yet. ``condition`` is the array."""
+        found = while_asking(frame) if not self.recorder.in_block and self.means.is_open() else None
+        known = self.means.value_of(condition)
+        if found is None or known is None or known[0].spec != _TRUTH:
+            return False
+        asking = next((each for each in reversed(self._asking) if each.frame is frame and each.found.loop is found.loop), None)
+        if asking is None:
+            if not answer or not self._purity.of(found.loop, frame):
+                return False
+            loop = RecordedLoop(Origin(frame.f_code.co_filename, frame.f_lineno, call="while"), after=found.after)
+            asking = _Asking(frame, found, loop, self._begin(loop))
+            self._asking.append(asking)
+        loop = asking.loop
+        if loop not in self._running:  # an outer loop has gone on: this is another run of it
+            self._asking.remove(asking)
+            return self.asked(frame, condition, answer)
+        self._mark(loop, found, frame, asking.depth)
+        if not loop.is_open:
+            return False
+        loop.asked.append(known[0])
+        loop.marks[-1].state[ASKED] = Held((known[0].spec, known[1]), known[0])  # type: ignore[index]
+        if not answer:
+            self._end(loop, asking.depth)
+            self._asking.remove(asking)
+        return True
+
     # ------------------------------------------------------------------------------ what is relied on
     def settled(self, size: Size) -> Any:
         """The size with plain numbers in the place of those of steps, which something depends on: how many steps these loops have is then
@@ -145,6 +175,15 @@ class Loops:
         else:
             state[path] = Held(_Same(item))
         return True
+
+
+class _Asking(NamedTuple):
+    """A ``while`` that runs in a frame."""
+
+    frame: FrameType
+    found: Found
+    loop: RecordedLoop
+    depth: int
 
 
 class _Same:
