@@ -84,6 +84,8 @@ class _Fold:
         self.made = [_made_in(step) for step in self.steps]
         self.slots = [_slots(mark) for mark in self.marks]
         self.carried: dict[Path, Value] = {}
+        self.first: dict[Path, Value] = {}
+        self.is_spared = False
         self.written: dict[Value, Value] = {}
         self.index: Value | None = None
 
@@ -123,7 +125,7 @@ class _Fold:
 
     def _needs_a_step(self) -> bool:
         """Whether variables that later code may read hold, before the first step, something else than behind one."""
-        if self.peeled:
+        if self.peeled or self.is_spared:
             return True
         one, two = self.marks[0].state, self.marks[1].state
         paths = {path for path in (*one, *two) if path[0] in self.loop.after}
@@ -194,11 +196,23 @@ class _Fold:
 
     def _carry(self, path: Path) -> Value:
         if path not in self.carried:
-            first, last = _value_at(self.marks[0], path), _value_at(self.marks[-1], path)
-            if first is None or last is None or first.spec != last.spec:
+            last = _value_at(self.marks[-1], path)
+            if last is None:
                 raise NotEqual
+            self.first[path] = self._before_first(path, last)
             self.carried[path] = Value(last.name, last.spec)
         return self.carried[path]
+
+    def _before_first(self, path: Path, last: Value) -> Value:
+        """What a variable holds before the first step; where that is nothing, any array of its type, for there is a step then."""
+        first = _value_at(self.marks[0], path)
+        if first is not None and first.spec == last.spec:
+            return first
+        self.is_spared = True
+        for held in self.marks[0].state.values():
+            if isinstance(held.item, Value) and held.item.spec == last.spec:
+                return held.item
+        raise NotEqual
 
     def _copies(self, nodes: list[tuple[Node, list[Pattern]]]) -> Iterator[tuple[Node, dict[_Made, Value]]]:
         made: dict[_Made, Value] = {}
@@ -221,7 +235,7 @@ class _Fold:
             for node in step:
                 for value in node.outputs:
                     if self.places.is_used_after(value, end):
-                        self._carry(next(iter(self.slots[-1].get(value, ())), ("",)))
+                        self._carry(self._variable(value))
         for mark in self.loop.marks:
             if mark.index is not None and self.places.is_used_after(mark.index, end):
                 raise NotEqual
@@ -230,6 +244,14 @@ class _Fold:
             for path in missing:
                 found[path] = self._following(path)
         return found
+
+    def _variable(self, value: Value) -> Path:
+        """A variable that holds a value at the end, one that holds such a value at the beginning where there is one."""
+        paths = self.slots[-1].get(value, [])
+        begun = [path for path in paths if (first := _value_at(self.marks[0], path)) is not None and first.spec == value.spec]
+        if not paths:
+            raise NotEqual
+        return next((path for path in begun if path in self.carried), (*begun, *paths)[0])
 
     def _following(self, path: Path) -> Pattern:
         """What a variable holds after a step, in what the step has made or was given."""
@@ -292,7 +314,7 @@ class _Fold:
         return [*sequences, self._node("scan", (*(node.outputs[0] for node in sequences), *captured), params, regions)]
 
     def _node(self, op: str, operands: Sequence[Value], params: dict[str, Any], regions: tuple[Region, ...]) -> Node:
-        carried = (*self.written, *(_value_at(self.marks[0], path) for path in self.carried))
+        carried = (*self.written, *(self.first[path] for path in self.carried))
         results = tuple(self._outputs())
         record = CallRecord(op, result=results, writes=tuple(self.written))
         return Node(op, (*carried, *operands), {"carried": len(carried), **params}, self.loop.origin, results, record, regions)

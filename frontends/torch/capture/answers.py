@@ -106,6 +106,8 @@ def _whole(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 def _truth(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``if x.sum()`` depends on whether the sum is 0, not on the sum."""
     tensor = args[0]
+    if tensor.dtype == torch.bool and capture.loops.asked(sys._getframe(1).f_back, tensor, answer := capture.run(function, args, kwargs)):
+        return answer
     if tensor.dtype == torch.bool or tensor.numel() != 1 or not capture.recorder.varies(capture.value(tensor)):
         return elements(capture, function, args, kwargs)
     with capture:

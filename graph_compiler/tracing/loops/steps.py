@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 
-class Steps(NamedTuple):
+@dataclass(frozen=True)
+class Steps:
     """The numbers of ``range(start, stop, step)``, for each of which ``item`` gives what the loop's variable holds.
 
     ``start`` and ``stop`` are symbolic numbers of the user's code, or plain ones. ``plain`` gives what stands there where the steps cannot

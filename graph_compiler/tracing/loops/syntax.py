@@ -6,6 +6,7 @@ import ast
 import dis
 import functools
 import linecache
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any, Union
@@ -40,15 +41,16 @@ def for_over(frame: FrameType) -> Found | None:
     return None if around[place].orelse else _found(frame.f_code, frame.f_lasti, place)
 
 
-def is_given_to(frame: FrameType, names: tuple[str, ...]) -> bool:
-    """Whether what the running instruction gives goes to a function of these names, for a ``for`` to go through what that gives."""
+def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
+    """Whether what the running instruction gives goes to functions of ``known`` names, for a ``for`` to go through what these give."""
     *outer, call = _around(frame.f_code, frame.f_lasti) or (None,)
+    is_inner = bool(outer) and isinstance(outer[-1], ast.Call)
     while outer and isinstance(outer[-1], ast.Call):
         function = outer[-1].func
-        if not isinstance(function, ast.Name) or function.id not in names or call not in outer[-1].args:
+        if not isinstance(function, ast.Name) or not is_known(function.id) or call not in outer[-1].args:
             return False
         call = outer.pop()
-    return bool(outer) and isinstance(outer[-1], ast.For) and call is outer[-1].iter
+    return is_inner and bool(outer) and isinstance(outer[-1], ast.For) and call is outer[-1].iter
 
 
 def while_asking(frame: FrameType) -> Found | None:

@@ -11,6 +11,7 @@ from ...ir.node import Origin, Value
 from ...ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply, hint_of, substitute
+from ..probes.builtin_names import ClassShim
 from .purity import Purity
 from .steps import Steps, rows
 from .syntax import Found, for_over, is_given_to, while_asking
@@ -76,7 +77,7 @@ class Loops:
             return None
         found = for_over(frame)
         if found is None:
-            return steps if abs(steps.step) == 1 and is_given_to(frame, ("enumerate", "zip", "reversed")) else None
+            return steps if abs(steps.step) == 1 and is_given_to(frame, lambda name: _is_shim(frame, name)) else None
         if not self._purity.of(found.loop, frame):
             return None
         origin = Origin(frame.f_code.co_filename, frame.f_lineno, call="range")
@@ -112,12 +113,13 @@ class Loops:
             loop.marks.append(Mark(len(self.recorder.graph.nodes), state, index))
 
     # ------------------------------------------------------------------------------ while
-    def asked(self, frame: FrameType, condition: Any, answer: bool) -> bool:
+    def asked(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
         """Whether the truth value that a frame asks for is the whole condition of a ``while`` whose steps are marked, so that it is no guard
         yet. ``condition`` is the array."""
-        found = while_asking(frame) if not self.recorder.in_block and self.means.is_open() else None
         known = self.means.value_of(condition)
-        if found is None or known is None or known[0].spec != _TRUTH:
+        if frame is None or known is None or known[0].spec != _TRUTH or self.recorder.in_block or not self.means.is_open():
+            return False
+        if (found := while_asking(frame)) is None:
             return False
         asking = next((each for each in reversed(self._asking) if each.frame is frame and each.found.loop is found.loop), None)
         if asking is None:
@@ -201,6 +203,11 @@ class _Same:
 
     def __hash__(self) -> int:
         return hash(type(self.item))
+
+
+def _is_shim(frame: FrameType, name: str) -> bool:
+    """Whether a name is that of a shim, which knows what steps are."""
+    return name in ("enumerate", "zip", "reversed") and name not in frame.f_locals and type(frame.f_globals.get(name)) is ClassShim
 
 
 def _name_of(found: Found) -> str:
