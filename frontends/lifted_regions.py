@@ -58,14 +58,15 @@ class LiftedRegions:
         lifter, b = self.lifter, self.lifter.b
         inputs = self._inputs(node, region, operands)
         lifter.held.update(zip(region.block.inputs, (*inputs, *captured)))
-        guards, fixed = len(lifter.result.guards), set(b.fixed)
+        guards, fixed, numbers = len(lifter.result.guards), set(b.fixed), self._numbers(node, operands, inputs)
+        lifter.counted.update(numbers)
         with b.block() as nodes:
             lifter.follow(region.block.nodes)
             b.origin = node.origin
             outputs = [lifter.mapped(item) for item in region.block.outputs]
             for new, old in zip(outputs, inputs[: _kept(node, region)]):
                 self.keep_sizes(new, old)
-            self.lift_checks(guards, self._numbers(node, operands, inputs))
+            self.lift_checks(guards, numbers)
             self.keep_checks(guards, inputs, nodes)
         b.fixed = fixed  # numbers are what they were where the block is run: not outside of it
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))

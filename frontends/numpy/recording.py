@@ -24,8 +24,8 @@ from ...tracing.append_only import ListShims
 from ...tracing.attempts import Refuted, Undisturbed, recorded
 from ...tracing.conjunction import EnvironmentGuard
 from ...tracing.host_random import DRAWS, restore_host_state
-from ...tracing.loops import counting_arguments
 from ...tracing.iterators import refuse_outside
+from ...tracing.loops import counting_arguments
 from ...tracing.places import Place, together
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads, all_of
@@ -107,7 +107,8 @@ def _give_up_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses |
 
 
 def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
-    """Numbers that the user has changed before this and earlier recordings: in places, and in the arguments, with those that count steps."""
+    """Numbers that the user has changed before this and earlier recordings: in places, and in the arguments. Of these, those that count
+    steps as well."""
     counting = counting_arguments(request.function, request.args, request.kwargs) if request.numbers else frozenset()
     if request.auto_dynamic is None or not request.numbers:
         return [], counting

@@ -44,7 +44,13 @@ class Reads:
         self.capture.spaces = frozenset(id(space.held) for space in spaces)
         session.symbols = symbols = symbols_of(self.capture)
         functions = [function for space in spaces for function in space.functions]
-        names = [*loop_shims(functions, self._loops), *conversion_shims(self.capture, symbols, spaces), *type_shims(spaces), *self.globals.places(), *self.attributes.places()]
+        names = [
+            *loop_shims(functions, self._loops),
+            *conversion_shims(self.capture, symbols, spaces),
+            *type_shims(spaces),
+            *self.globals.places(),
+            *self.attributes.places(),
+        ]
         with self.attributes.kept(), probing(PROBES, session, (space.held for space in spaces), names):
             yield
 

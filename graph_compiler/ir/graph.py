@@ -21,8 +21,8 @@ from .demands import TargetDemands
 from .guard import Guard
 from .makers import Makers
 from .node import Node, Value, values_in
-from .recorded_loop import RecordedLoop
 from .randomness import Randomness
+from .recorded_loop import RecordedLoop
 from .state import GraphState
 
 if TYPE_CHECKING:

@@ -19,26 +19,28 @@ from ..ir.node import Node, Value
 from ..ir.recorded_loop import RecordedLoop
 from ..sizes import Size, apply, hint_of, substitute
 from ..trees import map_structure
-from .fold_steps import NotEqual, Places, folded_loop, outer_loops
+from .fold_places import Places, outer_loops
+from .fold_steps import NotEqual, folded_loop
 from .roll_keys import Rows
 
 
-def fold_loops(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with its marked loops as nodes."""
-    return (_Folding(graph).graph(), True) if graph.loops else (graph, False)
+def fold_loops(graph: Graph, counts: bool = True) -> tuple[Graph, bool]:
+    """The graph with its marked loops as nodes. ``counts``: the target's loops count in numbers of Python, which may be ends of slices and
+    sizes; loops that need that are written out otherwise."""
+    return (_Folding(graph, counts).graph(), True) if graph.loops else (graph, False)
 
 
 def count_loops(graph: Graph) -> tuple[Graph, bool]:
     """The graph with its marked loops written out, each with as many steps as were recorded."""
-    return (_Folding(graph, written_out=True).graph(), True) if graph.loops else (graph, False)
+    return (_Folding(graph, True, written_out=True).graph(), True) if graph.loops else (graph, False)
 
 
 class _Folding:
     """The loops of one graph, the inner ones first. ``counted`` are those with the number of steps that was recorded."""
 
-    def __init__(self, graph: Graph, written_out: bool = False) -> None:
+    def __init__(self, graph: Graph, counts: bool, written_out: bool = False) -> None:
         self.recorded = graph
-        self.places = Places(graph, Rows(Aliases(graph), writes=True))
+        self.places = Places(graph, Rows(Aliases(graph), writes=True), counts)
         self.counted: set[RecordedLoop] = set(graph.loops) if written_out else {loop for loop in graph.loops if not loop.is_whole}
         self.instead: dict[RecordedLoop, Sequence[Node]] = {}
         self.guards: list[Guard] = []
@@ -58,7 +60,9 @@ class _Folding:
 
     def _reads_number(self, loop: RecordedLoop) -> bool:
         """Whether a folded loop reads the number of a step of one that is written out."""
-        return any(self.places.of_index.get(item) in self.counted for node in self.instead[loop] for item in node.inputs if isinstance(item, Value))
+        return any(
+            self.places.of_index.get(item) in self.counted for node in self.instead[loop] for item in node.inputs if isinstance(item, Value)
+        )
 
     def _fold(self) -> None:
         self.guards, self.numbers = [], {}
@@ -124,7 +128,9 @@ class _Folding:
     def _with_numbers(self, graph: Graph) -> Graph:
         """Plain numbers in the place of those of steps that are written out."""
         numbers = self.numbers
-        numbers.update((mark.index, number) for loop in self.counted for mark, number in zip(loop.marks, loop.numbers()) if mark.index is not None)
+        numbers.update(
+            (mark.index, number) for loop in self.counted for mark, number in zip(loop.marks, loop.numbers()) if mark.index is not None
+        )
         if not numbers:
             return graph
 

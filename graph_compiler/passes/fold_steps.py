@@ -1,23 +1,25 @@
-"""One recorded loop as a ``scan``, or a ``while_loop``, of any length: what its steps have in common, what they carry, what is used of them afterwards."""
+"""One recorded loop as a ``scan``, or a ``while_loop``, of any length: what its steps have in common, what they carry, and what is used of
+them afterwards."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..ir.block import Region
 from ..ir.closing import Body, close
 from ..ir.copying import copied
-from ..ir.graph import Graph
 from ..ir.guard import Guard
 from ..ir.node import Node, Value
 from ..ir.record import CallRecord
 from ..ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
 from ..ops.bounds import nonnegative
 from ..ops.registry import ArraySpec
-from ..sizes import Size, Symbol, apply, hint_of, substitute
-from .roll_keys import Row, Rows
+from ..sizes import Size, Symbol, apply, substitute
+from .fold_places import Places, outer_loops
+from .roll_keys import Row
 
 _FEWEST = 2
 _INDEX = "index"  # the pattern of the number of a step
@@ -25,32 +27,6 @@ _INDEX = "index"  # the pattern of the number of a step
 
 class NotEqual(Exception):
     """Steps differ in what a loop cannot give them."""
-
-
-class Places:
-    """Where values of the recorded graph are made and last used, and the rows of its nodes."""
-
-    def __init__(self, graph: Graph, rows: Rows) -> None:
-        self.graph, self.rows, self.aliases = graph, rows, rows.aliases
-        self.made = {value: place for place, node in enumerate(graph.nodes) for value in node.outputs}
-        self.used: dict[Value, float] = {}
-        for place, node in enumerate(graph.nodes):
-            for value in (*node.uses, *node.writes):
-                self.used[value] = place
-        for value, mark in ((value, mark) for loop in graph.loops for value, mark in zip(loop.asked, loop.marks)):
-            self.used[value] = max(self.used.get(value, -1), mark.position)
-        for value in graph.roots():
-            self.used[value] = float("inf")
-        self.sources = set(graph.sources())
-        self.of_index = {mark.index: loop for loop in graph.loops for mark in loop.marks if mark.index is not None}
-
-    def is_before(self, value: Value, mark: Mark) -> bool:
-        """Whether a value is there before a loop."""
-        return self.made.get(value, -1) < mark.position
-
-    def is_used_after(self, value: Value, mark: Mark) -> bool:
-        """Whether a value, or the number of a step, is used behind a loop."""
-        return self.used.get(value, -1) >= mark.position
 
 
 def folded_loop(places: Places, loop: RecordedLoop, steps: Sequence[Sequence[Node]], peeled: int) -> tuple[list[Node], list[Guard]]:
@@ -93,9 +69,13 @@ class _Fold:
     def result(self) -> tuple[list[Node], list[Guard]]:
         self._states_are_equal()
         self._calls_are_equal()
-        patterns = [[self._pattern([row[place].leaves[at] for row in self.rows]) for at in range(len(self.rows[0][place].leaves))]
-                    for place in range(len(self.rows[0]))]
+        patterns = [
+            [self._pattern([row[place].leaves[at] for row in self.rows]) for at in range(len(self.rows[0][place].leaves))]
+            for place in range(len(self.rows[0]))
+        ]
         self._writes_are_apart(patterns)
+        if not self.places.counts and any(map(self.places.is_counted, self.steps[-1])):
+            raise NotEqual
         return self._nodes(list(zip(self.steps[-1], patterns)))
 
     def _states_are_equal(self) -> None:
@@ -119,6 +99,8 @@ class _Fold:
         return {path: (held.kind, held.item.text(symbol) if isinstance(held.item, Size) else None) for path, held in mark.state.items()}
 
     def _calls_are_equal(self) -> None:
+        if any(value in self.places.guarded for step in self.steps for node in step for value in node.outputs):
+            raise NotEqual  # further steps would have to be guarded too
         keys = [[row.key for row in rows] for rows in self.rows]
         if any(step != keys[0] for step in keys[1:]) or any(key < 0 for key in keys[0]):
             raise NotEqual
@@ -214,8 +196,8 @@ class _Fold:
                 return held.item
         raise NotEqual
 
-    def _copies(self, nodes: list[tuple[Node, list[Pattern]]]) -> Iterator[tuple[Node, dict[_Made, Value]]]:
-        made: dict[_Made, Value] = {}
+    def _copies(self, nodes: list[tuple[Node, list[Pattern]]], made: dict[_Made, Value]) -> Iterator[Node]:
+        """The calls of a step, in what the loop gives it; ``made`` is told what they make."""
         for place, (node, row) in enumerate(nodes):
             own: dict[Value, Any] = {}
             for leaf, pattern in zip(self.rows[-1][place].leaves, row):
@@ -223,9 +205,9 @@ class _Fold:
                     new = self._read(pattern, leaf, made)
                     if own.setdefault(leaf, new) is not new:
                         raise NotEqual
-            new_node = copied(node, own, lambda item: _mapped(item, own))
+            new_node = copied(node, own, partial(_mapped, own))
             made.update((_Made(place, output), value) for output, value in enumerate(new_node.outputs))
-            yield new_node, made
+            yield new_node
 
     # ------------------------------------------------------------------------------ behind the loop
     def _finals(self) -> dict[Path, Pattern]:
@@ -287,12 +269,16 @@ class _Fold:
     def _nodes(self, steps: list[tuple[Node, list[Pattern]]]) -> tuple[list[Node], list[Guard]]:
         if self.loop.is_while:
             self._carry(ASKED)
-        nodes, made = list[Node](), dict[_Made, Value]()
-        for node, made in self._copies(steps):
-            nodes.append(node)
+        made: dict[_Made, Value] = {}
+        nodes = list(self._copies(steps, made))
         finals = self._finals()
         following = {path: self._read(pattern, self.carried[path], made) for path, pattern in finals.items()}
-        body = Body("body", [*self.written.values(), *self.carried.values()], nodes, [*self.written.values(), *(following[path] for path in self.carried)])
+        body = Body(
+            "body",
+            [*self.written.values(), *self.carried.values()],
+            nodes,
+            [*self.written.values(), *(following[path] for path in self.carried)],
+        )
         before = [node for step in self.before for node in step]
         if not body.inputs:
             return before, self._guards()
@@ -350,13 +336,6 @@ class _Fold:
         return Node(self.places.graph.dialect + ".arange", inputs, {}, self.loop.origin, (value,), CallRecord("arange", result=value))
 
 
-def outer_loops(loop: RecordedLoop) -> Iterator[RecordedLoop]:
-    """The loops that a loop stands in."""
-    while loop.outer is not None:
-        loop = loop.outer[0]
-        yield loop
-
-
 def _made_in(step: Sequence[Node]) -> dict[Value, _Made]:
     return {value: _Made(place, output) for place, node in enumerate(step) for output, value in enumerate(node.outputs)}
 
@@ -375,7 +354,7 @@ def _value_at(mark: Mark, path: Path) -> Value | None:
     return held.item if held is not None and isinstance(held.item, Value) else None
 
 
-def _mapped(item: Any, own: Mapping[Value, Any]) -> Any:
+def _mapped(own: Mapping[Value, Any], item: Any) -> Any:
     if isinstance(item, Value):
         return own.get(item, item)
     return substitute(item, lambda symbol: _moved(symbol, own)) if isinstance(item, Size) else item

@@ -117,7 +117,12 @@ def _key(node: Node, leaves: list[Any]) -> Any:
 
     parts = [node.op, origin.file, origin.line, origin.call, tuple([value.spec for value in own]), of(node.inputs), of(node.params)]
     if record is not None:
-        parts += [_FLAGS(record), *map(value_of, record.writes), *((place, value_of(viewed)) for place, viewed in record.views.items()), of(record.result)]
+        parts += [
+            _FLAGS(record),
+            *map(value_of, record.writes),
+            *((place, value_of(viewed)) for place, viewed in record.views.items()),
+            of(record.result),
+        ]
         parts.append(None if record.extra is None else record.extra.mapped(opened))
     for region in node.regions:
         parts += [tuple([of(size) for size in region.sizes.values()]), region_description(region, lambda size: None)]

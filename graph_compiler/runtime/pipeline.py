@@ -21,8 +21,8 @@ from ..passes import (
     GraphPass,
     bake_generators,
     constant_folding,
-    count_loops,
     conv1x1_to_linear,
+    count_loops,
     cse,
     dce,
     decompose,
@@ -153,7 +153,7 @@ class Pipeline:
         name_by_variables(every(recording.graph.nodes))
         self._opened = recording.opened
         stage.name = "simplifying"
-        fold = count_loops if self.options.roll == "never" else fold_loops
+        fold = count_loops if self.options.roll == "never" else partial(fold_loops, counts=self.same_framework or self.target.rows.counts)
         recording = replace(recording, graph=fold(recording.graph)[0])
         graph = self._frozen(recording) if self.options.freeze else recording.graph.derive()
         if len(extra := _extra_keywords(self.function, kwargs)) > 1:

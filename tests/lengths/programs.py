@@ -238,7 +238,7 @@ def early_return(xp: Any, x: Any, n: int) -> Any:
 def counter(xp: Any, x: Any, n: int) -> Any:
     count = 0
     for _ in range(n):
-        count += 1
+        count += 1  # noqa: SIM113
         x = x + count
     return x
 
@@ -351,7 +351,7 @@ def flag_that_turns(xp: Any, x: Any, n: int) -> Any:
 def else_behind(xp: Any, x: Any, n: int) -> Any:
     for _ in range(n):
         x = x + 1
-    else:
+    else:  # noqa: PLW0120
         x = x * 2
     return x
 
@@ -386,6 +386,33 @@ def triangle(xp: Any, x: Any, n: int) -> Any:
         for j in range(i + 1, x.shape[0]):
             h = h + x[i] * x[j]
     return h
+
+
+def elimination(xp: Any, x: Any, n: int) -> Any:
+    m = x @ x.T * 0.1
+    for i in range(x.shape[0]):
+        m[i, i] = m[i, i] + 2
+    for k in range(x.shape[0]):
+        m[k + 1 :, k] = m[k + 1 :, k] / m[k, k]
+        m[k + 1 :, k + 1 :] = m[k + 1 :, k + 1 :] - m[k + 1 :, k : k + 1] * m[k : k + 1, k + 1 :]
+    return m
+
+
+def windows(xp: Any, x: Any, n: int) -> Any:
+    h = x[0] * 0
+    for i in range(x.shape[0] - 1):
+        h = h + x[i : i + 2].sum() * x[i]
+    return h
+
+
+def flag_of_before(xp: Any, x: Any, n: int) -> Any:
+    now, before = x.sum() > 0, x.sum() > 0
+    for _ in range(n):
+        x = x - 0.2
+        now, before = x.sum() > 0, now
+        if now:
+            x = x * 1.1
+    return x, before
 
 
 def rounds_with_a_limit(xp: Any, x: Any, n: int) -> Any:
@@ -426,7 +453,7 @@ RIGHT: dict[str, Program] = {
     for each in (
         second_exit, early_return, counter, counter_behind, number_asked, number_asked_elsewhere, number_behind, list_that_grows,
         state_in_a_default, state_in_an_object, state_in_an_iterator, state_in_a_closure, capped_counter, else_behind, swapped_buffers,
-        view_that_is_written, triangle, rounds_with_a_limit, rounds_counted,
+        view_that_is_written, triangle, elimination, windows, flag_of_before, rounds_with_a_limit, rounds_counted,
     )
 }  # fmt: skip
 """What may be recorded again, and is right."""

@@ -27,6 +27,7 @@ from ..numbers.of_sizes import numbers_of_sizes
 from ..numbers.sizes import expression_of, own, plain
 from .control_flow import OPERATORS
 from .foreach import NAMES, foreach
+from .loops import rows_of
 from .running import Running
 
 _NUMBERS = (bool, int, float, complex)
@@ -251,6 +252,12 @@ def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], argum
         )
 
 
+def _unbind(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+    """``for row in x`` as well, whose rows a loop of any number of steps goes through."""
+    rows = rows_of(capture, args, sys._getframe(2))
+    return capture.record_call(function, capture.call, "unbind", args, kwargs) if rows is None else rows
+
+
 def _batched(capture: Running, function: Any, args: Any, kwargs: Any) -> NoReturn:
     raise TracingError(
         f"{capture.here()}: tensors of torch's old vmap have no memory that could be followed (jacobian and hessian of "
@@ -274,6 +281,7 @@ ANSWERS: dict[str, Callable[[Running, Any, Any, Any], Any]] = {
     "__deepcopy__": deep_copy,
     "l1_loss": _l1_loss,
     "new": _new,
+    "unbind": _unbind,
     "is_contiguous": _contiguous,
     **dict.fromkeys(gradient_reads.READS, gradient_reads.answer),
     "register_hook": _register_hook,

@@ -7,7 +7,6 @@ put back afterwards, also when it raises.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -25,7 +24,6 @@ from ....ir.state import GraphState
 from ....ops.registry import ArraySpec
 from ....sizes import Size
 from ....tracing import Locator, Recorder, refuse_escapes
-from ....tracing.loops import Loops
 from ....tracing.updates import Containers
 from ....trees import Tree, flatten, iterate_structure, map_structure
 from ...open_numbers import DTYPES
@@ -68,7 +66,7 @@ from .control_flow import OPERATORS, in_eager
 from .indices import with_numbers
 from .int64_seen import becomes_int64
 from .large_calls import LargeCalls, TakingOver
-from .loops import means_of, rows_of
+from .loops import loops_of
 from .made import tensors_made
 from .needs import backward_pass, hold_to_failure, hold_to_needs
 from .opened import Opened, same_sizes
@@ -118,8 +116,7 @@ class Capture(TorchFunctionMode):
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
         self.written, self.rules, self.layouts, self.vmapped = Written(self), Rules(self), Layouts(self), Vmapped(self)
         self.outer_writes = OuterWrites(self)
-        self.backward_sizes, self.opened = BackwardSizes(self), Opened(self)
-        self.loops = Loops(recorder, means_of(self))
+        self.backward_sizes, self.opened, self.loops = BackwardSizes(self), Opened(self), loops_of(self)
 
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager
@@ -216,8 +213,6 @@ class Capture(TorchFunctionMode):
         name = name_of(function)
         key = row_key(name)
         self.call = self.call if key in reads.SYMBOLIC else name
-        if key == "unbind" and (rows := rows_of(self, args, sys._getframe(1))) is not None:
-            return rows
         if name in reads.BACKWARD:  # its kernels are recorded one by one
             return backward_pass(self, function, args, kwargs)
         if name in self.by_kernel.names and key not in OPERATORS:

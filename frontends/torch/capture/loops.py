@@ -9,28 +9,30 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....ir.node import Value
-from ....tracing.loops import Means
+from ....tracing.loops import Loops, Means
 from ..compat import current_transform
 from ..numbers.sizes import expression_of, is_symbolic, symbolic
 
 if TYPE_CHECKING:
     from .capture import Capture
+    from .running import Running
 
 _ITERATION = torch.Tensor.__iter__.__code__
 
 
-def means_of(capture: Capture) -> Means:
-    """What loops ask of a recording of torch."""
-    return Means(
+def loops_of(capture: Capture) -> Loops:
+    """The loops of a recording of torch."""
+    means = Means(
         functools.partial(_value_of, capture),
         lambda item: expression_of(item) if is_symbolic(item) else item,
         lambda size: symbolic(size, capture.decide),
         capture.here,
         lambda: not capture.unseen.inside_call and current_transform() is None,
     )
+    return Loops(capture.recorder, means)
 
 
-def rows_of(capture: Capture, args: tuple[Any, ...], frame: FrameType) -> Any:
+def rows_of(capture: Running, args: tuple[Any, ...], frame: FrameType) -> Any:
     """What a ``for`` over a tensor goes through, where the frame calls ``unbind`` for it; None elsewhere."""
     if frame.f_code is not _ITERATION or frame.f_back is None:
         return None
@@ -39,7 +41,7 @@ def rows_of(capture: Capture, args: tuple[Any, ...], frame: FrameType) -> Any:
         return None if steps is None else capture.loops.run(frame.f_back, steps)
 
 
-def _value_of(capture: Capture, item: Any) -> tuple[Value, Any] | None:
+def _value_of(capture: Running, item: Any) -> tuple[Value, Any] | None:
     if not isinstance(item, torch.Tensor):
         return None
     value = capture.recorder.find(item)

@@ -54,7 +54,9 @@ def turned(steps: Steps) -> Steps:
 
 def side_by_side(parts: tuple[Steps, ...]) -> Steps:
     """``zip`` of what is equally long."""
-    return Steps(0, parts[0].length, 1, lambda place: tuple(part.at(place) for part in parts), lambda: zip(*(part.plain() for part in parts)))
+    return Steps(
+        0, parts[0].length, 1, lambda place: tuple(part.at(place) for part in parts), lambda: zip(*(part.plain() for part in parts))
+    )
 
 
 __all__ = ["Steps", "counted", "numbered", "rows", "side_by_side", "turned"]

@@ -80,20 +80,25 @@ def _found(code: CodeType, instruction: int, place: int) -> Found:
 
 @functools.lru_cache(maxsize=1024)
 def is_source(code: CodeType) -> bool:
-    """Whether the file, as it is now, has this code: compiled again, one of its functions is equal to it."""
-    return code in _codes(code.co_filename)
+    """Whether the file, as it is now, has this code: compiled again, one of its functions is equal to it, and stands in the same place."""
+    return (code, _places(code)) in _codes(code.co_filename)
+
+
+def _places(code: CodeType) -> tuple[Any, ...]:
+    """Where each instruction stands; nothing in Python 3.10, which tells no more than lines."""
+    return tuple(code.co_positions()) if hasattr(code, "co_positions") else ()
 
 
 @functools.lru_cache(maxsize=64)
-def _codes(file: str) -> frozenset[CodeType]:
+def _codes(file: str) -> frozenset[tuple[CodeType, tuple[Any, ...]]]:
     try:
         to_see = [compile("".join(linecache.getlines(file)), file, "exec", dont_inherit=True)]
     except (SyntaxError, ValueError):
         return frozenset()
-    found: set[CodeType] = set()
+    found: set[tuple[CodeType, tuple[Any, ...]]] = set()
     while to_see:
         code = to_see.pop()
-        found.add(code)
+        found.add((code, _places(code)))
         to_see += [item for item in code.co_consts if isinstance(item, CodeType)]
     return frozenset(found)
 

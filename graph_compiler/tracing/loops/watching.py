@@ -68,8 +68,8 @@ class Loops:
         return True
 
     def run(self, frame: FrameType, steps: Steps) -> Any:
-        """What the ``for`` that the frame begins goes through; the steps, where they stand in a call that is given to it. None where nothing
-        proves how many there are."""
+        """What the ``for`` that the frame begins goes through; the steps, where they stand in a call that is given to it. None where
+        nothing proves how many there are."""
         bounds = start, stop = tuple(map(self.means.expression_of, (steps.start, steps.stop)))
         if not any(isinstance(bound, Size) for bound in bounds) or type(steps.step) is not int or steps.step == 0:
             return None
@@ -114,8 +114,8 @@ class Loops:
 
     # ------------------------------------------------------------------------------ while
     def asked(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
-        """Whether the truth value that a frame asks for is the whole condition of a ``while`` whose steps are marked, so that it is no guard
-        yet. ``condition`` is the array."""
+        """Whether the truth value that a frame asks for is the whole condition of a ``while`` whose steps are marked, so that it is no
+        guard yet. ``condition`` is the array."""
         known = self.means.value_of(condition)
         if frame is None or known is None or known[0].spec != _TRUTH or self.recorder.in_block or not self.means.is_open():
             return False
@@ -173,7 +173,9 @@ class Loops:
             parts = list(item.items() if type(item) is dict else enumerate(item))
             first = containers.setdefault(id(item), path)
             state[path] = Held((type(item), tuple(key for key, _ in parts), first))
-            return len(parts) <= _MOST_PARTS and (first != path or all(self._hold(state, containers, (*path, key), part) for key, part in parts))
+            return len(parts) <= _MOST_PARTS and (
+                first != path or all(self._hold(state, containers, (*path, key), part) for key, part in parts)
+            )
         else:
             state[path] = Held(_Same(item))
         return True
