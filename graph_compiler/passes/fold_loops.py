@@ -24,21 +24,19 @@ from .fold_steps import NotEqual, folded_loop
 from .roll_keys import Rows
 
 
-def fold_loops(graph: Graph, counts: bool = True) -> tuple[Graph, bool]:
-    """The graph with its marked loops as nodes. ``counts``: the target's loops count in numbers of Python, which may be ends of slices and
-    sizes; loops that need that are written out otherwise."""
-    return (_Folding(graph, counts).graph(), True) if graph.loops else (graph, False)
+def fold_loops(graph: Graph, counts: bool = True, written_out: bool = False) -> tuple[Graph, bool]:
+    """The graph with its marked loops as nodes, or all of them ``written_out``, each with as many steps as were recorded.
 
-
-def count_loops(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with its marked loops written out, each with as many steps as were recorded."""
-    return (_Folding(graph, True, written_out=True).graph(), True) if graph.loops else (graph, False)
+    ``counts``: the target's loops count in numbers of Python, which may be ends of slices and sizes; loops that need that are written out
+    otherwise.
+    """
+    return (_Folding(graph, counts, written_out).graph(), True) if graph.loops else (graph, False)
 
 
 class _Folding:
     """The loops of one graph, the inner ones first. ``counted`` are those with the number of steps that was recorded."""
 
-    def __init__(self, graph: Graph, counts: bool, written_out: bool = False) -> None:
+    def __init__(self, graph: Graph, counts: bool, written_out: bool) -> None:
         self.recorded = graph
         self.places = Places(graph, Rows(Aliases(graph), writes=True), counts)
         self.counted: set[RecordedLoop] = set(graph.loops) if written_out else {loop for loop in graph.loops if not loop.is_whole}
@@ -162,4 +160,4 @@ def _around(loop: RecordedLoop) -> Any:
     return outer
 
 
-__all__ = ["count_loops", "fold_loops"]
+__all__ = ["fold_loops"]

@@ -22,7 +22,6 @@ from ..passes import (
     bake_generators,
     constant_folding,
     conv1x1_to_linear,
-    count_loops,
     cse,
     dce,
     decompose,
@@ -153,8 +152,8 @@ class Pipeline:
         name_by_variables(every(recording.graph.nodes))
         self._opened = recording.opened
         stage.name = "simplifying"
-        fold = count_loops if self.options.roll == "never" else partial(fold_loops, counts=self.same_framework or self.target.rows.counts)
-        recording = replace(recording, graph=fold(recording.graph)[0])
+        counts, written_out = self.same_framework or self.target.rows.counts, self.options.roll == "never"
+        recording = replace(recording, graph=fold_loops(recording.graph, counts, written_out)[0])
         graph = self._frozen(recording) if self.options.freeze else recording.graph.derive()
         if len(extra := _extra_keywords(self.function, kwargs)) > 1:
             graph.assume(KeywordOrder(extra))

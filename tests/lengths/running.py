@@ -12,7 +12,7 @@ from ..rolling.running import library, native
 from ..support.compare import leaves
 from .programs import Program
 
-LENGTHS = ((6, 5), (9, 4), (3, 30), (40, 2))  # rows, and the number; recorded with the first
+LENGTHS = ((6, 5), (9, 4), (3, 30), (12, 2))  # rows, and the number; recorded with the first
 SHORT = ((2, 1), (1, 0), (2, 0), (1, 3))
 
 

@@ -14,13 +14,12 @@ from ..compat import current_transform
 from ..numbers.sizes import expression_of, is_symbolic, symbolic
 
 if TYPE_CHECKING:
-    from .capture import Capture
     from .running import Running
 
 _ITERATION = torch.Tensor.__iter__.__code__
 
 
-def loops_of(capture: Capture) -> Loops:
+def loops_of(capture: Running) -> Loops:
     """The loops of a recording of torch."""
     means = Means(
         functools.partial(_value_of, capture),
