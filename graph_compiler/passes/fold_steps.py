@@ -93,7 +93,8 @@ class _Fold:
         def symbol(item: Symbol) -> str:
             loop = self.places.of_index.get(item.source)
             is_inner = loop is not None and self.loop in outer_loops(loop)
-            source = "before" if item.source is before else loop.origin if is_inner else held.get(item.source, id(item.source))
+            other: Any = loop.origin if loop is not None and is_inner else held.get(item.source, id(item.source))
+            source = "before" if item.source is before else other
             return f"{item.kind} {item.axis} {source}"
 
         return {path: (held.kind, held.item.text(symbol) if isinstance(held.item, Size) else None) for path, held in mark.state.items()}
@@ -241,7 +242,9 @@ class _Fold:
         first = values[0]
         if first is None or None in values:
             raise NotEqual
-        if first in self.made[0] and all(made.get(value) == self.made[0][first] for made, value in zip(self.made, values)):
+        if first in self.made[0] and all(
+            value is not None and made.get(value) == self.made[0][first] for made, value in zip(self.made, values)
+        ):
             return self.made[0][first]
         for other in self.slots[0].get(first, ()):
             if all(_value_at(mark, other) is value for value, mark in zip(values, self.marks)):
@@ -252,8 +255,8 @@ class _Fold:
     def _outputs(self) -> Iterator[Value]:
         """What is carried out of the last step: the value that the steps, written out, have made."""
         given: set[Value] = set()
-        for value in self.written:
-            yield Value(value.name, value.spec)
+        for each in self.written:
+            yield Value(each.name, each.spec)
         for path in self.carried:
             value = _value_at(self.marks[-1], path)
             assert value is not None

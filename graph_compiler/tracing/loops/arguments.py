@@ -30,7 +30,7 @@ def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, 
         return frozenset()
     names = _counting(plain, _DEEPEST)
     own = _positional(plain)[int(isinstance(function, types.MethodType)) :]
-    found = [((0, place), item) for place, (name, item) in enumerate(zip(own, args)) if name in names]
+    found: list[tuple[Path, Any]] = [((0, place), item) for place, (name, item) in enumerate(zip(own, args)) if name in names]
     found += [((1, name), item) for name, item in kwargs.items() if name in names]
     return frozenset(path for path, item in found if type(item) is int)
 
