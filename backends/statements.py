@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
+from ..ir.block import Block
 from ..ir.node import Node, Value
 from ..trees import iterate_structure
 from .structured import Inside, Loop, Scope, assigned, names_of
@@ -99,19 +100,34 @@ def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
     if node.params["reverse"]:
         return loop
     (body,), carried, texts = node.regions, len(loop.state), list(loop.sequences)
-    read = {value for inner in body.block.nodes for value in iterate_structure(inner.inputs) if isinstance(value, Value)}
-    made = {value: maker for maker in scope.nodes if maker.op == "arange" for value in maker.outputs}
+    made = {value: maker for maker in scope.nodes if "arange" in (maker.op, maker.key) for value in maker.outputs}
     for place in range(len(texts)):
         operand, number = node.inputs[carried + place], body.block.inputs[carried + place]
         maker = made.get(operand)
-        if maker is not None and number.dtype.startswith("int") and number not in read and number not in body.block.outputs:
+        if maker is not None and number.dtype.startswith("int") and not _is_read(body.block, number):
             texts[place] = _range(scope, maker)
             scope.drop(operand)
     return Loop(loop.state, texts, loop.captured)
 
 
+def _is_read(block: Block, number: Value) -> bool:
+    """Whether a number is used as an array: by an operation, or in a block that captures it."""
+    if number in block.outputs:
+        return True
+    for node in block.nodes:
+        for place, item in enumerate(node.inputs):
+            inner = [region.block for region in node.regions if len(region.block.inputs) == len(node.inputs)]
+            if item is number and (not inner or any(_is_read(each, each.inputs[place]) for each in inner)):
+                return True
+        nested = [value for item in node.inputs if not isinstance(item, Value) for value in iterate_structure(item)]
+        if number in nested:
+            return True
+    return False
+
+
 def _range(scope: Scope, node: Node) -> str:
-    start, stop, step = (scope.literal(node.params[name]) for name in ("start", "stop", "step"))
+    bounds = node.inputs if node.record is not None else [node.params[name] for name in ("start", "stop", "step")]
+    start, stop, step = map(scope.literal, bounds)
     return f"range({start!r}, {stop!r}, {step!r})" if step != 1 else f"range({start!r}, {stop!r})" if start != 0 else f"range({stop!r})"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from ..ops.control import own_inputs, own_operands
 from ..ops.registry import ArraySpec
 from ..sizes import Size, apply
 from .lifted_derivatives import LiftedDerivative
+from .numbered_checks import at_ends, ends_of
 from .read_numbers import number_of
 
 if TYPE_CHECKING:
@@ -81,13 +82,15 @@ class LiftedRegions:
         lifter, b = self.lifter, self.lifter.b
         inputs = self._inputs(node, region, operands)
         lifter.held.update(zip(region.block.inputs, (*inputs, *captured)))
-        guards, fixed = len(lifter.result.guards), set(b.fixed)
+        guards, fixed, numbers = len(lifter.result.guards), set(b.fixed), self._numbers(node, operands, inputs)
+        lifter.counted.update(numbers)
         with b.block() as nodes:
             lifter.follow(region.block.nodes)
             b.origin = node.origin
             outputs = [lifter.mapped(item) for item in region.block.outputs]
             for new, old in zip(outputs, inputs[: _kept(node, region)]):
                 self.keep_sizes(new, old)
+            self.lift_checks(guards, numbers)
             self.keep_checks(guards, inputs, nodes)
         b.fixed = fixed  # numbers are what they were where the block is run: not outside of it
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
@@ -147,6 +150,20 @@ class LiftedRegions:
         for size, wanted in zip(new.shape, old.shape):
             if size != wanted:
                 self.lifter.b.guard(apply("eq", size, wanted))
+
+    def _numbers(self, node: Node, operands: list[Value], inputs: Sequence[Value]) -> dict[Value, tuple[Any, Any]]:
+        """Of inputs that count the steps of a loop, the first and the last number."""
+        made = ((value, self.lifter.b.maker(operand)) for value, operand in zip(inputs, operands))
+        return {} if node.op != "scan" else {value: ends_of(maker) for value, maker in made if maker is not None and maker.op == "arange"}
+
+    def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
+        """Guards that rows have made inside of a block, those after the first ``since``: where they compare sums in which the number of a
+        step stands, they hold in all steps if they do in the first and in the last one, which is known outside."""
+        guards = self.lifter.result.guards
+        found, guards[since:] = guards[since:], []
+        for guard in found:
+            ends = at_ends(guard.condition, numbers)
+            guards += [guard] if ends is None else [replace(guard, condition=end) for end in ends if isinstance(end, Size)]
 
     def keep_checks(self, since: int, inputs: Sequence[Value], nodes: list[Node]) -> None:
         """Guards that rows have made inside of a block, those after the first ``since``, as checks at the end of ``nodes``; on sizes of the

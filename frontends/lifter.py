@@ -18,7 +18,7 @@ from ..ir.debug_info import DebugInfo
 from ..ir.graph import Effect, Graph
 from ..ir.guard import GUARD
 from ..ir.node import Node, Origin, Value, every
-from ..ops.dtypes import DTYPES
+from ..ops.dtypes import DTYPES, is_floating
 from ..ops.registry import ArraySpec
 from ..passes.carried_checks import carry_out
 from ..sizes import Size, Symbol, hint_of, product, substitute
@@ -48,6 +48,7 @@ class Lifter:
         self.lifted: dict[Value, Value] = {}  # recorded -> what it held when it was made
         self.problems: list[str] = []
         self.regions = LiftedRegions(self)
+        self.counted: set[Value] = set()  # numbers of steps
         self._inner = dict(_made_inside(graph))
 
     # ------------------------------------------------------------------------------ what a framework's own class says
@@ -232,7 +233,18 @@ class Lifter:
         """What a row takes, in canonical values."""
         args, kwargs = list(self.mapped(node.inputs)), self.mapped(node.params)
         kwargs.pop("out", None)
-        return args, kwargs
+        return (self._with_floats(node, args) if self.counted else args), kwargs
+
+    def _with_floats(self, node: Node, args: list[Any]) -> list[Any]:
+        """The arguments with floats that are computed from the number of a step as arrays of the type of those beside them: where that
+        number is an array itself, not all targets compute it with a float of Python."""
+        beside = [item.dtype for item in (*args, *node.outputs) if isinstance(item, Value) and is_floating(item.dtype)]
+
+        def array(item: Any) -> Any:
+            is_float = isinstance(item, Size) and item.type is float and any(symbol.source in self.counted for symbol in item.symbols())
+            return self.b.cast(number_of(self.b, item), beside[0]) if is_float and beside else item
+
+        return [map_structure(array, item) for item in args]
 
     # ------------------------------------------------------------------------------ calls
     def _node(self, node: Node) -> None:

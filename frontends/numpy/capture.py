@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ...ops.dtypes import is_floating
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import Locator, Recorder
+from ...tracing.loops import Loops, Means
 from ...trees import iterate_structure, map_structure
 from ..reading import Reading
 from . import kinds
@@ -46,6 +48,7 @@ class Capture:
         self.inside = False  # a real call runs: numpy's own code is not recorded
         self.is_open = False
         self.states = States()
+        self.loops = Loops(recorder, Means(self._state_of, expression_of, partial(symbolic, self), self.here, lambda: not self.inside))
         self.weak: set[Value] = set()  # Python's numbers, which take the type of the arrays beside them
         self.read: set[Value] = set()  # of these, what Python's code has read, and what it computes from that
         self.by_strides: set[Value] = set()  # what calls were given and gave that copy or do not, as the strides say
@@ -309,6 +312,10 @@ class Capture:
             value = self.recorder.add_constant(self.locator.name_of(array) or "constant", held, spec)
             self._met[id(array)] = (array, elements, value)
         return self._met[id(array)][2]
+
+    def _state_of(self, item: Any) -> tuple[Value, Any] | None:
+        """The value of an array, and what besides shape and type tells it from others."""
+        return (item._value, (type(item), item._value in self.weak)) if is_traced(item) else None
 
     # ------------------------------------------------------------------------------ sizes and elements
     def sizes_of(self, array: Traced) -> tuple[Any, ...]:

@@ -22,6 +22,7 @@ import numpy.polynomial
 from ...sizes import Size, computed, expression_of, is_symbolic
 from ...tracing import probes
 from ...tracing.code_names import names_read
+from ...tracing.loops import loop_shims
 from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
 from ...tracing.probes.host_math import Symbols
 from ...trees import iterate_structure
@@ -125,6 +126,11 @@ def _number(item: Any) -> Any:
 
 def _length(item: Any) -> Any:
     return item.shape[0] if is_traced(item) and item.ndim and current() is not None else None
+
+
+def _loops() -> Any:
+    capture = current()
+    return None if capture is None else capture.loops
 
 
 SYMBOLS = Symbols(is_symbolic, _expressions, _made, _number, _length)
@@ -259,7 +265,7 @@ def replaced(capture: Any, functions: Iterable[types.FunctionType]) -> Iterator[
     _here.capture = capture
     try:
         names = [*types_asked(spaces, lambda item: is_traced(item) or is_symbolic(item)), *conversions(looked_up(functions), SYMBOLS)]
-        with probes.replaced((*modules, *names)):
+        with probes.replaced((*modules, *names, *loop_shims(functions, _loops))):
             yield
     finally:
         _here.capture = before

@@ -25,6 +25,7 @@ from ...tracing.attempts import Refuted, Undisturbed, recorded
 from ...tracing.conjunction import EnvironmentGuard
 from ...tracing.host_random import DRAWS, restore_host_state
 from ...tracing.iterators import refuse_outside
+from ...tracing.loops import counting_arguments
 from ...tracing.places import Place, together
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads, all_of
@@ -106,14 +107,15 @@ def _give_up_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses |
 
 
 def _changed_often(request: Request) -> tuple[list[Place], frozenset[Path]]:
-    """Numbers that the user has changed before this and earlier recordings: in places, and in the arguments."""
+    """Numbers that the user has changed before this and earlier recordings: in places, and in the arguments. Of these, those that count
+    steps as well."""
+    counting = counting_arguments(request.function, request.args, request.kwargs) if request.numbers else frozenset()
     if request.auto_dynamic is None or not request.numbers:
-        return [], frozenset()
+        return [], counting
     places = request.auto_dynamic.noted(Weights(request.function, (), request.stateful.objects).world, lambda held, item: None)
     known = {place.identity for place in request.places}
-    return [place for place in places if place.identity not in known], request.auto_dynamic.numbers_given(
-        given(request.args, request.kwargs, ())[1]
-    )
+    numbers = request.auto_dynamic.numbers_given(given(request.args, request.kwargs, ())[1])
+    return [place for place in places if place.identity not in known], numbers | counting
 
 
 def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[Place]]:

@@ -7,6 +7,7 @@ pass for arrays (``isinstance(x, np.ndarray)``), and every public function, ufun
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -59,7 +60,8 @@ class Traced:
 
     # ------------------------------------------------------------------------------ where Python needs elements
     def __bool__(self) -> bool:
-        return self._python(bool)
+        answer = bool(self._seen)
+        return answer if self._capture.loops.asked(sys._getframe(1), self, answer) else self._python(bool)
 
     def __int__(self) -> int:
         return self._python(int)
@@ -96,7 +98,9 @@ class Traced:
 
     def __iter__(self) -> Iterator[Any]:
         iter(self._seen)
-        return iter([self[i] for i in range(len(self))])
+        steps = self._capture.loops.steps_of(self)
+        found = None if steps is None else self._capture.loops.run(sys._getframe(1), steps)
+        return iter([self[i] for i in range(len(self))]) if found is None else found
 
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...tracing.conjunction import EnvironmentGuard
+from ...tracing.loops import Loops, loop_shims
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads
 from ...tracing.probes.host_math import MATH
@@ -19,6 +20,7 @@ from .process.clocks import CLOCKS
 from .process.encoders import ENCODERS, encoder_facts
 from .process.generators import SEEDS
 from .process.host_draws import HOST_DRAWS
+from .process.modes import is_listening
 from .process.setting_reads import SETTING_READS
 from .state.attribute_reads import AttributeReads
 from .state.module_reads import MODULE_READS, member_facts
@@ -41,9 +43,20 @@ class Reads:
         spaces, session = self.spaces, self.session
         self.capture.spaces = frozenset(id(space.held) for space in spaces)
         session.symbols = symbols = symbols_of(self.capture)
-        names = [*conversion_shims(self.capture, symbols, spaces), *type_shims(spaces), *self.globals.places(), *self.attributes.places()]
+        functions = [function for space in spaces for function in space.functions]
+        names = [
+            *loop_shims(functions, self._loops),
+            *conversion_shims(self.capture, symbols, spaces),
+            *type_shims(spaces),
+            *self.globals.places(),
+            *self.attributes.places(),
+        ]
         with self.attributes.kept(), probing(PROBES, session, (space.held for space in spaces), names):
             yield
+
+    def _loops(self) -> Loops | None:
+        """The loops of the recording, where it sees what the caller does."""
+        return self.capture.loops if self.session.hears() and is_listening(self.capture) else None
 
     def facts(self) -> list[EnvironmentGuard]:
         """What was read is what it was."""

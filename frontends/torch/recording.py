@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ...tracing import Recording, Request
 from ...tracing.attempts import Refuted, Undisturbed, recorded
+from ...tracing.loops import counting_arguments
 from ...tracing.places import together
 from ..reading import Reading
 from .attempt import Attempt, Hypotheses, attempt, leaves_and_tree
@@ -54,7 +55,8 @@ class _Search:
         self.known = [*request.places, *self.often]
         self.hypotheses = Hypotheses(not request.same_framework, Reading(request.numbers))
         if request.numbers and request.auto_dynamic is not None:
-            self.hypotheses.numbers = request.auto_dynamic.numbers_given(leaves_and_tree(request)[1])
+            given = request.auto_dynamic.numbers_given(leaves_and_tree(request)[1])
+            self.hypotheses.numbers = given | counting_arguments(request.function, request.args, request.kwargs)
         if request.auto_dynamic is not None:
             self.hypotheses.grown = request.auto_dynamic.lengths.grown(request.places)
 

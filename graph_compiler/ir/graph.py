@@ -22,6 +22,7 @@ from .guard import Guard
 from .makers import Makers
 from .node import Node, Value, values_in
 from .randomness import Randomness
+from .recorded_loop import RecordedLoop
 from .state import GraphState
 
 if TYPE_CHECKING:
@@ -60,7 +61,8 @@ class Graph:
     ``number_outputs`` are the places of outputs that are numbers in the original, of which arrays are computed. Written by frontends and
     the lifter, read by the runtime. ``shared_memory`` are captured values of which another captured value, that is written to, has the
     memory: written by the torch frontend, read by
-    :class:`~graph_compiler.ir.aliases.Aliases`.
+    :class:`~graph_compiler.ir.aliases.Aliases`. ``loops`` are those of the user's code whose number of steps may be open: written by
+    frontends, in the order in which they began, folded into nodes before any other pass.
     """
 
     name: str
@@ -82,6 +84,7 @@ class Graph:
     randomness: Randomness = field(default_factory=Randomness)
     demands: TargetDemands = field(default_factory=TargetDemands)
     debug: DebugInfo = field(default_factory=DebugInfo)
+    loops: list[RecordedLoop] = field(default_factory=list)
     _makers: Makers = field(default_factory=Makers, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:

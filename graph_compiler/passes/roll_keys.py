@@ -36,11 +36,12 @@ class Row:
 class Rows:
     """The rows of the nodes of one graph.
 
-    What may be in no loop has a key that nothing equals: writes, draws, checks (but ``with_checks``), and what is written to.
+    What may be in no loop has a key that nothing equals: draws, checks (but ``with_checks``), and, but for ``writes``, writes and what is
+    written to.
     """
 
-    def __init__(self, aliases: Aliases, with_checks: bool = False) -> None:
-        self.aliases, self.with_checks = aliases, with_checks
+    def __init__(self, aliases: Aliases, with_checks: bool = False, writes: bool = False) -> None:
+        self.aliases, self.with_checks, self.writes = aliases, with_checks, writes
         self._rows: dict[Node, Row] = {}
         self._keys: dict[Any, int] = {}
         self._alone = count(-1, -1)
@@ -66,12 +67,15 @@ class Rows:
         record = node.record
         if node.op == GUARD:
             return not self.with_checks
-        if not node.outputs or (record is not None and (record.writes or record.read)):
+        if record is not None and record.read:
+            return True
+        if not self.writes and (not node.outputs or node.writes):
             return True
         if _draws(node) or (node.regions and any(map(_draws, every([node])))):
             return True
         aliases = self.aliases
-        return bool(aliases.touched) and any(aliases.is_written(value) for value in (*node.outputs, *node.uses))
+        apart = aliases.touched - aliases.written if self.writes else aliases.touched
+        return bool(apart) and any(aliases.base_of(value) in apart for value in (*node.outputs, *node.uses))
 
 
 def _draws(node: Node) -> bool:
@@ -116,7 +120,12 @@ def _key(node: Node, leaves: list[Any]) -> Any:
 
     parts = [node.op, origin.file, origin.line, origin.call, tuple([value.spec for value in own]), of(node.inputs), of(node.params)]
     if record is not None:
-        parts += [_FLAGS(record), *((place, value_of(viewed)) for place, viewed in record.views.items()), of(record.result)]
+        parts += [
+            _FLAGS(record),
+            *map(value_of, record.writes),
+            *((place, value_of(viewed)) for place, viewed in record.views.items()),
+            of(record.result),
+        ]
         parts.append(None if record.extra is None else record.extra.mapped(opened))
     for region in node.regions:
         parts += [tuple([of(size) for size in region.sizes.values()]), region_description(region, lambda size: None)]

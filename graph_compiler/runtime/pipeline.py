@@ -24,6 +24,7 @@ from ..passes import (
     cse,
     dce,
     drop_snapshots,
+    fold_loops,
     freeze,
     passed,
     repeat_draws,
@@ -144,6 +145,8 @@ class Pipeline:
         name_by_variables(every(recording.graph.nodes))
         self._opened = recording.opened
         stage.name = "simplifying"
+        counts, written_out = self.same_framework or self.target.rows.counts, self.options.roll == "never"
+        recording = replace(recording, graph=fold_loops(recording.graph, counts, written_out)[0])
         graph = self._frozen(recording) if self.options.freeze else recording.graph.derive()
         if len(extra := _extra_keywords(self.function, kwargs)) > 1:
             graph.assume(KeywordOrder(extra))

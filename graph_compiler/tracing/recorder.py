@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import TracingError
 from ..ir.assumption import Assumption
@@ -25,6 +25,9 @@ from ..ops.registry import ArraySpec
 from ..sizes import Size, apply, negate
 from ..trees import iterate_structure
 from .stage import stage
+
+if TYPE_CHECKING:
+    from .loops import Loops
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Recorder:
         self.arguments: set[Value] = set()  # of the blocks that are open
         self._pairs: list[set[Value]] = []  # of each of them, the inputs that are any number of pairs
         self._around: list[tuple[list[Node], Makers]] = []  # the nodes outside of each open block, outermost first
+        self.loops: Loops | None = None
         self._checked: list[set[Any]] = []  # keys of the guards that are checks of each open block, which hold in it alone
 
     # ------------------------------------------------------------------------------ arrays
@@ -217,6 +221,9 @@ class Recorder:
         How many pairs there are, where these are combined one by one, may be asked by a framework's own code, to which all numbers are the
         same. ``LengthAsked`` where it is the number that is asked for.
         """
+        size = size if self.loops is None else self.loops.settled(size)
+        if not isinstance(size, Size):
+            return size
         if any(symbol.source in pairs for pairs in self._pairs for symbol in size.symbols()):
             if size.type is not bool:
                 raise LengthAsked(f"{origin}: the number of pairs is asked for")

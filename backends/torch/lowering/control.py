@@ -11,7 +11,7 @@ from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node, Value
-from ...statements import Lists, branch, scan_with
+from ...statements import Lists, branch, scan_with, while_loop
 from ...structured import Loop, Scope, associative_scan_by, call, checkpointed, names_of, step_called
 from .table import rows
 
@@ -55,6 +55,10 @@ def _branch(scope: Scope, node: Node) -> None:
 
 
 def _while_loop(scope: Scope, node: Node) -> None:
+    """A loop whose steps write to memory is a statement: functions would be given copies of it."""
+    if node.writes:
+        while_loop(scope, node)
+        return
     (condition, body), loop = node.regions, Loop.of(scope, node)
     inner = names_of(scope, body, len(loop.state))
     goes_on, step = (_function(scope, region, inner, loop.captured) for region in (condition, body))

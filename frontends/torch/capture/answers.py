@@ -27,6 +27,7 @@ from ..numbers.of_sizes import numbers_of_sizes
 from ..numbers.sizes import expression_of, own, plain
 from .control_flow import OPERATORS
 from .foreach import NAMES, foreach
+from .loops import rows_of
 from .running import Running
 
 _NUMBERS = (bool, int, float, complex)
@@ -106,6 +107,8 @@ def _whole(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 def _truth(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``if x.sum()`` depends on whether the sum is 0, not on the sum."""
     tensor = args[0]
+    if tensor.dtype == torch.bool and capture.loops.asked(sys._getframe(1).f_back, tensor, answer := capture.run(function, args, kwargs)):
+        return answer
     if tensor.dtype == torch.bool or tensor.numel() != 1 or not capture.recorder.varies(capture.value(tensor)):
         return elements(capture, function, args, kwargs)
     with capture:
@@ -249,6 +252,12 @@ def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], argum
         )
 
 
+def _unbind(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+    """``for row in x`` as well, whose rows a loop of any number of steps goes through."""
+    rows = rows_of(capture, args, sys._getframe(2))
+    return capture.record_call(function, capture.call, "unbind", args, kwargs) if rows is None else rows
+
+
 def _batched(capture: Running, function: Any, args: Any, kwargs: Any) -> NoReturn:
     raise TracingError(
         f"{capture.here()}: tensors of torch's old vmap have no memory that could be followed (jacobian and hessian of "
@@ -272,6 +281,7 @@ ANSWERS: dict[str, Callable[[Running, Any, Any, Any], Any]] = {
     "__deepcopy__": deep_copy,
     "l1_loss": _l1_loss,
     "new": _new,
+    "unbind": _unbind,
     "is_contiguous": _contiguous,
     **dict.fromkeys(gradient_reads.READS, gradient_reads.answer),
     "register_hook": _register_hook,

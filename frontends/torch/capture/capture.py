@@ -66,6 +66,7 @@ from .control_flow import OPERATORS, in_eager
 from .indices import with_numbers
 from .int64_seen import becomes_int64
 from .large_calls import LargeCalls, TakingOver
+from .loops import loops_of
 from .made import tensors_made
 from .needs import backward_pass, hold_to_failure, hold_to_needs
 from .opened import Opened, same_sizes
@@ -115,7 +116,7 @@ class Capture(TorchFunctionMode):
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
         self.written, self.rules, self.layouts, self.vmapped = Written(self), Rules(self), Layouts(self), Vmapped(self)
         self.outer_writes = OuterWrites(self)
-        self.backward_sizes, self.opened = BackwardSizes(self), Opened(self)
+        self.backward_sizes, self.opened, self.loops = BackwardSizes(self), Opened(self), loops_of(self)
 
     # ------------------------------------------------------------------------------ begin and end
     @contextmanager

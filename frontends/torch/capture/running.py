@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import torch
 
+from ....tracing.loops import Loops
 from ..gradients.kernel_by_kernel import KernelByKernel
 from ..gradients.rules import Rules
 from ..gradients.trace import GradientTrace
@@ -55,6 +56,7 @@ class Running(MemoryTrace, GradientTrace, Protocol):
     exported: ExportedMemory
     rules: Rules
     outer_writes: OuterWrites
+    loops: Loops
     generators: Generators
     keys: KeySizes
     by_kernel: KernelByKernel

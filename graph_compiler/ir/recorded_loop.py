@@ -1,0 +1,75 @@
+"""Loops of the user's code as they were recorded: where each step begins, and what the variables held there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..sizes import Size, hint_of
+from .node import Origin, Value
+
+Path = tuple[Any, ...]  # the name of a variable, then keys of containers
+ASKED: Path = ("while",)
+"""Where a mark has the condition of a ``while``: no variable bears this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a variable, or a part of one, holds at a mark.
+
+    ``kind`` is equal for what a step cannot tell apart but by its elements: the type and shape of an array, the object itself of all else.
+    ``item`` is the value of an array, the size of a symbolic number, and None of all else.
+    """
+
+    kind: Any
+    item: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """The moment before a step, or behind the last one: how many nodes there are, and what the variables of the loop hold."""
+
+    position: int
+    state: Mapping[Path, Held]
+    index: Value | None = None
+    """The number of the step, of which symbols are read. None behind the last step, and in a ``while``."""
+
+
+@dataclass(eq=False, slots=True)
+class RecordedLoop:
+    """A ``for`` over ``range(start, stop, step)``, or a ``while``, of a function whose syntax shows that a step changes nothing but the
+    variables that a mark tells.
+
+    ``after`` are the variables that code behind the loop may read. ``asked`` are the truth values of a ``while`` at the marks.
+    """
+
+    origin: Origin
+    start: Any = 0
+    stop: Any = 0
+    step: int = 1
+    after: frozenset[str] = frozenset()
+    outer: tuple[RecordedLoop, int] | None = None
+    """The loop that was running, and its step."""
+    marks: list[Mark] = field(default_factory=list)
+    asked: list[Value] = field(default_factory=list)
+    is_open: bool = True
+    """Whether nothing has asked for the number of a step, or done what a mark cannot tell."""
+    is_whole: bool = False
+    """Whether it has run to its end."""
+
+    @property
+    def is_while(self) -> bool:
+        """Whether a condition decides how many steps there are."""
+        return bool(self.asked)
+
+    def numbers(self) -> range:
+        """The numbers of the steps that were recorded."""
+        return range(hint_of(self.start), hint_of(self.stop), self.step)
+
+    def bounds(self) -> tuple[Size, ...]:
+        """The symbolic numbers that decide how many steps there are."""
+        return tuple(bound for bound in (self.start, self.stop) if isinstance(bound, Size))
+
+
+__all__ = ["ASKED", "Held", "Mark", "Path", "RecordedLoop"]

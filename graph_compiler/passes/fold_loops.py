@@ -1,0 +1,163 @@
+"""Recorded loops of the user's code become loops of the graph with as many steps as their bounds say, whatever was recorded.
+
+A frontend marks the steps of loops whose syntax shows that nothing but variables goes from one step to the next
+(:mod:`graph_compiler.ir.recorded_loop`). Where these hold the same at each mark but for the elements of arrays, each further step does what
+the recorded ones did, and where the recorded ones made the same calls, one of them stands for all. The number of steps of every other loop
+becomes a guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..ir.aliases import Aliases
+from ..ir.graph import Graph
+from ..ir.guard import Guard
+from ..ir.node import Node, Value
+from ..ir.recorded_loop import RecordedLoop
+from ..sizes import Size, apply, hint_of, substitute
+from ..trees import map_structure
+from .fold_places import Places, outer_loops
+from .fold_steps import NotEqual, folded_loop
+from .roll_keys import Rows
+
+
+def fold_loops(graph: Graph, counts: bool = True, written_out: bool = False) -> tuple[Graph, bool]:
+    """The graph with its marked loops as nodes, or all of them ``written_out``, each with as many steps as were recorded.
+
+    ``counts``: the target's loops count in numbers of Python, which may be ends of slices and sizes; loops that need that are written out
+    otherwise.
+    """
+    return (_Folding(graph, counts, written_out).graph(), True) if graph.loops else (graph, False)
+
+
+class _Folding:
+    """The loops of one graph, the inner ones first. ``counted`` are those with the number of steps that was recorded."""
+
+    def __init__(self, graph: Graph, counts: bool, written_out: bool) -> None:
+        self.recorded = graph
+        self.places = Places(graph, Rows(Aliases(graph), writes=True), counts)
+        self.counted: set[RecordedLoop] = set(graph.loops) if written_out else {loop for loop in graph.loops if not loop.is_whole}
+        self.instead: dict[RecordedLoop, Sequence[Node]] = {}
+        self.guards: list[Guard] = []
+        self.numbers: dict[Any, Any] = {}  # of steps that are written out
+        self.inside: dict[Any, list[RecordedLoop]] = {}
+        for loop in graph.loops:
+            if loop.is_whole:
+                self.inside.setdefault(_around(loop), []).append(loop)
+
+    def graph(self) -> Graph:
+        """The graph without marks."""
+        self._fold()
+        while left := {loop for loop in self.instead if loop not in self.counted and self._reads_number(loop)}:
+            self.counted |= left
+            self._fold()
+        return self._made()
+
+    def _reads_number(self, loop: RecordedLoop) -> bool:
+        """Whether a folded loop reads the number of a step of one that is written out."""
+        return any(
+            self.places.of_index.get(item) in self.counted for node in self.instead[loop] for item in node.inputs if isinstance(item, Value)
+        )
+
+    def _fold(self) -> None:
+        self.guards, self.numbers = [], {}
+        for loop in reversed(self.recorded.loops):
+            if loop in self.counted:
+                self._count(loop)
+            if loop.is_whole:
+                self.instead[loop] = self._folded(loop)
+
+    def _made(self) -> Graph:
+        nodes = self._between(None, 0, len(self.recorded.nodes))
+        known = {guard.condition for guard in self.recorded.guards if isinstance(guard.condition, Size)}
+        guards = [guard for guard in self.guards if guard.condition not in known]
+        made = self.recorded.derive(nodes=nodes, guards=[*self.recorded.guards, *dict.fromkeys(guards)], loops=[])
+        return self._with_numbers(made)
+
+    def _folded(self, loop: RecordedLoop) -> Sequence[Node]:
+        steps = [
+            self._between((loop, place), one.position, two.position) for place, (one, two) in enumerate(zip(loop.marks, loop.marks[1:]))
+        ]
+        for peeled in (0, 1):
+            if loop not in self.counted:
+                try:
+                    nodes, guards = folded_loop(self.places, loop, steps, peeled)
+                except NotEqual:
+                    continue
+                self.guards += guards
+                for place, mark in enumerate(loop.marks[:peeled] if not loop.is_while else ()):
+                    self.numbers[mark.index] = loop.start + place * loop.step
+                return nodes
+        self._count(loop)
+        return [node for step in steps for node in step]
+
+    def _between(self, around: Any, first: int, end: int) -> list[Node]:
+        """The nodes from one place to another, with loops in the place of what they have recorded."""
+        nodes: list[Node] = []
+        for loop in self.inside.get(around, ()):
+            nodes += self.recorded.nodes[first : loop.marks[0].position]
+            nodes += self.instead[loop]
+            first = loop.marks[-1].position
+        return [*nodes, *self.recorded.nodes[first:end]]
+
+    # ------------------------------------------------------------------------------ loops with the steps that were recorded
+    def _count(self, loop: RecordedLoop) -> None:
+        """The number of steps is what it was; so are numbers of the steps of outer loops, on which it depends."""
+        self.counted.add(loop)
+        for bound in loop.bounds():
+            for symbol in bound.symbols():
+                self.counted.update(outer for outer in outer_loops(loop) if self._is_of_step(symbol.source, outer))
+            condition = apply("eq", bound, hint_of(bound))
+            assert isinstance(condition, Size)
+            self.guards.append(Guard(condition, True, loop.origin))
+
+        for place, value in enumerate(loop.asked):
+            self.counted.update(outer for outer in outer_loops(loop) if self._is_of_step(value, outer))
+            goes_on = not loop.is_whole or place + 1 < len(loop.asked)
+            self.guards.append(Guard(value, goes_on, loop.origin))
+
+    def _is_of_step(self, value: Value, loop: RecordedLoop) -> bool:
+        """Whether a value is made in the steps of a loop, or is the number of one."""
+        return self.places.of_index.get(value) is loop or not self.places.is_before(value, loop.marks[0])
+
+    def _with_numbers(self, graph: Graph) -> Graph:
+        """Plain numbers in the place of those of steps that are written out."""
+        numbers = self.numbers
+        numbers.update(
+            (mark.index, number) for loop in self.counted for mark, number in zip(loop.marks, loop.numbers()) if mark.index is not None
+        )
+        if not numbers:
+            return graph
+
+        def plain(item: Any) -> Any:
+            if not isinstance(item, Size) or not any(symbol.source in numbers for symbol in item.symbols()):
+                return item
+            return substitute(item, lambda symbol: numbers.get(symbol.source, Size.of(symbol)))
+
+        conditions = [(guard, plain(guard.condition)) for guard in graph.guards]
+        guards = [replace(guard, condition=condition) for guard, condition in conditions if isinstance(condition, (Size, Value))]
+        nodes = [_mapped(node, plain) if not numbers.keys().isdisjoint(node.uses) else node for node in graph.nodes]
+        return graph.derive(nodes=nodes, guards=guards, outputs=[plain(item) for item in graph.outputs])
+
+
+def _mapped(node: Node, plain: Any) -> Node:
+    def whole(structure: Any) -> Any:
+        return map_structure(plain, structure)
+
+    regions = tuple(replace(region, sizes={symbol: plain(size) for symbol, size in region.sizes.items()}) for region in node.regions)
+    record = None if node.record is None else node.record.mapped(whole)
+    return replace(node, inputs=whole(node.inputs), params=whole(node.params), record=record, regions=regions)
+
+
+def _around(loop: RecordedLoop) -> Any:
+    """The innermost step of a loop that has run to its end, around a loop."""
+    outer = loop.outer
+    while outer is not None and not outer[0].is_whole:
+        outer = outer[0].outer
+    return outer
+
+
+__all__ = ["fold_loops"]

@@ -1,0 +1,68 @@
+"""Where values of a recorded graph are made and used, as loops that are folded ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..ir.graph import Graph
+from ..ir.node import Node, Value, values_in
+from ..ir.recorded_loop import Mark, RecordedLoop
+from ..sizes import Size
+from ..trees import iterate_structure
+from .roll_keys import Rows
+
+_INDEXED = frozenset({"__getitem__", "__setitem__"})
+_ARITHMETIC = frozenset({
+    "add", "radd", "sub", "rsub", "subtract", "mul", "rmul", "multiply", "truediv", "rtruediv", "divide", "maximum", "minimum", "lt", "le",
+    "gt", "ge", "eq", "ne", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "where", "pow", "rpow", "power",
+})  # fmt: skip
+
+
+class Places:
+    """Where values of the recorded graph are made and last used, and the rows of its nodes."""
+
+    def __init__(self, graph: Graph, rows: Rows, counts: bool) -> None:
+        self.graph, self.rows, self.aliases, self.counts = graph, rows, rows.aliases, counts
+        self.made = {value: place for place, node in enumerate(graph.nodes) for value in node.outputs}
+        self.used: dict[Value, float] = {}
+        for place, node in enumerate(graph.nodes):
+            for value in (*node.uses, *node.writes):
+                self.used[value] = place
+        for value, mark in ((value, mark) for loop in graph.loops for value, mark in zip(loop.asked, loop.marks)):
+            self.used[value] = max(self.used.get(value, -1), mark.position)
+        for value in graph.roots():
+            self.used[value] = float("inf")
+        self.sources = set(graph.sources())
+        self.guarded = {value for guard in graph.guards for value in values_in((guard.condition,))}
+        self.of_index = {mark.index: loop for loop in graph.loops for mark in loop.marks if mark.index is not None}
+
+    def is_counted(self, node: Node) -> bool:
+        """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes, and in ends of slices."""
+        if node.key in _INDEXED and isinstance(node.inputs[1], tuple):
+            free: tuple[Any, ...] = (node.inputs[0], *(item for item in node.inputs[1] if isinstance(item, Size)), *node.inputs[2:3])
+            left = [item for item in node.inputs[1] if not isinstance(item, Size)]
+        else:
+            is_free = node.key in _INDEXED or node.key.strip("_") in _ARITHMETIC
+            free, left = (node.inputs, []) if is_free else ((), [*node.inputs])
+        rest = [*left, *(item for item in free if not isinstance(item, (Size, Value))), node.params]
+        sizes = (item for item in iterate_structure(rest) if isinstance(item, Size))
+        return any(symbol.source in self.of_index for size in sizes for symbol in size.symbols())
+
+    def is_before(self, value: Value, mark: Mark) -> bool:
+        """Whether a value is there before a loop."""
+        return self.made.get(value, -1) < mark.position
+
+    def is_used_after(self, value: Value, mark: Mark) -> bool:
+        """Whether a value, or the number of a step, is used behind a loop."""
+        return self.used.get(value, -1) >= mark.position
+
+
+def outer_loops(loop: RecordedLoop) -> Iterator[RecordedLoop]:
+    """The loops that a loop stands in."""
+    while loop.outer is not None:
+        loop = loop.outer[0]
+        yield loop
+
+
+__all__ = ["Places", "outer_loops"]

@@ -1,0 +1,368 @@
+"""One recorded loop as a ``scan``, or a ``while_loop``, of any length: what its steps have in common, what they carry, and what is used of
+them afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from ..ir.block import Region
+from ..ir.closing import Body, close
+from ..ir.copying import copied
+from ..ir.guard import Guard
+from ..ir.node import Node, Value
+from ..ir.record import CallRecord
+from ..ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
+from ..ops.bounds import nonnegative
+from ..ops.registry import ArraySpec
+from ..sizes import Size, Symbol, apply, substitute
+from .fold_places import Places, outer_loops
+from .roll_keys import Row
+
+_FEWEST = 2
+_INDEX = "index"  # the pattern of the number of a step
+
+
+class NotEqual(Exception):
+    """Steps differ in what a loop cannot give them."""
+
+
+def folded_loop(places: Places, loop: RecordedLoop, steps: Sequence[Sequence[Node]], peeled: int) -> tuple[list[Node], list[Guard]]:
+    """The nodes of a loop, the first ``peeled`` steps of which are written out, and what it relies on; ``NotEqual`` where its steps are not
+    equal."""
+    return _Fold(places, loop, steps, peeled).result()
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What the step itself has made: an output of one of its nodes."""
+
+    node: int
+    output: int
+
+
+Pattern = Any
+"""Of a value in all steps: ``_Made``, the path of a variable, ``_INDEX``, or the value itself, from before the loop."""
+
+
+class _Fold:
+    """The folding of one loop."""
+
+    def __init__(self, places: Places, loop: RecordedLoop, steps: Sequence[Sequence[Node]], peeled: int) -> None:
+        self.places, self.loop = places, loop
+        self.before, self.steps, self.marks = steps[:peeled], steps[peeled:], loop.marks[peeled:]
+        self.peeled, self.count = peeled, len(steps) - peeled
+        if self.count < _FEWEST:
+            raise NotEqual
+        self.rows: list[list[Row]] = [[places.rows.of(node) for node in step] for step in self.steps]
+        self.made = [_made_in(step) for step in self.steps]
+        self.slots = [_slots(mark) for mark in self.marks]
+        self.carried: dict[Path, Value] = {}
+        self.first: dict[Path, Value] = {}
+        self.is_spared = False
+        self.written: dict[Value, Value] = {}
+        self.index: Value | None = None
+
+    # ------------------------------------------------------------------------------ what has to hold
+    def result(self) -> tuple[list[Node], list[Guard]]:
+        self._states_are_equal()
+        self._calls_are_equal()
+        patterns = [
+            [self._pattern([row[place].leaves[at] for row in self.rows]) for at in range(len(self.rows[0][place].leaves))]
+            for place in range(len(self.rows[0]))
+        ]
+        self._writes_are_apart(patterns)
+        if not self.places.counts and any(map(self.places.is_counted, self.steps[-1])):
+            raise NotEqual
+        return self._nodes(list(zip(self.steps[-1], patterns)))
+
+    def _states_are_equal(self) -> None:
+        """From the second mark on variables hold the same, but for elements: so each further step does what the recorded ones did."""
+        first, *others = (self._state(place) for place in range(0 if self.peeled else 1, len(self.marks)))
+        if any(state != first for state in others):
+            raise NotEqual
+
+    def _state(self, place: int) -> Mapping[Path, Any]:
+        """What the variables hold at a mark, without what differs from mark to mark: arrays, and the number of the step before."""
+        mark = self.marks[place]
+        before = self.loop.marks[place + self.peeled - 1].index
+        held: dict[Value, Any] = {item.item: path for path, item in mark.state.items() if isinstance(item.item, Value)}
+
+        def symbol(item: Symbol) -> str:
+            loop = self.places.of_index.get(item.source)
+            is_inner = loop is not None and self.loop in outer_loops(loop)
+            other: Any = loop.origin if loop is not None and is_inner else held.get(item.source, id(item.source))
+            source = "before" if item.source is before else other
+            return f"{item.kind} {item.axis} {source}"
+
+        return {path: (held.kind, held.item.text(symbol) if isinstance(held.item, Size) else None) for path, held in mark.state.items()}
+
+    def _calls_are_equal(self) -> None:
+        if any(value in self.places.guarded for step in self.steps for node in step for value in node.outputs):
+            raise NotEqual  # further steps would have to be guarded too
+        keys = [[row.key for row in rows] for rows in self.rows]
+        if any(step != keys[0] for step in keys[1:]) or any(key < 0 for key in keys[0]):
+            raise NotEqual
+
+    def _needs_a_step(self) -> bool:
+        """Whether variables that later code may read hold, before the first step, something else than behind one."""
+        if self.peeled or self.is_spared:
+            return True
+        one, two = self.marks[0].state, self.marks[1].state
+        paths = {path for path in (*one, *two) if path[0] in self.loop.after}
+        return any(one.get(path, Held(None)).kind != two.get(path, Held(None)).kind for path in paths)
+
+    # ------------------------------------------------------------------------------ patterns
+    def _pattern(self, leaves: list[Any]) -> Pattern:
+        """What a leaf is in all steps."""
+        first = leaves[0]
+        if not isinstance(first, Value):
+            if any(type(leaf) is not type(first) or repr(leaf) != repr(first) for leaf in leaves):
+                raise NotEqual
+            return None
+        if first in self.made[0]:
+            own = self.made[0][first]
+            if all(made.get(leaf) == own for made, leaf in zip(self.made, leaves)):
+                return own
+            raise NotEqual
+        if first is self.marks[0].index:
+            if all(leaf is mark.index for leaf, mark in zip(leaves, self.marks)):
+                return _INDEX
+            raise NotEqual
+        if all(leaf is first for leaf in leaves) and self.places.is_before(first, self.marks[0]):
+            return first
+        for path in self.slots[0].get(first, ()):
+            if all(_value_at(mark, path) is leaf for leaf, mark in zip(leaves, self.marks)):
+                return path
+        raise NotEqual
+
+    def _writes_are_apart(self, patterns: list[list[Pattern]]) -> None:
+        """Memory that steps write to, and did not make themselves, is reached in one way only."""
+        base_of = self.places.aliases.base_of
+        written = {base_of(value) for step in self.steps for node in step for value in node.writes}
+        for value in written:
+            self._keep_written(value)
+        outside: dict[Value, Any] = {}
+        for place, row in enumerate(patterns):
+            for at, pattern in enumerate(row):
+                if pattern is None or pattern is _INDEX or isinstance(pattern, _Made):
+                    continue
+                for rows in self.rows:
+                    leaf = rows[place].leaves[at]
+                    if base_of(leaf) in written and (base_of(leaf) is not leaf or outside.setdefault(leaf, pattern) != pattern):
+                        raise NotEqual
+
+    def _keep_written(self, value: Value) -> None:
+        """What is written to from before the loop is an array that stands for itself in all steps."""
+        if any(value in made for made in self.made):
+            return
+        if not self.places.is_before(value, self.marks[0]) or not self._writes_in_all(value):
+            raise NotEqual
+        self.written[value] = Value(value.name, value.spec)
+
+    def _writes_in_all(self, value: Value) -> bool:
+        base_of = self.places.aliases.base_of
+        return all(any(base_of(each) is value for node in step for each in node.writes) for step in self.steps)
+
+    # ------------------------------------------------------------------------------ the body
+    def _read(self, pattern: Pattern, leaf: Value, made: Mapping[_Made, Value]) -> Value:
+        if isinstance(pattern, _Made):
+            return made[pattern]
+        if pattern is _INDEX:
+            self.index = self.index or Value(leaf.name, leaf.spec)
+            return self.index
+        if isinstance(pattern, tuple):
+            return self._carry(pattern)
+        return self.written.get(leaf, leaf)
+
+    def _carry(self, path: Path) -> Value:
+        if path not in self.carried:
+            last = _value_at(self.marks[-1], path)
+            if last is None:
+                raise NotEqual
+            self.first[path] = self._before_first(path, last)
+            self.carried[path] = Value(last.name, last.spec)
+        return self.carried[path]
+
+    def _before_first(self, path: Path, last: Value) -> Value:
+        """What a variable holds before the first step; where that is nothing, any array of its type, for there is a step then."""
+        first = _value_at(self.marks[0], path)
+        if first is not None and first.spec == last.spec:
+            return first
+        self.is_spared = True
+        for held in self.marks[0].state.values():
+            if isinstance(held.item, Value) and held.item.spec == last.spec:
+                return held.item
+        raise NotEqual
+
+    def _copies(self, nodes: list[tuple[Node, list[Pattern]]], made: dict[_Made, Value]) -> Iterator[Node]:
+        """The calls of a step, in what the loop gives it; ``made`` is told what they make."""
+        for place, (node, row) in enumerate(nodes):
+            own: dict[Value, Any] = {}
+            for leaf, pattern in zip(self.rows[-1][place].leaves, row):
+                if isinstance(leaf, Value):
+                    new = self._read(pattern, leaf, made)
+                    if own.setdefault(leaf, new) is not new:
+                        raise NotEqual
+            new_node = copied(node, own, partial(_mapped, own))
+            made.update((_Made(place, output), value) for output, value in enumerate(new_node.outputs))
+            yield new_node
+
+    # ------------------------------------------------------------------------------ behind the loop
+    def _finals(self) -> dict[Path, Pattern]:
+        """The variables that are carried, because a step or later code reads them, with what a step makes of each."""
+        end = self.marks[-1]
+        for step in self.steps:
+            for node in step:
+                for value in node.outputs:
+                    if self.places.is_used_after(value, end):
+                        self._carry(self._variable(value))
+        for mark in self.loop.marks:
+            if mark.index is not None and self.places.is_used_after(mark.index, end):
+                raise NotEqual
+        found: dict[Path, Pattern] = {}
+        while missing := [path for path in self.carried if path not in found]:
+            for path in missing:
+                found[path] = self._following(path)
+        return found
+
+    def _variable(self, value: Value) -> Path:
+        """A variable that holds a value at the end, one that holds such a value at the beginning where there is one."""
+        paths = self.slots[-1].get(value, [])
+        begun = [path for path in paths if (first := _value_at(self.marks[0], path)) is not None and first.spec == value.spec]
+        if not paths:
+            raise NotEqual
+        return next((path for path in begun if path in self.carried), (*begun, *paths)[0])
+
+    def _following(self, path: Path) -> Pattern:
+        """What a variable holds after a step, in what the step has made or was given."""
+        values = [_value_at(mark, path) for mark in self.marks[1:]]
+        first = values[0]
+        if first is None or None in values:
+            raise NotEqual
+        if first in self.made[0] and all(
+            value is not None and made.get(value) == self.made[0][first] for made, value in zip(self.made, values)
+        ):
+            return self.made[0][first]
+        for other in self.slots[0].get(first, ()):
+            if all(_value_at(mark, other) is value for value, mark in zip(values, self.marks)):
+                self._carry(other)
+                return other
+        raise NotEqual
+
+    def _outputs(self) -> Iterator[Value]:
+        """What is carried out of the last step: the value that the steps, written out, have made."""
+        given: set[Value] = set()
+        for each in self.written:
+            yield Value(each.name, each.spec)
+        for path in self.carried:
+            value = _value_at(self.marks[-1], path)
+            assert value is not None
+            is_made = not self.places.is_before(value, self.marks[0])
+            if not is_made and self.places.is_used_after(value, self.marks[-1]):
+                raise NotEqual
+            if self.places.aliases.base_of(value) is not value and self.places.aliases.is_written(value):
+                raise NotEqual
+            yield value if is_made and value not in given else Value(value.name, value.spec)
+            given.add(value)
+
+    # ------------------------------------------------------------------------------ the node
+    def _nodes(self, steps: list[tuple[Node, list[Pattern]]]) -> tuple[list[Node], list[Guard]]:
+        if self.loop.is_while:
+            self._carry(ASKED)
+        made: dict[_Made, Value] = {}
+        nodes = list(self._copies(steps, made))
+        finals = self._finals()
+        following = {path: self._read(pattern, self.carried[path], made) for path, pattern in finals.items()}
+        body = Body(
+            "body",
+            [*self.written.values(), *self.carried.values()],
+            nodes,
+            [*self.written.values(), *(following[path] for path in self.carried)],
+        )
+        before = [node for step in self.before for node in step]
+        if not body.inputs:
+            return before, self._guards()
+        return [*before, *(self._while(body) if self.loop.is_while else self._scan(body))], self._guards()
+
+    def _while(self, body: Body) -> list[Node]:
+        state = [Value(value.name, value.spec) for value in body.inputs]
+        asked = state[len(self.written) + list(self.carried).index(ASKED)]
+        regions, captured = close(Body("condition", state, [], [asked]), body)
+        return [self._node("while_loop", captured, {}, regions)]
+
+    def _scan(self, body: Body) -> list[Node]:
+        start, length = self._start(), self._length()
+        length = length if nonnegative(length) or self._needs_a_step() else apply("max", length, 0)
+        sequences = [] if self.index is None else [self._numbers(start)]
+        inputs = body.inputs if self.index is None else [*body.inputs, self.index]
+        regions, captured = close(Body("body", inputs, body.nodes, body.outputs))
+        params = {"sequences": len(sequences), "length": length, "reverse": False, "checkpoint": False}
+        return [*sequences, self._node("scan", (*(node.outputs[0] for node in sequences), *captured), params, regions)]
+
+    def _node(self, op: str, operands: Sequence[Value], params: dict[str, Any], regions: tuple[Region, ...]) -> Node:
+        carried = (*self.written, *(self.first[path] for path in self.carried))
+        results = tuple(self._outputs())
+        record = CallRecord(op, result=results, writes=tuple(self.written))
+        return Node(op, (*carried, *operands), {"carried": len(carried), **params}, self.loop.origin, results, record, regions)
+
+    def _start(self) -> Any:
+        return self.loop.start + self.peeled * self.loop.step
+
+    def _length(self) -> Any:
+        """How many steps there are, those that are written out left out; less than 0 where there would be none."""
+        step = self.loop.step
+        return (self.loop.stop - self._start() + step - (1 if step > 0 else -1)) // step
+
+    def _guards(self) -> list[Guard]:
+        """That there is a step, where code relies on that."""
+        if not self._needs_a_step():
+            return []
+        if self.loop.is_while:
+            first = self.loop.asked[0]
+            if self.loop.outer is not None and not self.places.is_before(first, list(outer_loops(self.loop))[-1].marks[0]):
+                raise NotEqual
+            return [Guard(first, True, self.loop.origin)]
+        condition = apply("ge", self._length(), 0 if self.peeled else 1)
+        if not isinstance(condition, Size):
+            return []
+        if self.loop.outer is not None and any(symbol.source not in self.places.sources for symbol in condition.symbols()):
+            raise NotEqual  # it may be another number in each step of an outer loop
+        return [Guard(condition, True, self.loop.origin)]
+
+    def _numbers(self, start: Any) -> Node:
+        """The numbers of the steps."""
+        value = Value("steps", ArraySpec((self.count,), "int64"))
+        inputs = (start, self.loop.stop, self.loop.step)
+        return Node(self.places.graph.dialect + ".arange", inputs, {}, self.loop.origin, (value,), CallRecord("arange", result=value))
+
+
+def _made_in(step: Sequence[Node]) -> dict[Value, _Made]:
+    return {value: _Made(place, output) for place, node in enumerate(step) for output, value in enumerate(node.outputs)}
+
+
+def _slots(mark: Mark) -> dict[Value, list[Path]]:
+    """The variables that hold each value."""
+    found: dict[Value, list[Path]] = {}
+    for path, held in mark.state.items():
+        if isinstance(held.item, Value):
+            found.setdefault(held.item, []).append(path)
+    return found
+
+
+def _value_at(mark: Mark, path: Path) -> Value | None:
+    held = mark.state.get(path)
+    return held.item if held is not None and isinstance(held.item, Value) else None
+
+
+def _mapped(own: Mapping[Value, Any], item: Any) -> Any:
+    if isinstance(item, Value):
+        return own.get(item, item)
+    return substitute(item, lambda symbol: _moved(symbol, own)) if isinstance(item, Size) else item
+
+
+def _moved(symbol: Symbol, own: Mapping[Value, Any]) -> Size:
+    source = own.get(symbol.source, symbol.source)
+    return Size.of(symbol if source is symbol.source else Symbol(source, symbol.axis, symbol.hint, symbol.kind))

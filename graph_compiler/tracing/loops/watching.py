@@ -1,0 +1,223 @@
+"""Loops that run while a function is recorded: marks before each step, and what they rely on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
+from typing import Any, NamedTuple
+
+from ...ir.node import Origin, Value
+from ...ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
+from ...ops.registry import ArraySpec
+from ...sizes import Size, Symbol, apply, hint_of, substitute
+from ..probes.builtin_names import ClassShim
+from .purity import Purity
+from .steps import Steps, rows
+from .syntax import Found, for_over, is_given_to, while_asking
+
+_INDEX, _TRUTH = ArraySpec((), "int64"), ArraySpec((), "bool")
+_MOST_PARTS = 64
+
+
+class Means(NamedTuple):
+    """What loops ask of a frontend.
+
+    ``value_of`` gives the value of an array of the recording and what tells it from others of its shape and type, None for all else;
+    ``expression_of`` the size behind a symbolic number, anything else as it is; ``made`` the symbolic number for a size; ``here`` the place
+    in the user's code; ``is_open`` whether calls are recorded just now.
+    """
+
+    value_of: Callable[[Any], tuple[Value, Any] | None]
+    expression_of: Callable[[Any], Any]
+    made: Callable[[Any], Any]
+    here: Callable[[], Origin]
+    is_open: Callable[[], bool]
+
+
+class Loops:
+    """The loops of one recording. ``recorder`` is the :class:`~graph_compiler.tracing.Recorder`."""
+
+    def __init__(self, recorder: Any, means: Means) -> None:
+        self.recorder, self.means = recorder, means
+        self.found: list[RecordedLoop] = recorder.graph.loops
+        self.steps: dict[Value, RecordedLoop] = {}
+        self._running: list[RecordedLoop] = []
+        self._asking: list[_Asking] = []
+        self._purity = Purity(lambda item: means.value_of(item) is not None or isinstance(means.expression_of(item), Size))
+        recorder.loops = self
+
+    # ------------------------------------------------------------------------------ for
+    def steps_of(self, item: Any) -> Steps | None:
+        """What a loop over an item goes through; None where that is no range, and no array with as many rows as an argument says."""
+        if isinstance(item, Steps):
+            return item
+        known = self.means.value_of(item)
+        if known is None or not known[0].ndim:
+            return None
+        length = item.shape[0]
+        return rows(item, length) if isinstance(self.means.expression_of(length), Size) else None
+
+    def are_equal(self, lengths: Sequence[Any]) -> bool:
+        """Whether lengths are one and the same, from here on under a guard."""
+        first, *others = map(self.means.expression_of, lengths)
+        if any(hint_of(other) != hint_of(first) for other in others):
+            return False
+        for condition in (apply("eq", first, other) for other in others if other != first):
+            self.recorder.decide_size(condition, self.means.here())
+        return True
+
+    def run(self, frame: FrameType, steps: Steps) -> Any:
+        """What the ``for`` that the frame begins goes through; the steps, where they stand in a call that is given to it. None where
+        nothing proves how many there are."""
+        bounds = start, stop = tuple(map(self.means.expression_of, (steps.start, steps.stop)))
+        if not any(isinstance(bound, Size) for bound in bounds) or type(steps.step) is not int or steps.step == 0:
+            return None
+        if any(type(hint_of(bound)) is not int for bound in bounds) or self.recorder.in_block or not self.means.is_open():
+            return None
+        found = for_over(frame)
+        if found is None:
+            return steps if abs(steps.step) == 1 and is_given_to(frame, lambda name: _is_shim(frame, name)) else None
+        if not self._purity.of(found.loop, frame):
+            return None
+        origin = Origin(frame.f_code.co_filename, frame.f_lineno, call="range")
+        return self._counted(RecordedLoop(origin, start, stop, steps.step, found.after), found, frame, steps.item)
+
+    def _counted(self, loop: RecordedLoop, found: Found, frame: FrameType, item: Callable[[Any], Any]) -> Iterator[Any]:
+        depth = self._begin(loop)
+        for number in loop.numbers():
+            index = Value(_name_of(found), _INDEX)
+            self._mark(loop, found, frame, depth, index)
+            self.steps[index] = loop
+            yield item(self.means.made(Size.of(Symbol(index, 0, number, "item"))) if loop.is_open else number)
+        self._mark(loop, found, frame, depth)
+        self._end(loop, depth)
+
+    def _begin(self, loop: RecordedLoop) -> int:
+        outer = next((each for each in reversed(self._running) if each.is_open), None)
+        loop.outer = None if outer is None else (outer, len(outer.marks) - 1)
+        self.found.append(loop)
+        self._running.append(loop)
+        return len(self._running)
+
+    def _end(self, loop: RecordedLoop, depth: int) -> None:
+        loop.is_whole = loop.is_open
+        del self._running[depth - 1 :]
+
+    def _mark(self, loop: RecordedLoop, found: Found, frame: FrameType, depth: int, index: Value | None = None) -> None:
+        """Before a step: loops inside of the one before have ended, or were left."""
+        del self._running[depth:]
+        state = self._state(found, frame.f_locals) if loop.is_open else None
+        loop.is_open = state is not None and not self.recorder.in_block and self.means.is_open()
+        if state is not None:
+            loop.marks.append(Mark(len(self.recorder.graph.nodes), state, index))
+
+    # ------------------------------------------------------------------------------ while
+    def asked(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
+        """Whether the truth value that a frame asks for is the whole condition of a ``while`` whose steps are marked, so that it is no
+        guard yet. ``condition`` is the array."""
+        known = self.means.value_of(condition)
+        if frame is None or known is None or known[0].spec != _TRUTH or self.recorder.in_block or not self.means.is_open():
+            return False
+        if (found := while_asking(frame)) is None:
+            return False
+        asking = next((each for each in reversed(self._asking) if each.frame is frame and each.found.loop is found.loop), None)
+        if asking is None:
+            if not answer or not self._purity.of(found.loop, frame):
+                return False
+            loop = RecordedLoop(Origin(frame.f_code.co_filename, frame.f_lineno, call="while"), after=found.after)
+            asking = _Asking(frame, found, loop, self._begin(loop))
+            self._asking.append(asking)
+        loop = asking.loop
+        if loop not in self._running:  # an outer loop has gone on: this is another run of it
+            self._asking.remove(asking)
+            return self.asked(frame, condition, answer)
+        self._mark(loop, found, frame, asking.depth)
+        if not loop.is_open:
+            return False
+        loop.asked.append(known[0])
+        loop.marks[-1].state[ASKED] = Held((known[0].spec, known[1]), known[0])  # type: ignore[index]
+        if not answer:
+            self._end(loop, asking.depth)
+            self._asking.remove(asking)
+        return True
+
+    # ------------------------------------------------------------------------------ what is relied on
+    def settled(self, size: Size) -> Any:
+        """The size with plain numbers in the place of those of steps, which something depends on: how many steps these loops have is then
+        what was recorded."""
+        counted = {symbol.source for symbol in size.symbols()} & self.steps.keys()
+        if not counted:
+            return size
+        for index in counted:
+            self.steps[index].is_open = self.steps[index].is_whole = False
+        return substitute(size, lambda symbol: symbol.hint if symbol.source in counted else Size.of(symbol))
+
+    # ------------------------------------------------------------------------------ what variables hold
+    def _state(self, found: Found, variables: Mapping[str, Any]) -> dict[Path, Held] | None:
+        """What the variables of a loop hold; None where that is too much."""
+        state: dict[Path, Held] = {}
+        containers: dict[int, Path] = {}
+        for name in found.names:
+            if name in variables and not self._hold(state, containers, (name,), variables[name]):
+                return None
+        return state if len(state) <= _MOST_PARTS else None
+
+    def _hold(self, state: dict[Path, Held], containers: dict[int, Path], path: Path, item: Any) -> bool:
+        if (known := self.means.value_of(item)) is not None:
+            value, kind = known
+            state[path] = Held((value.spec, kind), value)
+        elif isinstance(size := self.means.expression_of(item), Size):
+            state[path] = Held(size.type, size)
+        elif type(item) in (list, tuple, dict):
+            parts = list(item.items() if type(item) is dict else enumerate(item))
+            first = containers.setdefault(id(item), path)
+            state[path] = Held((type(item), tuple(key for key, _ in parts), first))
+            return len(parts) <= _MOST_PARTS and (
+                first != path or all(self._hold(state, containers, (*path, key), part) for key, part in parts)
+            )
+        else:
+            state[path] = Held(_Same(item))
+        return True
+
+
+class _Asking(NamedTuple):
+    """A ``while`` that runs in a frame."""
+
+    frame: FrameType
+    found: Found
+    loop: RecordedLoop
+    depth: int
+
+
+class _Same:
+    """Equal for one object, and for numbers and texts that are written the same."""
+
+    __slots__ = ("item",)
+
+    def __init__(self, item: Any) -> None:
+        self.item = item
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Same) or type(self.item) is not type(other.item):
+            return False
+        return self.item is other.item or (type(self.item) in (bool, int, float, complex, str) and repr(self.item) == repr(other.item))
+
+    def __hash__(self) -> int:
+        return hash(type(self.item))
+
+
+def _is_shim(frame: FrameType, name: str) -> bool:
+    """Whether a name is that of a shim, which knows what steps are."""
+    return name in ("enumerate", "zip", "reversed") and name not in frame.f_locals and type(frame.f_globals.get(name)) is ClassShim
+
+
+def _name_of(found: Found) -> str:
+    """A name for the number of a step: that of the variable, or of the first of them, where it holds just this."""
+    target, over = found.loop.target, found.loop.iter  # type: ignore[union-attr]
+    called = getattr(getattr(over, "func", None), "id", "")
+    named = target.elts[0] if isinstance(target, ast.Tuple) and called == "enumerate" else target if called == "range" else None
+    return named.id if isinstance(named, ast.Name) else "i"
+
+
+__all__ = ["Loops", "Means"]

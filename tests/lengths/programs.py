@@ -1,0 +1,459 @@
+"""Programs whose loops have lengths that the code proves, and traps that only look like it: NumPy's and torch's common words, ``xp``.
+
+``x`` has some rows of three floats between 0 and 1, ``n`` is a whole number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Program = Callable[[Any, Any, int], Any]
+
+
+# ------------------------------------------------------------------------------------- an argument says how many steps
+def damped(xp: Any, x: Any, n: int) -> Any:
+    for _ in range(n):
+        x = x * 0.9 + 0.1
+    return x
+
+
+def stencil(xp: Any, x: Any, n: int) -> Any:
+    u = x[:, 0] * 1.0
+    for _ in range(n):
+        u[1:-1] = 0.5 * u[1:-1] + 0.25 * (u[2:] + u[:-2])
+    return u
+
+
+def periodic_stencil(xp: Any, x: Any, n: int) -> Any:
+    u = x[:, 1]
+    for _ in range(n):
+        flux = 0.3 * (xp.roll(u, 1) - u)
+        u = u + flux - xp.roll(flux, -1)
+    return u
+
+
+def leapfrog(xp: Any, x: Any, n: int) -> Any:
+    now, before = x, x * 0.5
+    for _ in range(n):
+        now, before = 1.5 * now - 0.6 * before, now
+    return now, before
+
+
+def timed(xp: Any, x: Any, n: int) -> Any:
+    for step in range(n):
+        x = x + 0.01 * step * xp.cos(x)
+    return x
+
+
+def by_halves(xp: Any, x: Any, n: int) -> Any:
+    for k in range(1, 2 * n + 1, 2):
+        x = x / 2 + k
+    return x
+
+
+def power_iteration(xp: Any, x: Any, n: int) -> Any:
+    m, v = x.T @ x, x[0] + 1
+    for _ in range(n):
+        v = m @ v
+        v = v / xp.sqrt((v * v).sum())
+    return v
+
+
+def euler(xp: Any, x: Any, n: int) -> Any:
+    def slope(y: Any, t: Any) -> Any:
+        return -y * (1 + t)
+
+    y, h = x, 0.05
+    for i in range(n):
+        y = y + h * slope(y, i * h)
+    return y
+
+
+def runge_kutta(xp: Any, x: Any, n: int) -> Any:
+    state = (x, x * 0)
+    for _ in range(n):
+        p, v = state
+        a = -xp.sin(p)
+        state = (p + 0.1 * (v + 0.05 * a), v + 0.1 * a)
+    return state[0] + state[1]
+
+
+def mandelbrot(xp: Any, x: Any, n: int) -> Any:
+    c = x - 0.5
+    z, count = c * 0, c * 0
+    for _ in range(n):
+        inside = xp.abs(z) < 2
+        count = count + inside
+        z = xp.where(inside, z * z + c, z)
+    return count
+
+
+def two_lengths(xp: Any, x: Any, n: int) -> Any:
+    for _ in range(n):
+        for _ in range(x.shape[0]):
+            x = x * 0.99 + 0.001
+    return x
+
+
+# ------------------------------------------------------------------------------------- an array says how many steps
+def summed(xp: Any, x: Any, n: int) -> Any:
+    total = 0.0
+    for i in range(x.shape[0]):
+        total = total + x[i].sum() * i
+    return total
+
+
+def prefix_sums(xp: Any, x: Any, n: int) -> Any:
+    y = x * 1.0
+    for i in range(1, len(y)):
+        y[i] = y[i] + y[i - 1]
+    return y
+
+
+def averaged_rows(xp: Any, x: Any, n: int) -> Any:
+    h = x[0] * 0
+    for row in x:
+        h = 0.7 * h + 0.3 * row
+    return h
+
+
+def numbered_rows(xp: Any, x: Any, n: int) -> Any:
+    h = x[0] * 0
+    for k, row in enumerate(x):
+        h = h + row * k
+    return h
+
+
+def paired_rows(xp: Any, x: Any, n: int) -> Any:
+    h, y = x[0] * 0, x * x
+    for a, b in zip(x, y):
+        h = h * 0.5 + a * b
+    return h
+
+
+def numbered_pairs(xp: Any, x: Any, n: int) -> Any:
+    h = x[0] * 0
+    for k, (a, j) in enumerate(zip(x, range(len(x)))):
+        h = h + a * (k + 2 * j)
+    return h
+
+
+def backwards(xp: Any, x: Any, n: int) -> Any:
+    h = x[0]
+    for k in range(len(x) - 1, -1, -1):
+        h = h * 0.5 + x[k]
+    return h
+
+
+def turned_round(xp: Any, x: Any, n: int) -> Any:
+    h = x[0]
+    for k in reversed(range(len(x))):
+        h = h * x[k] + 0.5
+    return h
+
+
+def every_other(xp: Any, x: Any, n: int) -> Any:
+    h = x[0] * 0
+    for k in range(0, len(x), 2):
+        h = h + x[k]
+    return h
+
+
+def pair_sums(xp: Any, x: Any, n: int) -> Any:
+    h = x[0] * 0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            h = h + xp.tanh(x[i] - x[j]) * x[j]
+    return h
+
+
+def matrix_product(xp: Any, x: Any, n: int) -> Any:
+    g = x @ x.T * 0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            g[i, j] = (x[i] * x[j]).sum()
+    return g
+
+
+def recurrent_cell(xp: Any, x: Any, n: int) -> Any:
+    w, h = x.T @ x * 0.01, x[0]
+    for t in range(x.shape[0]):
+        gate = xp.tanh(x[t] @ w + h @ w)
+        h = gate * h + (1 - gate) * x[t]
+    return h
+
+
+def last_part(xp: Any, x: Any, n: int) -> Any:
+    u, r = x[0], x[0]
+    for row in x:
+        r = row - u * 0.5
+        u = u + 0.1 * r
+    return u, r
+
+
+# ------------------------------------------------------------------------------------- elements say how many steps
+def newton(xp: Any, x: Any, n: int) -> Any:
+    a = x * 40 * n + 1
+    y = a
+    while xp.abs(y * y - a).max() > 0.01:
+        y = 0.5 * (y + a / y)
+    return y
+
+
+def newton_with_error(xp: Any, x: Any, n: int) -> Any:
+    a = x * 10 * n + 2
+    y, error = a, a.max()
+    while error > 0.01:
+        new = 0.5 * (y + a / y)
+        error = xp.abs(new - y).max()
+        y = new
+    return y
+
+
+def halved(xp: Any, x: Any, n: int) -> Any:
+    y = x * 100.0 * n
+    while y.sum() > 1:
+        y[:] = y * 0.5
+    return y
+
+
+# ------------------------------------------------------------------------------------- traps
+def second_exit(xp: Any, x: Any, n: int) -> Any:
+    for _ in range(n):
+        x = x * 1.5
+        if x.sum() > 100:
+            break
+    return x
+
+
+def early_return(xp: Any, x: Any, n: int) -> Any:
+    for _ in range(n):
+        x = x * 1.5
+        if x.max() > 60:
+            return x * 0
+    return x
+
+
+def counter(xp: Any, x: Any, n: int) -> Any:
+    count = 0
+    for _ in range(n):
+        count += 1  # noqa: SIM113
+        x = x + count
+    return x
+
+
+def counter_behind(xp: Any, x: Any, n: int) -> Any:
+    count = 0
+    for _ in range(n):
+        count += 1
+        x = x + 1
+    return x * count
+
+
+def number_asked(xp: Any, x: Any, n: int) -> Any:
+    for i in range(n):
+        if i == 20:
+            x = x * 0
+        x = x + 1
+    return x
+
+
+def number_asked_elsewhere(xp: Any, x: Any, n: int) -> Any:
+    def late(i: int) -> bool:
+        return i > 20
+
+    for i in range(n):
+        x = x + (2 if late(i) else 1)
+    return x
+
+
+def number_behind(xp: Any, x: Any, n: int) -> Any:
+    i = 0
+    for i in range(n):  # noqa: B007
+        x = x * 0.9
+    return x + i
+
+
+def list_that_grows(xp: Any, x: Any, n: int) -> Any:
+    made = [x]
+    for _ in range(n):
+        made.append(made[-1] * 0.9)
+    return xp.stack(made)
+
+
+def list_of_two(xp: Any, x: Any, n: int) -> Any:
+    kept = [x, x * 0.5]
+    for _ in range(n):
+        kept[0], kept[1] = kept[1], kept[0] * 0.5 + kept[1]
+    return kept[0]
+
+
+def state_in_a_default(xp: Any, x: Any, n: int) -> Any:
+    def step(y: Any, seen: list[int] = []) -> Any:  # noqa: B006
+        seen.append(1)
+        return y * 2 if len(seen) > 20 else y + 1
+
+    for _ in range(n):
+        x = step(x)
+    return x
+
+
+def state_in_an_object(xp: Any, x: Any, n: int) -> Any:
+    class Counter:
+        count = 0
+
+        def step(self, y: Any) -> Any:
+            self.count += 1
+            return y * 2 if self.count > 20 else y + 1
+
+    own = Counter()
+    for _ in range(n):
+        x = own.step(x)
+    return x
+
+
+def state_in_an_iterator(xp: Any, x: Any, n: int) -> Any:
+    factors = iter([1.0] * 20 + [2.0] * 1000)
+    for _ in range(n):
+        x = x * next(factors)
+    return x
+
+
+def state_in_a_closure(xp: Any, x: Any, n: int) -> Any:
+    seen = {"count": 0}
+
+    def step(y: Any) -> Any:
+        seen["count"] += 1
+        return y * 2 if seen["count"] > 20 else y + 1
+
+    for _ in range(n):
+        x = step(x)
+    return x
+
+
+def capped_counter(xp: Any, x: Any, n: int) -> Any:
+    left = 20
+    for _ in range(n):
+        left = max(left - 1, 0)
+        x = x + 1 if left else x * 0
+    return x
+
+
+def flag_that_turns(xp: Any, x: Any, n: int) -> Any:
+    is_first = True
+    for _ in range(n):
+        x = x * 2 if is_first else x + 1
+        is_first = False
+    return x
+
+
+def else_behind(xp: Any, x: Any, n: int) -> Any:
+    for _ in range(n):
+        x = x + 1
+    else:  # noqa: PLW0120
+        x = x * 2
+    return x
+
+
+def shape_that_changes(xp: Any, x: Any, n: int) -> Any:
+    y = x[:, 0]
+    for _ in range(n):
+        y = xp.stack([y, y])[0] + y[:1]
+    return y
+
+
+def swapped_buffers(xp: Any, x: Any, n: int) -> Any:
+    a, b = x * 1.0, x * 2.0
+    for _ in range(n):
+        b[:] = a * 0.5 + b
+        a, b = b, a
+    return a
+
+
+def view_that_is_written(xp: Any, x: Any, n: int) -> Any:
+    y = x * 1.0
+    first = y[0]
+    for _ in range(n):
+        y[:] = y * 0.5
+        first[:] = first + 1
+    return y
+
+
+def triangle(xp: Any, x: Any, n: int) -> Any:
+    h = x[0] * 0
+    for i in range(x.shape[0]):
+        for j in range(i + 1, x.shape[0]):
+            h = h + x[i] * x[j]
+    return h
+
+
+def elimination(xp: Any, x: Any, n: int) -> Any:
+    m = x @ x.T * 0.1
+    for i in range(x.shape[0]):
+        m[i, i] = m[i, i] + 2
+    for k in range(x.shape[0]):
+        m[k + 1 :, k] = m[k + 1 :, k] / m[k, k]
+        m[k + 1 :, k + 1 :] = m[k + 1 :, k + 1 :] - m[k + 1 :, k : k + 1] * m[k : k + 1, k + 1 :]
+    return m
+
+
+def windows(xp: Any, x: Any, n: int) -> Any:
+    h = x[0] * 0
+    for i in range(x.shape[0] - 1):
+        h = h + x[i : i + 2].sum() * x[i]
+    return h
+
+
+def flag_of_before(xp: Any, x: Any, n: int) -> Any:
+    now, before = x.sum() > 0, x.sum() > 0
+    for _ in range(n):
+        x = x - 0.2
+        now, before = x.sum() > 0, now
+        if now:
+            x = x * 1.1
+    return x, before
+
+
+def rounds_with_a_limit(xp: Any, x: Any, n: int) -> Any:
+    a, k = x * 10 + 1, 0
+    y = a
+    while xp.abs(y * y - a).max() > 0.01 and k < n:
+        y, k = 0.5 * (y + a / y), k + 1
+    return y
+
+
+def rounds_counted(xp: Any, x: Any, n: int) -> Any:
+    y, k = x * 100.0 * n, 0
+    while y.sum() > 1:
+        y, k = y * 0.5, k + 1
+    return y * k
+
+
+COUNTED: dict[str, Program] = {
+    each.__name__: each
+    for each in (
+        damped, stencil, periodic_stencil, leapfrog, timed, by_halves, power_iteration, euler, runge_kutta, mandelbrot, two_lengths,
+        list_of_two, flag_that_turns, shape_that_changes,
+    )
+}  # fmt: skip
+"""One recording serves all sizes and numbers but 0 and 1."""
+
+SIZED: dict[str, Program] = {
+    each.__name__: each
+    for each in (
+        summed, prefix_sums, averaged_rows, numbered_rows, paired_rows, numbered_pairs, backwards, turned_round, every_other, pair_sums,
+        matrix_product, recurrent_cell, last_part, newton, newton_with_error, halved,
+    )
+}  # fmt: skip
+"""One recording serves all sizes and elements."""
+
+RIGHT: dict[str, Program] = {
+    each.__name__: each
+    for each in (
+        second_exit, early_return, counter, counter_behind, number_asked, number_asked_elsewhere, number_behind, list_that_grows,
+        state_in_a_default, state_in_an_object, state_in_an_iterator, state_in_a_closure, capped_counter, else_behind, swapped_buffers,
+        view_that_is_written, triangle, elimination, windows, flag_of_before, rounds_with_a_limit, rounds_counted,
+    )
+}  # fmt: skip
+"""What may be recorded again, and is right."""

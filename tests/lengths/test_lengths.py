@@ -1,0 +1,28 @@
+"""Loops whose length the code proves are recorded once for all lengths; all others are right, each length by itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from ..control_flow.running import in_turn
+from .programs import COUNTED, RIGHT, SIZED
+from .running import check
+
+WAYS = [f"{source} {to}" for source in ("numpy", "torch") for to in ("numpy", "torch", "jax", "tensorflow")]
+
+
+@pytest.mark.parametrize(("name", "way"), in_turn(COUNTED, WAYS))
+def test_one_recording_serves_all_numbers_of_steps(name: str, way: str) -> None:
+    graph, variants = check(COUNTED[name], *way.split())
+    assert variants == 1, graph.explain()
+
+
+@pytest.mark.parametrize(("name", "way"), in_turn(SIZED, WAYS))
+def test_one_recording_serves_all_sizes(name: str, way: str) -> None:
+    graph, variants = check(SIZED[name], *way.split(), number=5)
+    assert variants == 1, graph.explain()
+
+
+@pytest.mark.parametrize(("name", "way"), in_turn(RIGHT, WAYS))
+def test_what_only_looks_like_it_is_right(name: str, way: str) -> None:
+    check(RIGHT[name], *way.split())
