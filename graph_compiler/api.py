@@ -22,6 +22,7 @@ from .runtime.pipeline import Options, Pipeline
 from .runtime.signatures import require_arguments
 from .runtime.static import StaticGraph, Statics, those_it_has
 from .runtime.unified import UnifiedGraph
+from .tracing.control_flow import trace
 from .tracing.definitions import place_of
 from .tracing.given import give_arguments
 from .tracing.reach.containers import COMPILED
@@ -53,6 +54,7 @@ def compile(
     parameters: Any = None,
     passes: Sequence[Any] = (),
     roll: str = "auto",
+    trace_control_flow: bool = False,
 ) -> Any:
     """Records a callable and gives it back as a flat graph, for the same framework or for another (``to=``).
 
@@ -69,6 +71,7 @@ def compile(
         on_miss, max_variants, on_limit: for calls that fit nothing: ``"retrace"``, ``"error"``; at the limit: ``"original"``, ``"raise"``.
         parameters: arguments of a JAX function (pytrees), by name or position, that become parameters of the graph, not of its calls.
         freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
+        trace_control_flow: record ``if``, ``while`` and ``for`` on values with all that they could do, as :func:`trace` does.
         roll, passes: whether equal steps become loops (``"auto"``: many, ``"scan"``, ``"never"``); your own passes, each of them verified.
 
     >>> import torch, graph_compiler
@@ -82,21 +85,30 @@ def compile(
     asked_static, is_lazy, limits = (static_argnums, static_argnames), args is None and kwargs is None, (on_miss, max_variants, on_limit)
 
     def one(obj: Any, is_part: bool = False) -> Any:
+        obj = trace(obj) if trace_control_flow else obj
         static, owned = _static_of(obj, asked_static, named, is_part), _of_owner(options, obj)
         graph = _graph(_pipeline(obj, source, to, args or (), kwargs or {}, owned, is_lazy), is_lazy, static, *limits)
         if is_lazy and isinstance(obj, FunctionType):
             graph.method = LazyMethod(obj.__qualname__, obj, functools.partial(_of_object, source, to, options, static, limits))
         return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
 
-    bound = functools.partial(_with_parameters, parameters, (source, to, options), (args, kwargs), asked_static, limits)
+    traced = trace if trace_control_flow else _plain
+    bound = functools.partial(_with_parameters, traced, parameters, (source, to, options), (args, kwargs), asked_static, limits)
     return _each(objs, functools.partial(_whole, one if parameters is None else bound, is_lazy))
 
 
 def _with_parameters(
-    which: Any, how: tuple[str | None, Any, Options], call: tuple[Any, Any], static: tuple[Any, Any], limits: tuple[Any, ...], obj: Any
+    traced: Callable[[Any], Any],
+    which: Any,
+    how: tuple[str | None, Any, Options],
+    call: tuple[Any, Any],
+    static: tuple[Any, Any],
+    limits: tuple[Any, ...],
+    obj: Any,
 ) -> Graph:
     """The graph of a function some of whose arguments are parameters, which hold the arrays that the ``call`` gives."""
     source, to, options = how
+    obj = traced(obj)
     args, kwargs = call[0] or (), call[1] or {}
     if call == (None, None):
         raise InvalidOption("parameters= names arguments that hold arrays: give them, args=(parameters, x)")
