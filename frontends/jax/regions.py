@@ -13,7 +13,7 @@ from jax.extend.core import Primitive
 
 from ...errors import TracingError
 from ...ir.node import Value
-from ...sizes import Size, apply, is_symbolic
+from ...sizes import Size, is_symbolic
 from ...tracing.control_flow import Kind
 from ...tracing.control_flow.regions import Arrays, Block
 from .counted_loops import scanned
@@ -87,8 +87,7 @@ class JaxRegions:
             "what tells of it"
         )
 
-    def decide_size_at_least(self, length: Any, least: int) -> bool:
-        condition = apply("ge", length, least)
+    def decide_size(self, condition: Any) -> bool:
         return bool(decided(condition) if isinstance(condition, Size) else condition)
 
     def expect(self, truth: Any) -> None:

@@ -6,6 +6,7 @@ real arrays. Writes to arrays of the outside go to copies, which the node gives 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,7 +19,7 @@ from ...ir.closing import Body, close
 from ...ir.node import Node, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec, get
-from ...sizes import apply, expression_of
+from ...sizes import expression_of
 from ...tracing.control_flow import Kind, open_regions
 from ...tracing.control_flow.regions import Arrays, Block
 from ..outer_copies import on_copies
@@ -137,8 +138,8 @@ class NumpyRegions:
     def decide(self, truth: Any) -> bool:
         return bool(truth)
 
-    def decide_size_at_least(self, length: Any, least: int) -> bool:
-        return bool(self.capture.decide(apply("ge", length, least)))
+    def decide_size(self, condition: Any) -> bool:
+        return bool(self.capture.decide(condition))
 
     def expect(self, truth: Any) -> None:
         if not truth._seen and not self.is_inside:
@@ -193,7 +194,8 @@ class NumpyRegions:
         written: dict[Value, tuple[Any, Any]] = {}
         capture.blocks.append(written)
         try:
-            with capture.recorder.block(values) as nodes:
+            with capture.recorder.block(values) as nodes, warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # of elements that only stand for others
                 for array, value in zip(arrays, values):
                     capture.recorder.track(array, value)
                 yield values, arrays, nodes
@@ -207,7 +209,7 @@ class NumpyRegions:
         values, arrays = [], []
         for item, kind in given:
             dims = tuple(self.capture.size(item._value, axis) for axis in range(item.ndim)) if is_traced(item) else ()
-            seen = np.asarray(seen_of(item))
+            seen = np.asarray(hint(seen_of(item)))
             name = item._value.name if is_traced(item) else "number"
             if kind is None:
                 seen, dims, name = seen[0] if len(seen) else np.zeros(seen.shape[1:], seen.dtype), dims[1:], f"{name}_row"
@@ -253,7 +255,7 @@ class NumpyRegions:
                 continue
             base = recorder.base_of(item._value)
             others = [other for array, other in recorder.tracked() if array is not item and recorder.base_of(other) is base]
-            if kind is None or others or base in recorder.graph.inputs or base in recorder.graph.parameters.values():
+            if kind is None or kind.is_shared or others or base in recorder.graph.inputs or base in recorder.graph.parameters.values():
                 raise TracingError(
                     f"{self.capture.here()}: {item._value.name} is written to in a step of a loop on values that also puts another array "
                     "in "

@@ -13,7 +13,7 @@ from tensorflow.python.framework import ops
 from tensorflow.python.framework.func_graph import FuncGraph
 
 from ...errors import TracingError
-from ...sizes import Size, apply, is_symbolic
+from ...sizes import Size, is_symbolic
 from ...tracing.control_flow import Kind
 from ...tracing.control_flow.regions import Arrays, Block
 from .sizes import symbolic
@@ -87,8 +87,7 @@ class TensorFlowRegions:
     def decide(self, truth: Any) -> bool:
         return bool(truth)
 
-    def decide_size_at_least(self, length: Any, least: int) -> bool:
-        condition = apply("ge", length, least)
+    def decide_size(self, condition: Any) -> bool:
         return bool(self.trace.decide(condition) if isinstance(condition, Size) else condition)
 
     def expect(self, truth: Any) -> None:

@@ -43,6 +43,7 @@ class Given:
     shape: tuple[Any, ...]
     is_number: bool = False
     value: Value | None = None
+    is_shared: bool = False  # whether something else may hold the array, so that no step may write to it
 
 
 @dataclass(frozen=True)

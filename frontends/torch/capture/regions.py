@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 import torch
 
 from ....errors import TracingError
-from ....ir.node import Node, Value
-from ....sizes import Size, apply
+from ....ir.closing import Body
+from ....ir.node import Value
+from ....sizes import Size
 from ....tracing.control_flow import Kind, open_regions
 from ....tracing.control_flow.regions import Arrays, Block
 from ..basics.tensors import spec_of
@@ -102,8 +103,7 @@ class TorchRegions:
     def decide(self, truth: Any) -> bool:
         return bool(truth)
 
-    def decide_size_at_least(self, length: Any, least: int) -> bool:
-        condition = apply("ge", length, least)
+    def decide_size(self, condition: Any) -> bool:
         return bool(self.capture.decide(condition)) if isinstance(condition, Size) else bool(condition)  # type: ignore[attr-defined]
 
     def expect(self, truth: Any) -> None:
@@ -194,9 +194,9 @@ class TorchRegions:
         shape = () if is_number else shape_of(capture, capture.value(tensor))
         if kind is None:
             first = capture.quietly(lambda: tensor[0] if len(tensor) else tensor.new_zeros(tensor.shape[1:]))
-            return item, Given(f"{capture.value(tensor).name}_row", first, shape[1:])
+            return item, Given(f"{capture.value(tensor).name}_row", first, shape[1:], is_shared=True)
         name = kind.name or ("number" if is_number else capture.value(tensor).name)
-        return item, Given(name, capture.quietly(tensor.to, getattr(torch, kind.dtype)), shape, kind.number)
+        return item, Given(name, capture.quietly(tensor.to, getattr(torch, kind.dtype)), shape, kind.number, is_shared=kind.is_shared)
 
     def _as_given(self, arrays: Arrays, kinds: Sequence[Kind]) -> list[Any]:
         """Arrays of which those that are numbers of Python are read."""
@@ -205,20 +205,20 @@ class TorchRegions:
     # ------------------------------------------------------------------------------ one block
     def _block(self, blocks: Blocks, name: str, function: Block, given: Sequence[Given], operands: Sequence[Value] = ()) -> Recorded:
         found = blocks.block(name, lambda *arrays: list(function(*arrays)), given, may_write=True, is_free=True)
-        self._refuse_written(found.body.inputs, found.body.nodes, operands)
+        self._refuse_written(given, found.body, operands)
         return found
 
-    def _refuse_written(self, inputs: Sequence[Value], nodes: Sequence[Node], operands: Sequence[Value]) -> None:
+    def _refuse_written(self, given: Sequence[Given], body: Body, operands: Sequence[Value]) -> None:
         """A step that writes to what it is given writes, in the first step, to an array of the outside: nobody else may have it."""
         recorder = self.capture.recorder
-        written = {recorder.base_of(value) for node in nodes for value in node.writes}
-        for value, outside in zip(inputs, operands):
+        written = {recorder.base_of(value) for node in body.nodes for value in node.writes}
+        for value, item, outside in zip(body.inputs, given, operands):
             if value not in written:
                 continue
             base = recorder.base_of(outside)
             holders = [array for array, other in recorder.tracked() if recorder.base_of(other) is base]
             is_given = base in recorder.graph.inputs or base in recorder.graph.parameters.values()
-            if is_given or len(holders) > 1 or value.name.endswith("_row"):
+            if is_given or len(holders) > 1 or item.is_shared:
                 raise TracingError(
                     f"{self.capture.here()}: {outside.name} is written to in a step of a loop on values that also puts another array in "
                     "its "

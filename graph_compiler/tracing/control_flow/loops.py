@@ -7,7 +7,8 @@ after the step: numbers of Python take the kind that they get.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,6 +46,8 @@ class Loop:
     ) -> None:
         self.regions, self.place, self.goes_on, self.guarded = regions, place, goes_on, guarded
         self.trials = Trials(regions, place, what, functions)
+        regions.made(0, Kind("int64", ()))  # a recording may hold the array that was made last
+        self.shared = self.trials.cells.shared()
         self.before = self.trials.cells.read()
         self.values: dict[str, tuple[Form, list[Any]]] = {name: opened(value) for name, value in self.before.items()}
         self.carried: dict[Place, _Carried] = {}
@@ -67,7 +70,8 @@ class Loop:
             return self._left(carried)
 
         kinds = [one.kind for one in carried]
-        self._give(carried, self.regions.while_loop(test, body, self._first(carried), kinds))
+        with self._put_back():
+            self._give(carried, self.regions.while_loop(test, body, self._first(carried), kinds))
 
     def scan(self, step: Callable[..., None], rows: Sequence[Any], length: Any, checkpoint: bool) -> None:
         """``length`` steps, each with one row of each array."""
@@ -80,13 +84,23 @@ class Loop:
             return self._left(carried)
 
         kinds = [one.kind for one in carried]
-        self._give(carried, self.regions.scan(body, self._first(carried), kinds, rows, length, checkpoint))
+        with self._put_back():
+            self._give(carried, self.regions.scan(body, self._first(carried), kinds, rows, length, checkpoint))
 
     def counter(self, start: int) -> Callable[[], Any]:
         """A number that each step finds one higher, from ``start``; it counts in :attr:`before` under a name of its own."""
         self.values[_COUNTER] = (Form(), [start])
         self.carried[_COUNTER, 0] = _Carried((_COUNTER, 0), start, self.regions.kind(start))
         return lambda: self.current[_COUNTER][0]
+
+    @contextmanager
+    def _put_back(self) -> Iterator[None]:
+        """After an error the variables hold what they held before the loop."""
+        try:
+            yield
+        except BaseException:
+            self.trials.cells.write(self.before)
+            raise
 
     # ------------------------------------------------------------------------------ values
     def _enter(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
@@ -191,7 +205,7 @@ class Loop:
         is_number = before.kind is not None and before.kind.number
         if kind is None or kind != start and not is_number:
             raise self._changes(place[0], noted(self.regions, self.before.get(place[0], first)), after)
-        self.carried[place] = _Carried(place, first, replace(kind, name=place[0]))
+        self.carried[place] = _Carried(place, first, replace(kind, name=place[0], is_shared=place in self.shared))
         return known is None or known.kind != kind
 
     def _changes(self, name: str, before: Noted, after: Noted) -> NotEqual:

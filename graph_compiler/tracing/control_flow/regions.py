@@ -20,6 +20,7 @@ class Kind:
     shape: tuple[int, ...]
     number: bool = False
     name: str = field(default="", compare=False)  # of the variable that holds it
+    is_shared: bool = field(default=False, compare=False)  # whether something else may hold the very array, before a loop
 
     def __str__(self) -> str:
         return f"a number ({self.dtype})" if self.number else f"{self.dtype}{list(self.shape)}"
@@ -74,8 +75,8 @@ class Regions(Protocol):
     def decide(self, truth: Any) -> bool:
         """What a truth value is now, as a guard of the recording."""
 
-    def decide_size_at_least(self, length: Any, least: int) -> bool:
-        """Whether a size is that large now, as a guard of the recording."""
+    def decide_size(self, condition: Any) -> bool:
+        """What a condition on sizes is now, as a guard of the recording."""
 
     def expect(self, truth: Any) -> None:
         """The recording holds only where this is True; inside of a block as a check."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ...ops.bounds import nonnegative
-from ...sizes import Size, apply, expression_of, is_symbolic
+from ...sizes import Size, apply, expression_of, hint_of, is_symbolic
 from .regions import Regions
 
 
@@ -133,9 +133,16 @@ def _zip(regions: Regions, *items: Any, strict: bool = False) -> Any:
     if not sources or any(source is None for source in sources):
         return None
     lengths = [source.length() for source in sources if source is not None]
-    if any(length != lengths[0] for length in lengths):
+    if not all(_is_same(regions, length, lengths[0]) for length in lengths):
         return None
     return Together(tuple(filter(None, sources)))
+
+
+def _is_same(regions: Regions, one: Any, other: Any) -> bool:
+    """Whether two sizes are equal, from here on."""
+    if not all(isinstance(length, (int, Size)) for length in (one, other)):
+        return False
+    return bool(hint_of(one) == hint_of(other)) and regions.decide_size(apply("eq", one, other))
 
 
 def _reversed(regions: Regions, items: Any) -> Any:

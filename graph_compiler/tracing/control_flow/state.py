@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -43,6 +44,10 @@ class Cells:
         """What is in them now."""
         return {name: _contents(cell) for name, cell in self.cells.items()}
 
+    def shared(self) -> set[tuple[str, int]]:
+        """The leaves (name and place) that something beside their variable holds as well."""
+        return {(name, place) for name, cell in self.cells.items() for place in _shared(cell)}
+
     def write(self, values: dict[str, Any]) -> None:
         """Puts these in."""
         for name, value in values.items():
@@ -54,6 +59,18 @@ class Cells:
     def holds(self, item: Any) -> bool:
         """Whether this is one of the cells."""
         return any(item is cell for cell in self.cells.values())
+
+
+def _shared(cell: types.CellType) -> list[int]:
+    item = _contents(cell)
+    form, leaves = opened(item)
+    if form.cls is not None and sys.getrefcount(item) > _HOLDERS:  # the cell, the variable here, and the argument
+        return list(range(len(leaves)))
+    del item
+    return [place for place in range(len(leaves)) if sys.getrefcount(leaves[place]) > _HOLDERS]
+
+
+_HOLDERS = 3
 
 
 def _contents(cell: types.CellType) -> Any:

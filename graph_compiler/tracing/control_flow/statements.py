@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...errors import NotCompilable, TracingError
-from ...sizes import is_symbolic
+from ...sizes import apply, is_symbolic
 from ..reach.origin import is_users
 from .blocks import Raised
 from .branches import VALUE, Branch
@@ -214,14 +214,15 @@ class Statements:
     ) -> None:
         try:
             self._region(found, place, source, length, first, body, exits, guarded)
+            return
         except NotEqual:
             if first or not as_size(length):
                 raise
-            if not found.decide_size_at_least(length, 1):
-                return
-            rows = [found.row(array, 0) for array in source.arrays()]
-            body(source.item(0, rows))  # a first step gives variables their types
-            self._region(found, place, source, length, 1, body, exits, guarded)
+        if not found.decide_size(apply("ge", length, 1)):
+            return
+        rows = [found.row(array, 0) for array in source.arrays()]
+        body(source.item(0, rows))  # a first step gives variables their types
+        self._region(found, place, source, length, 1, body, exits, guarded)
 
     def _region(
         self, found: Regions, place: str, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str]
