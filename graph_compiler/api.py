@@ -70,9 +70,8 @@ def compile(
         static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
         on_miss, max_variants, on_limit: for calls that fit nothing: ``"retrace"``, ``"error"``; at the limit: ``"original"``, ``"raise"``.
         parameters: arguments of a JAX function (pytrees), by name or position, that become parameters of the graph, not of its calls.
-        freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
-        trace_control_flow: record ``if``, ``while`` and ``for`` on values with all that they could do, as :func:`trace` does.
-        roll, passes: whether equal steps become loops (``"auto"``: many, ``"scan"``, ``"never"``); your own passes, each of them verified.
+        freeze, verify, passes: weights are constants; each recording is compared with the original; your own passes, each verified.
+        roll, trace_control_flow: whether equal steps become loops (``"auto"``: many, ``"scan"``, ``"never"``); see :func:`trace`.
 
     >>> import torch, graph_compiler
     >>> graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))(torch.zeros(4, 5))
@@ -85,20 +84,28 @@ def compile(
     asked_static, is_lazy, limits = (static_argnums, static_argnames), args is None and kwargs is None, (on_miss, max_variants, on_limit)
 
     def one(obj: Any, is_part: bool = False) -> Any:
-        obj = trace(obj) if trace_control_flow else obj
         static, owned = _static_of(obj, asked_static, named, is_part), _of_owner(options, obj)
         graph = _graph(_pipeline(obj, source, to, args or (), kwargs or {}, owned, is_lazy), is_lazy, static, *limits)
-        if is_lazy and isinstance(obj, FunctionType):
-            graph.method = LazyMethod(obj.__qualname__, obj, functools.partial(_of_object, source, to, options, static, limits))
+        graph = _with_method(graph, obj, functools.partial(_of_object, source, to, options, static, limits))
         return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
 
-    traced = trace if trace_control_flow else _plain
-    bound = functools.partial(_with_parameters, traced, parameters, (source, to, options), (args, kwargs), asked_static, limits)
-    return _each(objs, functools.partial(_whole, one if parameters is None else bound, is_lazy))
+    bound = functools.partial(_with_parameters, parameters, (source, to, options), (args, kwargs), asked_static, limits)
+    return _each(objs, functools.partial(_whole, _tracing(one if parameters is None else bound, trace_control_flow), is_lazy))
+
+
+def _tracing(one: Callable[..., Any], is_wanted: bool) -> Callable[..., Any]:
+    """What makes a graph of an object, of the traced one where that is wanted."""
+    return (lambda obj, **options: one(trace(obj), **options)) if is_wanted else one
+
+
+def _with_method(graph: Graph, obj: Any, of_object: Callable[[Any], Graph]) -> Graph:
+    """A graph that is not recorded yet serves as a method, too, where it is of a function."""
+    if isinstance(graph, LazyGraph) and isinstance(obj, FunctionType):
+        graph.method = LazyMethod(obj.__qualname__, obj, of_object)
+    return graph
 
 
 def _with_parameters(
-    traced: Callable[[Any], Any],
     which: Any,
     how: tuple[str | None, Any, Options],
     call: tuple[Any, Any],
@@ -108,7 +115,6 @@ def _with_parameters(
 ) -> Graph:
     """The graph of a function some of whose arguments are parameters, which hold the arrays that the ``call`` gives."""
     source, to, options = how
-    obj = traced(obj)
     args, kwargs = call[0] or (), call[1] or {}
     if call == (None, None):
         raise InvalidOption("parameters= names arguments that hold arrays: give them, args=(parameters, x)")

@@ -106,7 +106,7 @@ class JaxRegions:
 
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
         with self._inside():
-            return jax.lax.cond(truth, lambda: tuple(then()), lambda: tuple(otherwise()))  # type: ignore[no-any-return]
+            return jax.lax.cond(truth, lambda: tuple(then()), lambda: tuple(otherwise()))
 
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
         with self._inside():

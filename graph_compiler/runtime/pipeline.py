@@ -369,8 +369,7 @@ def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> 
 
 def _array(item: Any) -> Any:
     """A constant as an array: calls of numpy give scalars, and numbers of Python, which backends take for numbers."""
-    if type(item) in (bool, int, float, complex):
-        return np.asarray(item)
+    item = np.asarray(item) if type(item) in (bool, int, float, complex) else item
     return item.__array__() if type(item).__module__ == "numpy" and not hasattr(item, "__setitem__") else item
 
 

@@ -14,7 +14,7 @@ from .table import PROGRAMS
 WAYS = [f"{name} {source}" for name, row in PROGRAMS.items() for source in row.sources]
 
 
-@pytest.mark.parametrize(("way", "to"), in_turn(WAYS, TARGETS))
+@pytest.mark.parametrize(("way", "to"), in_turn(WAYS, TARGETS, 4))
 def test_one_recording_serves_all_calls(way: str, to: str) -> None:
     name, source = way.split()
     row, graph = PROGRAMS[name], compiled(name, source, to)
@@ -24,7 +24,7 @@ def test_one_recording_serves_all_calls(way: str, to: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("way", "compiler"), in_turn([way for way in WAYS if PROGRAMS[way.split()[0]].variants == 1], ["jax", "tensorflow"], 4)
+    ("way", "compiler"), in_turn([way for way in WAYS if PROGRAMS[way.split()[0]].variants == 1], ["jax", "tensorflow"], 8)
 )
 def test_inside_of_a_compiler(way: str, compiler: str) -> None:
     name, source = way.split()
@@ -46,8 +46,8 @@ DIFFERENTIABLE = [
 ]
 
 
-@pytest.mark.parametrize("way", DIFFERENTIABLE)
-def test_gradients(way: str) -> None:
+@pytest.mark.parametrize(("way", "kind"), in_turn(DIFFERENTIABLE, ["reverse"], 4))
+def test_gradients(way: str, kind: str) -> None:
     """In the other one of torch and JAX, of the sum of the first result with respect to the first argument."""
     name, source = way.split()
     to = {"torch": "jax", "jax": "torch"}[source]

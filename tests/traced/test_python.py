@@ -114,6 +114,26 @@ def test_closures_and_functions_inside() -> None:
     assert len(graph.variants) == 1, graph.explain()
 
 
+def test_variables_of_the_function_around() -> None:
+    @trace
+    def counted(xs: Any) -> Any:
+        total, count = xs[0] * 0, 0
+
+        def take(x: Any) -> None:
+            nonlocal total, count
+            if x > 0:
+                total = total + x
+                count += 1
+
+        for x in xs:
+            take(x)
+        return total, count
+
+    graph = graph_compiler.compile(counted, source="numpy", to="jax", args=(np.array([1.0, -2.0, 3.0]),))
+    for xs in (np.array([1.0, -2.0, 3.0]), np.array([-1.0, -2.0]), np.arange(5.0)):
+        np.testing.assert_allclose(graph(xs), counted(xs))
+
+
 def test_an_exception_on_one_side_is_a_condition() -> None:
     @trace
     def checked(x: Any) -> Any:

@@ -91,7 +91,7 @@ class TorchRegions:
         return array.shape[0]
 
     def number(self, length: Any) -> Any:
-        return symbolic(length, self.capture.decide) if isinstance(length, Size) else length  # type: ignore[attr-defined]
+        return symbolic(length, self.capture.decide) if isinstance(length, Size) else length
 
     def row(self, array: Any, place: Any) -> Any:
         return array[place]
@@ -104,7 +104,7 @@ class TorchRegions:
         return bool(truth)
 
     def decide_size(self, condition: Any) -> bool:
-        return bool(self.capture.decide(condition)) if isinstance(condition, Size) else bool(condition)  # type: ignore[attr-defined]
+        return bool(self.capture.decide(condition)) if isinstance(condition, Size) else bool(condition)
 
     def expect(self, truth: Any) -> None:
         if self.is_inside:

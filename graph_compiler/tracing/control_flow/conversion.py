@@ -71,8 +71,8 @@ def _code_of(code: types.CodeType, file: str, owner: str) -> types.CodeType:  # 
 
 def _function_of(found: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
     if isinstance(found, ast.Lambda):
-        body: list[ast.stmt] = [at(ast.Return(found.body), found.body)]  # type: ignore[list-item]
-        return at(ast.FunctionDef("<lambda>", found.args, body, []), found)  # type: ignore[return-value]
+        body: list[ast.stmt] = [at(ast.Return(found.body), found.body)]
+        return at(ast.FunctionDef("<lambda>", found.args, body, []), found)
     return found
 
 
@@ -88,8 +88,11 @@ def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> ty
     whole: ast.stmt = ast.FunctionDef("around", around, [*classes, made, ast.Pass()], [])
     if owner:
         whole = ast.ClassDef(owner, [], [], [whole], [])
-    module = ast.Module([at(whole, function)], [])  # type: ignore[list-item]
-    return compile(ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True, flags=code.co_flags & _FUTURE)
+    module = ast.Module([at(whole, function)], [])
+    made_of: types.CodeType = compile(
+        ast.fix_missing_locations(module), code.co_filename, "exec", dont_inherit=True, flags=code.co_flags & _FUTURE
+    )
+    return made_of
 
 
 _FUTURE = 0x1000000  # from __future__ import annotations
@@ -121,7 +124,9 @@ class _Conversion(ast.NodeTransformer):
     def __init__(self, function: ast.FunctionDef) -> None:
         self.own = function
         self.guarded: tuple[str, ...] = ()  # by the loop around
-        self.outer = {text for node in walk(function.body) if isinstance(node, (ast.Global, ast.Nonlocal)) for text in node.names}
+        declared = [node for node in walk(function.body) if isinstance(node, (ast.Global, ast.Nonlocal))]
+        self.outer = {text for node in declared for text in node.names}
+        self.around = {text for node in declared if isinstance(node, ast.Nonlocal) for text in node.names}  # of functions around
 
     def function(self) -> ast.FunctionDef:
         """The function itself."""
@@ -145,7 +150,7 @@ class _Conversion(ast.NodeTransformer):
         """A body in which these variables are its own, also those that only functions in it assign."""
         first = body[0]
         missing = [assign(text, ast.Constant(None), first) for text in sorted(variables - writes(body))]
-        return [at(ast.If(ast.Constant(False), missing, []), first), *body] if missing else body  # type: ignore[list-item]
+        return [at(ast.If(ast.Constant(False), missing, []), first), *body] if missing else body
 
     # ------------------------------------------------------------------------------ statements
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
@@ -163,7 +168,8 @@ class _Conversion(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> Any:
         uses: Uses = node.uses  # type: ignore[attr-defined]
         shared = self._shared([*node.body, *node.orelse], uses)
-        given = sorted(shared & (uses.behind | self.changed | self.always))
+        around = writes([*node.body, *node.orelse]) & self.around
+        given = sorted(shared & (uses.behind | self.changed | self.always) | around)
         test = self.visit(node.test)
         then = self._nested("then", [], node.body, shared, node)
         otherwise = self._nested("otherwise", [], node.orelse, shared, node)
@@ -229,24 +235,25 @@ class _Conversion(ast.NodeTransformer):
         own = self._block(body) or [at(ast.Pass(), place)]
         declared: list[ast.stmt] = []
         if shared:
-            declared.append(at(ast.Nonlocal(sorted(shared)), place))  # type: ignore[arg-type]
+            declared.append(at(ast.Nonlocal(sorted(shared)), place))
         if outside := sorted(writes(body) & self.outer):
             kind = {text: type(node) for node in walk(self.own.body) if isinstance(node, (ast.Global, ast.Nonlocal)) for text in node.names}
-            declared += [at(kind[text]([text]), place) for text in outside]  # type: ignore[misc]
+            declared += [at(kind[text]([text]), place) for text in outside]
         own = [*declared, *self._bound(own, writes(body) - shared - self.outer)]
         around = ast.arguments([], [ast.arg(text) for text in args], None, [], [], None, [])
-        return at(ast.FunctionDef(f"{PREFIX}{title}", around, list(own), []), place)  # type: ignore[return-value]
+        return at(ast.FunctionDef(f"{PREFIX}{title}", around, list(own), []), place)
 
     def _call(self, method: str, place: ast.AST, *args: ast.expr) -> ast.stmt:
-        return at(ast.Expr(_asked(method, *args)), place)  # type: ignore[return-value]
+        return at(ast.Expr(_asked(method, *args)), place)
 
     def _source(self, node: ast.expr) -> ast.expr:
         """What a loop goes through: of ``range`` and the like, what Python would make of arrays and sizes."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _SOURCES:
             args = [self._source(arg) if node.func.id != "range" else self.visit(arg) for arg in node.args]
             made = ast.Call(_asked("source", node.func), args, [self.visit(keyword) for keyword in node.keywords])
-            return at(made, node)  # type: ignore[return-value]
-        return self.visit(node)
+            return at(made, node)
+        found: ast.expr = self.visit(node)
+        return found
 
     # ------------------------------------------------------------------------------ expressions
     def visit_Call(self, node: ast.Call) -> Any:
@@ -255,7 +262,7 @@ class _Conversion(ast.NodeTransformer):
             return node
         if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "eval", "exec", "vars", "dir"):
             return node
-        node.func = at(_asked("call", node.func), node.func)  # type: ignore[assignment]
+        node.func = at(_asked("call", node.func), node.func)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
@@ -328,4 +335,4 @@ def _texts(items: Iterable[str]) -> ast.expr:
 
 
 def _function(body: ast.expr) -> ast.expr:
-    return at(ast.Lambda(ast.arguments([], [], None, [], [], None, []), body), body)  # type: ignore[return-value]
+    return at(ast.Lambda(ast.arguments([], [], None, [], [], None, []), body), body)

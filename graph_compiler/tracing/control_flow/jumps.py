@@ -9,11 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 PREFIX = "_trace_"
 RESULT, RETURNED = f"{PREFIX}result", f"{PREFIX}returned"
 Statements = list[ast.stmt]
 Flags = frozenset[str]
+Node = TypeVar("Node", bound=ast.AST)
 _NONE: Flags = frozenset()
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
@@ -204,7 +206,7 @@ def walk(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
             yield from walk(list(ast.iter_child_nodes(node)))
 
 
-def at(node: ast.AST, place: ast.AST) -> ast.AST:
+def at(node: Node, place: ast.AST) -> Node:
     """The node, and all of it that has no place yet, at the place of another."""
     ast.copy_location(node, place)
     for inner in ast.walk(node):
@@ -225,5 +227,5 @@ def assign(target: str, value: ast.expr, place: ast.AST) -> ast.stmt:
 
 def none_of(flags: Sequence[str]) -> ast.expr:
     """``not (a or b)``."""
-    asked = [name(flag) for flag in flags]
+    asked: list[ast.expr] = [name(flag) for flag in flags]
     return ast.UnaryOp(ast.Not(), asked[0] if len(asked) == 1 else ast.BoolOp(ast.Or(), asked))

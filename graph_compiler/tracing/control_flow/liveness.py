@@ -31,12 +31,12 @@ def writes(nodes: Iterable[ast.AST]) -> Names:
     for node in nodes:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             found.add(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) or isinstance(node, ast.ExceptHandler) and node.name:
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             found.add(node.name)
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+            found |= {node.name} if node.name is not None else set()
         elif isinstance(node, ast.alias):
             found.add(node.asname or node.name.partition(".")[0])
-        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
-            found.add(node.name)
         if isinstance(node, _COMPREHENSIONS):
             found |= {one.target.id for one in ast.walk(node) if isinstance(one, ast.NamedExpr) and isinstance(one.target, ast.Name)}
         elif not isinstance(node, (*_SCOPES, ast.ClassDef)):

@@ -10,6 +10,7 @@ import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 from ...errors import NotCompilable, TracingError
@@ -316,7 +317,7 @@ def _none(found: Regions, flags: Sequence[Any]) -> Any:
 
 def _place() -> str:
     """The line of the user's code that runs."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_users(frame):
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "unknown place"
