@@ -23,6 +23,7 @@ from ...sizes import expression_of
 from ...tracing.control_flow import Kind, open_regions
 from ...tracing.control_flow.regions import Arrays, Block
 from ..outer_copies import on_copies
+from ..tied_arrays import TiedArrays
 from .capture import Capture
 from .names import METHOD
 from .sizes import hint, symbolic
@@ -37,24 +38,15 @@ class BlockCapture(Capture):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.blocks: list[dict[Value, tuple[Any, Any]]] = []  # of each open block: the array outside that is written to, and before
-        self.tied: dict[Value, frozenset[Value]] = {}  # what a block has given, or was given: they may be one array
+        self.tied = TiedArrays(self.recorder)
 
     def _save(self, item: Any) -> None:
         super()._save(item)
         base = self.recorder.base_of(item._value)
-        self._refuse_tied(base)
+        self.tied.refuse(base, self.here())
         if self.blocks and not self.recorder.is_made_here(base) and not self.recorder.is_given_here(base):
             owner = item._seen if item._seen.base is None else item._seen.base
             self.blocks[-1].setdefault(item._value, (item, owner.copy() if isinstance(owner, np.ndarray) else item._seen.copy()))
-
-    def _refuse_tied(self, base: Value) -> None:
-        for other in self.tied.get(base, ()):
-            if other is not base and self.recorder.array_of(other) is not None:
-                raise TracingError(
-                    f"{self.here()}: an array is written to that a branch or loop on values gives, and may be another array of the "
-                    "function, "
-                    "or not. Write to a copy"
-                )
 
 
 @dataclass(frozen=True)
@@ -321,17 +313,18 @@ class NumpyRegions:
         for item, value in zip(made, outputs):
             item._value = value
         capture.weak.update(value for value, (_, weak) in zip(outputs, like) if weak)
-        self._tied(outside, [value for value in outputs if value.spec.shape], operands)
+        self._tied(outside, outputs[: len(like)], () if op == "branch" else operands)
         for array, new in zip(written.values(), made[len(like) :]):
             capture.record("numpy.copyto", np.copyto, (array, new), {})
         return made[: len(like)]
 
     def _tied(self, outside: Sequence[Value], outputs: Sequence[Value], operands: Sequence[Value]) -> None:
-        """Arrays that a block gave as it was given them may be the arrays of the outside."""
-        if not outside:
-            return
-        group = frozenset({*outputs, *map(self.capture.recorder.base_of, operands), *outside})
-        self.capture.tied.update(dict.fromkeys(group, group))
+        """Arrays that a block gave as it was given them may be those of the outside; so is what a loop carries where it takes no step."""
+        if outside:
+            self.capture.tied.tie([*(value for value in (*outputs, *operands, *outside) if value.spec.shape)])
+        for value, operand in zip(outputs, operands):
+            if value.spec.shape:
+                self.capture.tied.tie((value, operand))
 
 
 def _made(nodes: Sequence[Node]) -> set[Value]:

@@ -98,6 +98,14 @@ def maybe_the_same_array(x: Any) -> Any:
     return x + y
 
 
+def no_step_gives_the_argument(x: Any) -> Any:
+    y = x
+    while y.sum() < 0:
+        y = y * -2
+    y[0] = 5
+    return x + y
+
+
 def written_and_put_aside(x: Any) -> Any:
     y = x * 1
     first = y
@@ -121,6 +129,7 @@ REFUSED: dict[Callable[..., Any], str] = {
     print_on_one_side: r"test_errors.py:\d+: print inside of a branch or loop",
     assigned_in_the_loop_only: r"test_errors.py:\d+: y is assigned inside of a loop only",
     maybe_the_same_array: r"may be another array .* Write to a copy",
+    no_step_gives_the_argument: r"may be another array .* Write to a copy",
     written_and_put_aside: r"other variables may hold the same array",
 }
 
@@ -130,6 +139,13 @@ def test_refused_with_the_line(function: Callable[..., Any]) -> None:
     with pytest.raises(TracingError, match=REFUSED[function]):
         graph_compiler.compile(graph_compiler.trace(function), source="numpy", to="numpy", args=(np.ones(3),))
     assert not HISTORY and STATE.last is None
+
+
+def test_torch_refuses_to_write_to_what_may_be_two() -> None:
+    torch = pytest.importorskip("torch")
+    for function in (maybe_the_same_array, no_step_gives_the_argument):
+        with pytest.raises(TracingError, match=r"may be another array .* Write to a copy"):
+            graph_compiler.compile(graph_compiler.trace(function), source="torch", to="torch", args=(torch.ones(3),))
 
 
 def test_what_is_no_function_with_source() -> None:

@@ -15,6 +15,7 @@ import torch
 
 from ....errors import TracingError
 from ....ir.node import Node, Origin, Value
+from ...tied_arrays import TiedArrays
 from ..memory.saved_contents import SavedContents
 from ..memory.written import may_be_written
 from ..trace import Trace
@@ -35,6 +36,7 @@ class OuterWrites:
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
         self._open: list[_Open] = []
+        self.tied = TiedArrays(capture.recorder)
 
     @contextmanager
     def undone(self, may_write: bool, is_free: bool = False) -> Iterator[dict[Value, SavedContents]]:
@@ -50,8 +52,10 @@ class OuterWrites:
 
     def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Before a call that may write to its arguments."""
-        for tensor in may_be_written(key, args, kwargs) if self._open else ():
-            self._save(tensor)
+        for tensor in may_be_written(key, args, kwargs) if self._open or self.tied.are_any else ():
+            self.tied.refuse(self.capture.recorder.base_of(self.capture.value(tensor)), self.capture.here())
+            if self._open:
+                self._save(tensor)
 
     def _save(self, tensor: torch.Tensor) -> None:
         recorder = self.capture.recorder

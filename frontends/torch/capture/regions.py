@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
@@ -28,6 +29,14 @@ from .running import Running
 
 _DTYPES = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A block, and what it gives and has not made."""
+
+    recorded: Recorded
+    outside: list[Value]
 
 
 class TorchRegions:
@@ -132,8 +141,9 @@ class TorchRegions:
             with self._now(mode):
                 return list((then if truth else otherwise)())
 
-        names = ["chosen"] * len(sides[0].specs)
-        return list(blocks.add("branch", [self.capture.value(truth)], sides, run, names))
+        names, recorded = ["chosen"] * len(sides[0].recorded.specs), [side.recorded for side in sides]
+        found = list(blocks.add("branch", [self.capture.value(truth)], recorded, run, names))
+        return self._tied(found, (), [value for side in sides for value in side.outside])
 
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
         return self._as_given(self._handling(self._while, test, body, carried, kinds), kinds)
@@ -151,8 +161,9 @@ class TorchRegions:
                     arrays = list(body(*self._as_given(arrays, kinds)))
                 return [array.clone() for array in arrays]
 
-        names = [item.name for item in given]
-        return list(blocks.add("while_loop", operands, [condition, step], run, names, carried=len(operands)))
+        names, recorded = [item.name for item in given], [condition.recorded, step.recorded]
+        found = list(blocks.add("while_loop", operands, recorded, run, names, carried=len(operands)))
+        return self._tied(found, operands, step.outside)
 
     def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
         return self._as_given(self._handling(self._scan, body, carried, kinds, rows, length, checkpoint), kinds)
@@ -171,7 +182,7 @@ class TorchRegions:
 
         names = [item.name for item in given[: len(carried)]]
         params = {"carried": len(carried), "sequences": len(rows), "length": length, "reverse": False, "checkpoint": checkpoint}
-        return list(blocks.add("scan", operands, [step], run, names, **params))
+        return self._tied(list(blocks.add("scan", operands, [step.recorded], run, names, **params)), operands, step.outside)
 
     @contextmanager
     def _now(self, mode: Any) -> Iterator[None]:
@@ -203,10 +214,33 @@ class TorchRegions:
         return [array.item() if kind.number else array for array, kind in zip(arrays, kinds)]
 
     # ------------------------------------------------------------------------------ one block
-    def _block(self, blocks: Blocks, name: str, function: Block, given: Sequence[Given], operands: Sequence[Value] = ()) -> Recorded:
-        found = blocks.block(name, lambda *arrays: list(function(*arrays)), given, may_write=True, is_free=True)
+    def _block(self, blocks: Blocks, name: str, function: Block, given: Sequence[Given], operands: Sequence[Value] = ()) -> _Block:
+        outside: list[Value] = []
+
+        def run(*arrays: Any) -> list[Any]:
+            made = list(function(*arrays))
+            outside.extend(self._handling(self._not_made, made))
+            return made
+
+        found = blocks.block(name, run, given, may_write=True, is_free=True)
         self._refuse_written(given, found.body, operands)
-        return found
+        return _Block(found, outside)
+
+    def _not_made(self, arrays: Sequence[Any]) -> list[Value]:
+        recorder = self.capture.recorder
+        owners = [recorder.base_of(self.capture.value(array)) for array in arrays if array.ndim]
+        return [owner for owner in owners if not recorder.is_made_here(owner)]
+
+    def _tied(self, arrays: list[Any], operands: Sequence[Value], outside: Sequence[Value]) -> list[Any]:
+        """Arrays that a block gave as it was given them may be those of the outside; so is what a loop carries where it takes no step."""
+        outputs = [self.capture.value(array) for array in arrays]
+        tied = self.capture.outer_writes.tied
+        if outside:
+            tied.tie(value for value in (*outputs, *operands, *outside) if value.ndim)
+        for value, operand in zip(outputs, operands):
+            if value.ndim:
+                tied.tie((value, operand))
+        return arrays
 
     def _refuse_written(self, given: Sequence[Given], body: Body, operands: Sequence[Value]) -> None:
         """A step that writes to what it is given writes, in the first step, to an array of the outside: nobody else may have it."""

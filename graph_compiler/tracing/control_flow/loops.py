@@ -205,7 +205,9 @@ class Loop:
         is_number = before.kind is not None and before.kind.number
         if kind is None or kind != start and not is_number:
             raise self._changes(place[0], noted(self.regions, self.before.get(place[0], first)), after)
-        self.carried[place] = _Carried(place, first, replace(kind, name=place[0], is_shared=place in self.shared))
+        self.carried[place] = _Carried(
+            place, first, replace(kind, name=place[0], is_shared=place in self.shared and self.regions.is_array(first))
+        )
         return known is None or known.kind != kind
 
     def _changes(self, name: str, before: Noted, after: Noted) -> NotEqual:
