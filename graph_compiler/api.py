@@ -22,6 +22,7 @@ from .runtime.pipeline import Options, Pipeline
 from .runtime.signatures import require_arguments
 from .runtime.static import StaticGraph, Statics, those_it_has
 from .runtime.unified import UnifiedGraph
+from .tracing.control_flow import trace
 from .tracing.definitions import place_of
 from .tracing.given import give_arguments
 from .tracing.reach.containers import COMPILED
@@ -53,6 +54,7 @@ def compile(
     parameters: Any = None,
     passes: Sequence[Any] = (),
     roll: str = "auto",
+    trace_control_flow: bool = False,
 ) -> Any:
     """Records a callable and gives it back as a flat graph, for the same framework or for another (``to=``).
 
@@ -68,8 +70,9 @@ def compile(
         static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
         on_miss, max_variants, on_limit: for calls that fit nothing: ``"retrace"``, ``"error"``; at the limit: ``"original"``, ``"raise"``.
         parameters: arguments of a JAX function (pytrees), by name or position, that become parameters of the graph, not of its calls.
-        freeze, verify: take the weights of the moment for constants; compare every recording with the original before it is used.
-        roll, passes: whether equal steps are loops, and layers calls (``"auto"``) or loops (``"scan"``), or ``"never"``; your own passes.
+        freeze, verify, passes: weights are constants; each recording is compared with the original; your own passes, each verified.
+        roll: whether equal steps are loops, and layers calls (``"auto"``) or loops (``"scan"``), or ``"never"``.
+        trace_control_flow: whether Python's statements on values are branches and loops of the graph, see :func:`trace`.
 
     >>> import torch, graph_compiler
     >>> graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))(torch.zeros(4, 5))
@@ -84,16 +87,32 @@ def compile(
     def one(obj: Any, is_part: bool = False) -> Any:
         static, owned = _static_of(obj, asked_static, named, is_part), _of_owner(options, obj)
         graph = _graph(_pipeline(obj, source, to, args or (), kwargs or {}, owned, is_lazy), is_lazy, static, *limits)
-        if is_lazy and isinstance(obj, FunctionType):
-            graph.method = LazyMethod(obj.__qualname__, obj, functools.partial(_of_object, source, to, options, static, limits))
+        graph = _with_method(graph, obj, functools.partial(_of_object, source, to, options, static, limits))
         return _begun(graph, None if is_lazy else (tuple(args or ()), dict(kwargs or {})))
 
     bound = functools.partial(_with_parameters, parameters, (source, to, options), (args, kwargs), asked_static, limits)
-    return _each(objs, functools.partial(_whole, one if parameters is None else bound, is_lazy))
+    return _each(objs, functools.partial(_whole, _tracing(one if parameters is None else bound, trace_control_flow), is_lazy))
+
+
+def _tracing(one: Callable[..., Any], is_wanted: bool) -> Callable[..., Any]:
+    """What makes a graph of an object, of the traced one where that is wanted."""
+    return (lambda obj, **options: one(trace(obj), **options)) if is_wanted else one
+
+
+def _with_method(graph: Graph, obj: Any, of_object: Callable[[Any], Graph]) -> Graph:
+    """A graph that is not recorded yet serves as a method, too, where it is of a function."""
+    if isinstance(graph, LazyGraph) and isinstance(obj, FunctionType):
+        graph.method = LazyMethod(obj.__qualname__, obj, of_object)
+    return graph
 
 
 def _with_parameters(
-    which: Any, how: tuple[str | None, Any, Options], call: tuple[Any, Any], static: tuple[Any, Any], limits: tuple[Any, ...], obj: Any
+    which: Any,
+    how: tuple[str | None, Any, Options],
+    call: tuple[Any, Any],
+    static: tuple[Any, Any],
+    limits: tuple[Any, ...],
+    obj: Any,
 ) -> Graph:
     """The graph of a function some of whose arguments are parameters, which hold the arrays that the ``call`` gives."""
     source, to, options = how

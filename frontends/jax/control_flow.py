@@ -22,6 +22,7 @@ from ...sizes import Size, apply, expression_of
 from .checkpoints import CHECKPOINTS, is_checkpoint, opened
 from .dtypes import words_type
 from .names import PRIMITIVE
+from .regions import expected
 
 if TYPE_CHECKING:
     from .equations import Reader
@@ -98,6 +99,7 @@ READ: dict[str, Callable[[Reader, Any, list[Any]], list[Any]]] = {
     "associative_scan": associative_scan,
     **dict.fromkeys(CHECKPOINTS, checkpoint),
     "cond": cond,
+    "expect": expected,
     "scan": scan,
     "while": while_loop,
 }

@@ -22,6 +22,7 @@ from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request
 from ...tracing.attempts import Refuted, recorded
+from ...tracing.control_flow import open_regions
 from ...tracing.escapes import refuse_escapes
 from ...tracing.given import GivenArguments
 from ...tracing.host_random import DRAWS
@@ -45,6 +46,7 @@ from .models import is_model
 from .outside import outside_of, reach_of
 from .parameters import Weights
 from .reads import ANSWERS, Answers, Reads
+from .regions import JaxRegions
 from .sizes import deciding, symbolic
 from .tracers import ERRORS, Shown
 
@@ -160,7 +162,8 @@ class _Attempt:
         names = list(self.recorder.graph.parameters)
         self.shown.trace = next((item._trace for item in (*arrays, *parameters) if isinstance(item, jax.core.Tracer)), None)
         with self.weights.called_with(dict(zip(names, parameters))) as (called, held):
-            result = self.replaced(called)(*args, **kwargs)
+            with open_regions(JaxRegions(self._expected)):
+                result = self.replaced(called)(*args, **kwargs)
             leaves, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item), opens)
             after = held()
         self.result = leaves, tree
@@ -244,6 +247,10 @@ class _Attempt:
     def decide(self, size: Any) -> Any:
         """The number of a size, as a guard."""
         return decide(self.recorder, size, self.locator.locate("a comparison of numbers", 3))
+
+    def _expected(self, value: Value) -> None:
+        """A truth value that the function asserts."""
+        self.recorder.decide_number(value, True, Origin(call="assert"))
 
     def knows(self, size: Any) -> bool:
         """Whether all of a size comes from the inputs of this recording."""

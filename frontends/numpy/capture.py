@@ -232,7 +232,7 @@ class Capture:
 
     def _noted(self, name: str, inputs: Any, params: Any, operands: list[Any], written: list[Any], result: Any, noted: CallRecord) -> Any:
         made: dict[int, Any] = {}
-        given = {id(item._seen): item for item in reversed(operands)}
+        given = {id(item._seen): item for item in reversed(operands) if isinstance(item._seen, np.ndarray)}  # np.True_ is one object
         leaves = [item for item in iterate_structure((result,)) if isinstance(item, _ARRAYS)]
         self._check_result(result, operands)
         for leaf in leaves:

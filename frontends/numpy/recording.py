@@ -23,6 +23,7 @@ from ...tracing import EnvironmentGuards, Reached, Recorder, Recording, Request,
 from ...tracing.append_only import ListShims
 from ...tracing.attempts import Refuted, Undisturbed, recorded
 from ...tracing.conjunction import EnvironmentGuard
+from ...tracing.control_flow import open_regions
 from ...tracing.host_random import DRAWS, restore_host_state
 from ...tracing.iterators import refuse_outside
 from ...tracing.loops import counting_arguments
@@ -47,6 +48,7 @@ from .kept import Kept
 from .kept_views import KeptViews
 from .parameters import Weights
 from .patches import SYMBOLS, replaced, replacement_of
+from .regions import BlockCapture, NumpyRegions
 from .traced import TracedScalar, is_traced
 
 
@@ -128,7 +130,7 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
         code = Reached((function, *referred(tree)), Policy(lambda item: isinstance(item, np.ndarray)))
         refuse_outside(code.found())
         capture, weights = (
-            Capture(Recorder(request.name, "numpy"), reading),
+            BlockCapture(Recorder(request.name, "numpy"), reading),
             Weights(function, code.functions, (*stateful.objects, *slotted(statics(tree))), views),
         )
         locks.only(weights.may_change)
@@ -177,14 +179,14 @@ def _elements(item: Any) -> Any:
     return item.tobytes() if isinstance(item, np.ndarray) else None
 
 
-def _run(function: Any, args: Any, kwargs: Any, capture: Capture, weights: Weights, given: list[Any], code: Reached) -> Any:
+def _run(function: Any, args: Any, kwargs: Any, capture: BlockCapture, weights: Weights, given: list[Any], code: Reached) -> Any:
     generators = [item for held in weights.world.held for item in held.before.values() if isinstance(item, GENERATORS)]
     generators += [item for item in given if isinstance(item, GENERATORS)]
     states = [state_of(item) for item in generators]
     capture.states.follow(generators)
     before = capture.states.host
     try:
-        with replaced(capture, code.functions), capture.isolated():
+        with replaced(capture, code.functions), capture.isolated(), open_regions(NumpyRegions(capture)):
             result = (replacement_of(function) or function)(*args, **kwargs)
         capture.states.check(capture)
     finally:

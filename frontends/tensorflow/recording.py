@@ -23,6 +23,7 @@ from ...passes.carried_checks import carry_out
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.attempts import recorded
+from ...tracing.control_flow import open_regions
 from ...tracing.iterators import refuse_outside
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads, all_of
@@ -42,6 +43,7 @@ from .modes import mode_of
 from .numbers import number_shims, symbols_of
 from .outside import layers_of, outside_of, reach_of
 from .reader import Reader, is_numeric, what_is
+from .regions import TensorFlowRegions
 from .tracing import Trace
 from .variables import Weights
 
@@ -186,7 +188,7 @@ class _Attempt:
         names = input_names(_called(self.request.function), self.request.args, self.tree)
         arrays = [self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))]
         args, kwargs = call_of(self.tree, arrays)
-        with trace.graph.as_default(), trace.answering(), self.mode.applied():
+        with trace.graph.as_default(), trace.answering(), self.mode.applied(), open_regions(TensorFlowRegions(trace)):
             result = unwrapped(self.request.function(*args, **kwargs))
             found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]

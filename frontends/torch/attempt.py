@@ -15,6 +15,7 @@ from ...tracing import EnvironmentGuards, Recorder, Recording, Request, active
 from ...tracing.append_only import ListShims
 from ...tracing.attributes import refuse_attributed
 from ...tracing.caches import Caches
+from ...tracing.control_flow import open_regions
 from ...tracing.places import Place
 from ...tracing.probes import Session, probing
 from ...tracing.reach.containers import slotted
@@ -30,6 +31,7 @@ from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import refusing
 from .capture.capture import Capture
 from .capture.large_calls import LargeCalls
+from .capture.regions import TorchRegions
 from .checks import recorded
 from .compiling import Compiling, Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
@@ -167,7 +169,8 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
             reads = Reads(capture, session, spaces, tensors)
             with _listening(request, state, reads, hypotheses.compiled) as claim:
                 capture.large = LargeCalls(lambda: claim.asked)
-                result = function(*call[0], **call[1])
+                with open_regions(TorchRegions(capture)):
+                    result = function(*call[0], **call[1])
                 seen = Seen(capture.quietly(kept, result) if claim.asked else [], capture.large)
             refuse_attributed(result)
             hold_to_parameters(capture, spaces)

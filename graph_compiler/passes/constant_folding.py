@@ -57,7 +57,7 @@ def _varying(graph: Graph) -> set[Node]:
     aliases = Aliases(graph)
     given = (*values_in(graph.outputs), *(effect.value for effect in graph.effects))  # whoever gets these may write to them
     given += tuple(
-        value for node in graph.nodes if node.op == "while_loop" for value in values_in(node.inputs)
+        value for node in graph.nodes if node.op in ("scan", "while_loop") for value in values_in(node.inputs)
     )  # without a step it gives these
     tainted: set[Value] = {*graph.inputs, *graph.parameters.values(), *map(aliases.base_of, given)}
     tainted.update(aliases.touched & {value for value, _ in graph.constants.values()})

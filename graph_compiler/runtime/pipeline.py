@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ..assumptions import KeywordOrder
 from ..codegen import WIDTH, Program, load, write
 from ..contracts import Backend, Frontend
@@ -342,7 +344,8 @@ def _extra_keywords(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> 
 
 
 def _array(item: Any) -> Any:
-    """A constant as an array: calls of numpy give scalars, which backends take for numbers."""
+    """A constant as an array: calls of numpy give scalars, and numbers of Python, which backends take for numbers."""
+    item = np.asarray(item) if type(item) in (bool, int, float, complex) else item
     return item.__array__() if type(item).__module__ == "numpy" and not hasattr(item, "__setitem__") else item
 
 

@@ -238,13 +238,13 @@ class Variant:
         return result
 
     def as_numbers(self, result: Any) -> Any:
-        """The result, with arrays turned to Python's numbers where the original gives numbers."""
+        """The result, with arrays turned to Python's numbers where the original gives numbers, and no compiler follows the call."""
         if not self._numbers:
             return result
         leaves = list(leaves_at(self.graph.output_tree, result))
         for place in self._numbers:
             is_plain = type(leaves[place]) in (bool, int, float)  # numpy's float64 is a float, and an array to everybody else
-            leaves[place] = leaves[place] if is_plain else self.target.elements(leaves[place])
+            leaves[place] = leaves[place] if is_plain or self.target.is_traced(leaves[place]) else self.target.elements(leaves[place])
         return unflatten(self.graph.output_tree if self.methods is None else self.methods.tree(self.graph.output_tree), leaves)
 
     @functools.cached_property

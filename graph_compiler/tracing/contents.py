@@ -76,6 +76,6 @@ def contents_of(item: Any) -> Contents | None:
     >>> contents_of(buffer).take(buffer), contents_of([1])
     (b'ab', None)
     """
-    found = next((contents for cls, contents in _ROWS if isinstance(item, cls)), None)
-    is_fixed = isinstance(item, np.ndarray) and (not item.flags.writeable or item.dtype.hasobject)
+    found = next((contents for cls, contents in _ROWS if issubclass(type(item), cls)), None)  # not what it passes for
+    is_fixed = issubclass(type(item), np.ndarray) and (not item.flags.writeable or item.dtype.hasobject)
     return None if is_fixed else found

@@ -56,6 +56,7 @@ class Recorder:
         self._base: dict[Value, Value] = {}
         self._kept: dict[Value, Any] = {}
         self.arguments: set[Value] = set()  # of the blocks that are open
+        self._inputs: list[set[Value]] = []  # of each of them, its own
         self._pairs: list[set[Value]] = []  # of each of them, the inputs that are any number of pairs
         self._around: list[tuple[list[Node], Makers]] = []  # the nodes outside of each open block, outermost first
         self.loops: Loops | None = None
@@ -85,6 +86,10 @@ class Recorder:
     def array_of(self, value: Value) -> Any:
         """The array object that a value stands for; None where it is gone."""
         return next((entry[0]() for entry in self._values.values() if entry[1] is value), None)
+
+    def tracked(self) -> Iterator[tuple[Any, Value]]:
+        """The array objects that are alive, with their values."""
+        return ((array, value) for ref, value in [*self._values.values()] if (array := ref()) is not None)
 
     def forget_arrays(self) -> None:
         """Drops every reference to arrays."""
@@ -178,6 +183,7 @@ class Recorder:
         graph, arguments = self.graph, set(arguments)
         outside, nodes = graph.nodes, list[Node]()
         self._around.append((outside, Makers()))
+        self._inputs.append(arguments)
         self._pairs.append(arguments if of_pairs else set())
         self._checked.append(set())
         self.arguments |= arguments
@@ -188,6 +194,7 @@ class Recorder:
         finally:
             graph.nodes = outside
             self._around.pop()
+            self._inputs.pop()
             self._pairs.pop()
             self._guards -= self._checked.pop()
             self.arguments -= arguments
@@ -209,6 +216,10 @@ class Recorder:
     def is_made_here(self, value: Value) -> bool:
         """Whether the innermost open block, or the graph where none is open, makes the value."""
         return self.graph.maker(value) is not None
+
+    def is_given_here(self, value: Value) -> bool:
+        """Whether the value is an argument of the innermost open block."""
+        return bool(self._inputs) and value in self._inputs[-1]
 
     def all_nodes(self) -> Iterator[Node]:
         """The calls so far, those outside of the open blocks first."""

@@ -51,6 +51,16 @@ def definition_of(code: CodeType) -> ast.FunctionDef | None:
     return found[0] if len(found) == 1 and found[0].name == code.co_name else None
 
 
+def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
+    """The ``def`` or ``lambda`` of a function in its file; None if it is not found, or its line holds several."""
+    if code.co_name != "<lambda>":
+        return definition_of(code)
+    tree = _parsed(code.co_filename)
+    nodes = () if tree is None else ast.walk(tree)
+    found = [node for node in nodes if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno]
+    return found[0] if len(found) == 1 else None
+
+
 def _first_line(function: ast.FunctionDef) -> int:
     return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ....errors import UnsupportedOperation
@@ -27,8 +27,7 @@ class _NumpyLifter(Lifter):
 
     def __init__(self, recorded: Graph) -> None:
         super().__init__(recorded)
-        records = ((node, node.record) for node in recorded.nodes)
-        self.weak = {value for node, record in records if record is not None and record.weak for value in node.outputs}
+        self.weak = _weak(recorded.nodes, set())
 
     def builder(self, graph: Graph) -> NumpyBuilder:
         return NumpyBuilder(graph)
@@ -87,3 +86,17 @@ class _NumpyLifter(Lifter):
 
     def _of_writer(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
         return self.arguments(node)
+
+
+def _weak(nodes: Iterable[Node], known: set[Value]) -> set[Value]:
+    """The values that are numbers of Python in the user's code, also in regions, whose inputs are what the operands are."""
+    for node in nodes:
+        if node.record is not None and node.record.weak:
+            known.update(node.outputs)
+        for region in node.regions:
+            operands = node.inputs[1:] if node.op == "branch" else node.inputs
+            known.update(value for value, operand in zip(region.block.inputs, operands) if operand in known)
+            _weak(region.block.nodes, known)
+        if node.regions:
+            known.update(value for value, made in zip(node.outputs, node.regions[-1].block.outputs) if made in known)
+    return known

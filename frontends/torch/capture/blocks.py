@@ -20,10 +20,10 @@ from ....ir.node import Node, Value
 from ....ir.record import CallRecord
 from ....ops.registry import ArraySpec, get
 from ....tracing.reach.world import World
+from ...outer_copies import on_copies
 from ..basics.tensors import spec_of
 from ..memory.saved_contents import SavedContents
 from .opened import shape_of
-from .outer_writes import on_copies
 from .unrecorded import Unrecorded, unrecorded_call
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Given:
     shape: tuple[Any, ...]
     is_number: bool = False
     value: Value | None = None
+    is_shared: bool = False  # whether something else may hold the array, so that no step may write to it
 
 
 @dataclass(frozen=True)
@@ -89,15 +90,26 @@ class Blocks:
 
     # ------------------------------------------------------------------------------ one block
     def block(
-        self, name: str, function: Callable[..., Any], given: Sequence[Given] = (), may_write: bool = False, of_pairs: bool = False
+        self,
+        name: str,
+        function: Callable[..., Any],
+        given: Sequence[Given] = (),
+        may_write: bool = False,
+        of_pairs: bool = False,
+        is_free: bool = False,
     ) -> Recorded:
-        """The block that ``function(*given)`` makes; ``of_pairs`` where it does so for any number of them."""
+        """The block that ``function(*given)`` makes; ``of_pairs`` where it does so for any number of them, ``is_free`` where it may write
+        to outer tensors under gradients too."""
         capture, recorder = self.capture, self.capture.recorder
         inputs = [item.value or Value(item.name, ArraySpec(item.shape, spec_of(item.tensor).dtype)) for item in given]
         copies = [capture.quietly(item.tensor.clone) for item in given]
         decided, capture.count_decided = capture.count_decided, 0
         try:
-            with capture.generators.undone(), capture.outer_writes.undone(may_write) as written, recorder.block(inputs, of_pairs) as nodes:
+            with (
+                capture.generators.undone(),
+                capture.outer_writes.undone(may_write, is_free) as written,
+                recorder.block(inputs, of_pairs) as nodes,
+            ):
                 for copy, value in zip(copies, inputs):
                     self._enter(copy, value)
                 with capture:
@@ -198,18 +210,18 @@ class Blocks:
     ) -> tuple[list[Body], list[Value], list[str], dict[str, Any]]:
         """Bodies, operands, names of results and parameters of a node which gives what its bodies have ``written`` behind its results; a
         loop carries it."""
-        is_loop = "carried" in params
+        is_loop, first = "carried" in params, params.get("carried", 0)
         made = []
         for body in bodies:
             sources = {value: self._input_for(value) if is_loop else value for value in written}
-            changed = on_copies(body, sources, self.origin)
-            inputs = (*body.inputs, *(sources.values() if is_loop else ()))
+            changed = on_copies(body, sources, self.origin, "torch.Tensor.clone")
+            inputs = (*body.inputs[:first], *(sources.values() if is_loop else ()), *body.inputs[first:])
             count = len(body.outputs) if body.name == "condition" else None
             made.append(replace(changed, inputs=inputs, outputs=changed.outputs[:count]))
         names = [*names, *(value.name for value in written)]
         if not is_loop:
             return made, list(operands), names, params
-        return made, [*operands, *written], names, {**params, "carried": params["carried"] + len(written)}
+        return made, [*operands[:first], *written, *operands[first:]], names, {**params, "carried": first + len(written)}
 
     def _input_for(self, value: Value) -> Value:
         """An input by which a loop carries what it writes to."""

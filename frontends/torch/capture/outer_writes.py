@@ -6,7 +6,7 @@ to the tensor itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,12 +14,8 @@ from typing import Any
 import torch
 
 from ....errors import TracingError
-from ....ir.block import Block
-from ....ir.closing import Body
 from ....ir.node import Node, Origin, Value
-from ....ir.record import CallRecord
-from ....ir.rewrite import Rewriter
-from ....ops.registry import ArraySpec
+from ...tied_arrays import TiedArrays
 from ..memory.saved_contents import SavedContents
 from ..memory.written import may_be_written
 from ..trace import Trace
@@ -30,6 +26,7 @@ class _Open:
     """One block that is being recorded, and what the tensors that it writes to held before."""
 
     may_write: bool
+    is_free: bool  # also where gradients are taken
     written: dict[Value, SavedContents] = field(default_factory=dict)
 
 
@@ -39,12 +36,13 @@ class OuterWrites:
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
         self._open: list[_Open] = []
+        self.tied = TiedArrays(capture.recorder)
 
     @contextmanager
-    def undone(self, may_write: bool) -> Iterator[dict[Value, SavedContents]]:
+    def undone(self, may_write: bool, is_free: bool = False) -> Iterator[dict[Value, SavedContents]]:
         """Inside, a block is recorded, which is not run: afterwards the tensors that it writes to, which are given by their values, hold
         what they held before."""
-        block = _Open(may_write)
+        block = _Open(may_write, is_free)
         self._open.append(block)
         try:
             yield block.written
@@ -54,13 +52,15 @@ class OuterWrites:
 
     def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Before a call that may write to its arguments."""
-        for tensor in may_be_written(key, args, kwargs) if self._open else ():
-            self._save(tensor)
+        for tensor in may_be_written(key, args, kwargs) if self._open or self.tied.are_any else ():
+            self.tied.refuse(self.capture.recorder.base_of(self.capture.value(tensor)), self.capture.here())
+            if self._open:
+                self._save(tensor)
 
     def _save(self, tensor: torch.Tensor) -> None:
         recorder = self.capture.recorder
         base = recorder.base_of(self.capture.value(tensor))
-        if recorder.is_made_here(base) or base in recorder.arguments or base in self._open[-1].written:
+        if recorder.is_made_here(base) or recorder.is_given_here(base) or base in self._open[-1].written:
             return
         owner = recorder.array_of(base)
         if owner is not None:
@@ -71,7 +71,9 @@ class OuterWrites:
         recorder = self.capture.recorder
         for value in written if self._open else ():
             base = recorder.base_of(value)
-            is_allowed = self._open[-1].may_write and not torch.is_grad_enabled() and base in self._open[-1].written
+            block = self._open[-1]
+            is_allowed = block.may_write and (block.is_free or not torch.is_grad_enabled()) and base in block.written
+            is_allowed = is_allowed or block.is_free and recorder.is_given_here(base)
             if not recorder.is_made_here(base) and not is_allowed:
                 raise TracingError(
                     f"{origin}: {value.name} is written to inside of a branch or the body of a loop, which torch's operators forbid for "
@@ -103,17 +105,3 @@ class OuterWrites:
         after = [quietly(tensor.clone) for tensor in tensors]
         self._restore(before)
         return result, after
-
-
-def on_copies(body: Body, written: Mapping[Value, Value], origin: Origin) -> Body:
-    """The body with copies of what it writes to, which are its last outputs; ``written`` says of which value each is a copy."""
-    rewriter = Rewriter(Block(tuple(body.inputs), tuple(body.nodes), tuple(body.outputs)))
-    copies = []
-    for value, source in written.items():
-        copy = Value(value.name, ArraySpec(value.spec.hints, value.dtype))
-        rewriter.append(Node("torch.Tensor.clone", (source,), {}, origin, (copy,), CallRecord("clone", result=copy)))
-        rewriter.replace((value,), (copy,))
-        copies.append(copy)
-    for node in body.nodes:
-        rewriter.append(rewriter.rewritten(node))
-    return Body(body.name, body.inputs, rewriter.nodes, (*rewriter.mapped(tuple(body.outputs)), *copies))

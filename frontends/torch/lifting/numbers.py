@@ -27,7 +27,6 @@ _ELEMENTS: dict[str, frozenset[Any] | None] = {
     "full": frozenset({1, "fill_value"}),
     "full_like": frozenset({1, "fill_value"}),
     "new_full": frozenset({2, "fill_value"}),
-    "__setitem__": frozenset({2}),
     "lerp": frozenset({2, "weight"}),
     **dict.fromkeys(("addcmul", "addcdiv"), frozenset({"value"})),
     **dict.fromkeys(("addmm", "addmv", "addr", "baddbmm", "addbmm"), frozenset({"alpha"})),
@@ -57,6 +56,8 @@ def with_fixed_numbers(b: TorchBuilder, key: str, args: list[Any], kwargs: dict[
         return args, kwargs
     if key == "__getitem__":
         return [args[0], as_index(b, args[0], args[1])], kwargs
+    if key == "__setitem__":
+        return [args[0], as_index(b, args[0], args[1]), *args[2:]], kwargs
     free = _ELEMENTS.get(key, _NONE)
     if free is None:
         return args, kwargs

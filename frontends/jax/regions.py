@@ -1,0 +1,156 @@
+"""Python's own statements as JAX's own operations, ``lax.cond``, ``while_loop`` and ``scan``, which are read as all others are; see
+:class:`graph_compiler.tracing.control_flow.Regions`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import Primitive
+
+from ...errors import TracingError
+from ...ir.node import Value
+from ...sizes import Size, is_symbolic
+from ...tracing.control_flow import Kind
+from ...tracing.control_flow.regions import Arrays, Block
+from .counted_loops import scanned
+from .dtypes import dtype_name
+from .sizes import as_array, decided, hints, symbolic
+
+_ARRAYS = (jax.Array, np.ndarray, np.generic)
+
+
+class JaxRegions:
+    """The blocks of one tracing. ``expected`` is told what a value of the program is expected to be, True."""
+
+    def __init__(self, expected: Callable[[Value], None]) -> None:
+        self.expected = expected
+        self.depth = 0
+
+    # ------------------------------------------------------------------------------ what things are
+    def is_open(self, item: Any) -> bool:
+        return isinstance(item, jax.core.Tracer)
+
+    def is_array(self, item: Any) -> bool:
+        return isinstance(item, _ARRAYS)
+
+    def kind(self, item: Any) -> Kind:
+        if is_symbolic(item) or type(item) in (bool, int, float, complex):
+            return Kind(dtype_name(_type_of(item).dtype), (), True)
+        shape = hints(np.shape(item))
+        return Kind(dtype_name(item.dtype), shape, not shape and bool(getattr(item, "weak_type", False)))
+
+    @property
+    def is_inside(self) -> bool:
+        return self.depth > 0
+
+    # ------------------------------------------------------------------------------ small calls
+    def made(self, item: Any, kind: Kind) -> Any:
+        array = as_array(item.expression) if is_symbolic(item) else jax.numpy.asarray(item)
+        dtype = jax.numpy.dtype(kind.dtype)
+        if (array.dtype, bool(getattr(array, "weak_type", False))) == (dtype, kind.number) and isinstance(array, jax.core.Tracer):
+            return array
+        return jax.lax.convert_element_type_p.bind(array, new_dtype=dtype, weak_type=kind.number, sharding=None)
+
+    def truth(self, item: Any) -> Any:
+        item = item if not np.shape(item) else jax.numpy.reshape(item, ())
+        return item if item.dtype == bool else item != 0
+
+    def both(self, one: Any, other: Any) -> Any:
+        return jax.numpy.logical_and(one, other)
+
+    def negated(self, item: Any) -> Any:
+        return jax.numpy.logical_not(item)
+
+    def where(self, truth: Any, one: Any, other: Any) -> Any:
+        return jax.numpy.where(truth, one, other)
+
+    def length(self, array: Any) -> Any:
+        return array.shape[0]
+
+    def number(self, length: Any) -> Any:
+        return symbolic(length)
+
+    def row(self, array: Any, place: Any) -> Any:
+        return array[place]
+
+    def rest(self, array: Any, first: int) -> Any:
+        return array[first:]
+
+    # ------------------------------------------------------------------------------ conditions
+    def decide(self, truth: Any) -> bool:
+        raise TracingError(
+            "an exception is raised on one side of a condition on values, which JAX cannot trace: a compiled program raises none. Return "
+            "what tells of it"
+        )
+
+    def decide_size(self, condition: Any) -> bool:
+        return bool(decided(condition) if isinstance(condition, Size) else condition)
+
+    def expect(self, truth: Any) -> None:
+        if self.is_inside:
+            raise TracingError("an assertion on values inside of a branch or loop cannot be traced with JAX. Assert what comes out of it")
+        expect_p.bind(truth, note=self.expected)
+
+    # ------------------------------------------------------------------------------ blocks
+    def trial(self, function: Block, given: Sequence[tuple[Any, Kind | None]]) -> None:
+        def traced(*arrays: Any) -> tuple[()]:
+            function(*arrays)
+            return ()
+
+        with self._inside():
+            jax.make_jaxpr(traced)(*(_stand_in(item, kind) for item, kind in given))
+
+    def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
+        with self._inside():
+            return jax.lax.cond(truth, lambda: tuple(then()), lambda: tuple(otherwise()))
+
+    def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
+        with self._inside():
+            return jax.lax.while_loop(lambda arrays: test(*arrays)[0], lambda arrays: tuple(body(*arrays)), tuple(carried))
+
+    def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
+        def step(arrays: Any, elements: Any) -> Any:
+            return tuple(body(*arrays, *elements)), None
+
+        run = jax.checkpoint(step) if checkpoint else step
+        count = None if rows else symbolic(length)
+        with self._inside():
+            found: Arrays = scanned(jax.lax.scan)(run, tuple(carried), tuple(rows), count)[0]
+        return found
+
+    @contextmanager
+    def _inside(self) -> Iterator[None]:
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+
+
+def _stand_in(item: Any, kind: Kind | None) -> Any:
+    """The type of an array like one that is given, or like one of its rows."""
+    shape = np.shape(item)
+    if kind is None:
+        return jax.ShapeDtypeStruct(shape[1:], item.dtype)
+    return jax.ShapeDtypeStruct(shape, jax.numpy.dtype(kind.dtype), weak_type=kind.number)
+
+
+def _type_of(item: Any) -> Any:
+    return jax.eval_shape(lambda: jax.numpy.asarray(as_array(item.expression) if is_symbolic(item) else item))
+
+
+# ------------------------------------------------------------------------------------- assertions
+expect_p = Primitive("expect")
+expect_p.multiple_results = True
+expect_p.def_abstract_eval(lambda truth, *, note: [])
+
+
+def expected(reader: Any, equation: Any, operands: list[Any]) -> list[Any]:
+    """An assertion, which is a guard."""
+    if isinstance(operands[0], Value):
+        equation.params["note"](operands[0])
+    return []

@@ -1,0 +1,65 @@
+"""One block of a statement, run to see what it gives: nothing that it does may stay."""
+
+from __future__ import annotations
+
+import dis
+import types
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...errors import GraphCompilerError, TracingError
+from ..reach.origin import owner_of
+from ..reach.world import World
+from .regions import Kind, Regions
+from .state import Cells
+
+
+class Raised(Exception):
+    """A block has raised an exception of the user's: what leads to it is a condition of the recording."""
+
+
+class Trials:
+    """Runs the blocks of one statement at a ``place`` in the user's file. ``functions`` are those that it runs."""
+
+    def __init__(self, regions: Regions, place: str, what: str, functions: Sequence[types.FunctionType]) -> None:
+        self.regions, self.place, self.what = regions, place, what
+        self.functions, self.cells = functions, Cells(*functions)
+
+    def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, Kind]] = ()) -> None:
+        """Calls it on arrays like those that are given. ``TracingError`` with the line where it cannot be a block."""
+        before, world = self.cells.read(), World([("", function) for function in self.functions])
+        try:
+            self.regions.trial(function, given)
+            changed = [change for change in world.changes() if not self.cells.holds(change.held.item)]
+        except GraphCompilerError:
+            raise
+        except Exception as problem:
+            if _is_raised(problem):
+                raise Raised from problem
+            raise TracingError(
+                f"{self.place}: {self.what} cannot be recorded for all values ({type(problem).__name__}: {_first_line(problem)}). "
+                "What is in it has to compute the same shapes and types whatever the values are"
+            ) from problem
+        finally:
+            self.cells.write(before)
+        if changed:
+            world.restore()
+            self.cells.write(before)
+            raise TracingError(
+                f"{self.place}: {self.what} changes {changed[0].where.lstrip('.') or 'an object'}, which would be changed once for all "
+                "values. Give it to the code after it in a variable instead: assign an array, and change objects outside"
+            )
+
+
+def _is_raised(problem: Exception) -> bool:
+    """Whether an exception comes from a ``raise``, or an ``assert``, of the user's code."""
+    last = problem.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or owner_of(last.tb_frame) != "user":
+        return False
+    return last.tb_frame.f_code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+
+
+def _first_line(problem: Exception) -> str:
+    return next(iter(str(problem).splitlines()), "")[:200]

@@ -1,0 +1,113 @@
+"""Both sides of a condition as a ``branch`` of the graph."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import TracingError
+from .blocks import Trials
+from .jumps import PREFIX
+from .regions import Kind, Regions
+from .state import UNDEFINED, Leaf, Noted, common, noted
+
+Side = Callable[[], dict[str, Any]]  # runs one side; what is in each variable afterwards
+VALUE = "the value"
+
+
+@dataclass(frozen=True)
+class _Variable:
+    """What the branches give for one variable: its form with leaves that are kept, and of the others the kinds."""
+
+    like: Noted
+    kinds: tuple[Kind | None, ...]
+
+
+class Branch:
+    """One condition on values. ``functions`` are the blocks of its sides."""
+
+    def __init__(
+        self, regions: Regions, place: str, what: str, functions: Sequence[types.FunctionType], guarded: Sequence[str] = ()
+    ) -> None:
+        self.regions, self.place, self.guarded = regions, place, guarded
+        self.trials = Trials(regions, place, what, functions)
+
+    def run(self, truth: Any, then: Side, otherwise: Side) -> dict[str, Any]:
+        """What is in each variable behind the branches."""
+        sides = [self._tried(then), self._tried(otherwise)]
+        plan = {name: self._variable(name, sides[0][name], sides[1][name]) for name in sides[0]}
+        arrays = iter(self.regions.branch(truth, self._block(then, plan), self._block(otherwise, plan)))
+        return {name: _rebuilt(variable, arrays) for name, variable in plan.items()}
+
+    def _tried(self, side: Side) -> dict[str, Noted]:
+        found: dict[str, Noted] = {}
+
+        def run() -> tuple[()]:
+            found.update({name: noted(self.regions, value) for name, value in side().items()})
+            return ()
+
+        self.trials.run(run)
+        return found
+
+    def _block(self, side: Side, plan: dict[str, _Variable]) -> Callable[[], list[Any]]:
+        before = self.trials.cells.read()
+
+        def run() -> list[Any]:
+            after = side()
+            made = [array for name, variable in plan.items() for array in self._arrays(after[name], variable)]
+            self.trials.cells.write(before)
+            return made
+
+        return run
+
+    def _arrays(self, value: Any, variable: _Variable) -> list[Any]:
+        if value is UNDEFINED:
+            return [self.regions.made(0, kind) for kind in variable.kinds if kind is not None]
+        leaves = noted(self.regions, value).leaves
+        return [self.regions.made(leaf.item, kind) for leaf, kind in zip(leaves, variable.kinds) if kind is not None]
+
+    # ------------------------------------------------------------------------------ what both sides give
+    def _variable(self, name: str, then: Noted, otherwise: Noted) -> _Variable:
+        for one, other in ((then, otherwise), (otherwise, then)):
+            if one.is_undefined and not other.is_undefined:
+                return self._of_one(name, other)
+        if then.form != otherwise.form:
+            raise self._differs(name, then, otherwise)
+        return _Variable(then, tuple(self._kind(name, then, otherwise, *pair) for pair in zip(then.leaves, otherwise.leaves)))
+
+    def _of_one(self, name: str, given: Noted) -> _Variable:
+        """A variable that one side alone assigns. Of a result that has not been returned, nothing is read."""
+        kinds = tuple(leaf.kind for leaf in given.leaves)
+        if (name.startswith(PREFIX) or name in self.guarded) and all(kind is not None and not kind.shape for kind in kinds):
+            return _Variable(given, kinds)
+        if name == f"{PREFIX}result":
+            raise TracingError(
+                f"{self.place}: one side returns {given} and the other goes on, or returns something else. Return arrays of one shape and "
+                "type on both sides"
+            )
+        raise TracingError(
+            f"{self.place}: {name} is assigned on one side of a condition on values, and has no value on the other, and the code after it "
+            f"uses it. Assign {name} before, or on both sides"
+        )
+
+    def _kind(self, name: str, then: Noted, otherwise: Noted, one: Leaf, other: Leaf) -> Kind | None:
+        if one.is_same(other):
+            return None
+        found = None if one.kind is None or other.kind is None else common(one.kind, other.kind)
+        if found is None:
+            raise self._differs(name, then, otherwise)
+        return found
+
+    def _differs(self, name: str, then: Noted, otherwise: Noted) -> TracingError:
+        what = "the result" if name == f"{PREFIX}result" else name
+        return TracingError(
+            f"{self.place}: {what} is {then} where the condition is True, and {otherwise} where it is False. Give both the same shape and "
+            "type"
+        )
+
+
+def _rebuilt(variable: _Variable, arrays: Any) -> Any:
+    leaves = (leaf.item if kind is None else next(arrays) for leaf, kind in zip(variable.like.leaves, variable.kinds))
+    return variable.like.form.rebuilt(iter(list(leaves)))

@@ -1,0 +1,231 @@
+"""``return``, ``break`` and ``continue`` inside of statements, as truth values that the statements behind them ask for.
+
+What is left is structured: each block runs from its first statement to its last. ``if c: return a`` with statements behind it becomes an
+``if`` of which the other branch holds these, so that no truth value is read where a branch always leaves.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+PREFIX = "_trace_"
+RESULT, RETURNED = f"{PREFIX}result", f"{PREFIX}returned"
+Statements = list[ast.stmt]
+Flags = frozenset[str]
+Node = TypeVar("Node", bound=ast.AST)
+_NONE: Flags = frozenset()
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+@dataclass
+class Loop:
+    """What the statements of a loop set where they leave it or one of its steps."""
+
+    number: int
+
+    @property
+    def left(self) -> str:
+        """``break`` was met."""
+        return f"{PREFIX}left_{self.number}"
+
+    @property
+    def skipped(self) -> str:
+        """``continue`` was met in this step."""
+        return f"{PREFIX}skipped_{self.number}"
+
+
+def lowered(body: Statements) -> Statements:
+    """The body of a function without jumps inside of its statements; ``return`` at its end stays what it is.
+
+    >>> program = ast.parse('''
+    ... def first(xs):
+    ...     for x in xs:
+    ...         if x > 0:
+    ...             return x
+    ...     return None''')
+    >>> print(ast.unparse(ast.Module(lowered(program.body[0].body), [])))
+    _trace_returned = False
+    for x in xs:
+        if x > 0:
+            _trace_result = x
+            _trace_returned = True
+    if not _trace_returned:
+        _trace_result = None
+        _trace_returned = True
+    return _trace_result
+    """
+    return _Lowering().function(body)
+
+
+def exits_of(loop: ast.For | ast.While) -> tuple[str, ...]:
+    """The truth values that end a loop."""
+    return getattr(loop, "exits", ())
+
+
+def guarded_by_else(loop: ast.For | ast.While) -> tuple[str, ...]:
+    """Variables that each ``break`` and the ``else`` of a loop give a value, so that they have one behind both."""
+    return getattr(loop, "guarded", ())
+
+
+@dataclass
+class _Lowering:
+    loops: int = 0
+    inside: list[Loop] = field(default_factory=list)
+
+    def function(self, body: Statements) -> Statements:
+        returns = [node for node in walk(body) if isinstance(node, ast.Return)]
+        if not returns:
+            return self.block(body)[0]
+        if returns == [body[-1]]:
+            return [*self.block(body[:-1])[0], body[-1]]
+        end = body[-1]
+        whole = body if always_leaves(body) else [*body, at(ast.Return(None), end)]
+        found, _ = self.block(whole)
+        return [assign(RETURNED, ast.Constant(False), body[0]), *found, at(ast.Return(name(RESULT)), end)]
+
+    # ------------------------------------------------------------------------------ blocks
+    def block(self, body: Sequence[ast.stmt]) -> tuple[Statements, Flags]:
+        """The statements, and what they set where one of them leaves the block."""
+        made, flags = Statements(), _NONE
+        for place, statement in enumerate(body):
+            rest = body[place + 1 :]
+            if isinstance(statement, ast.If) and rest and (joined := _joined(statement, rest)) is not None:
+                statement, rest = joined, ()
+            found, new = self.statement(statement)
+            made += found
+            flags |= new
+            if new and rest:
+                behind, more = self.block(rest)
+                return [*made, at(ast.If(none_of(sorted(new)), behind, []), rest[0])], flags | more
+            if not rest:
+                break
+        return made, flags
+
+    def statement(self, statement: ast.stmt) -> tuple[Statements, Flags]:
+        """One statement; a jump is what ends its block."""
+        if isinstance(statement, ast.Return):
+            return self._return(statement)
+        if isinstance(statement, ast.Break):
+            return [assign(self.inside[-1].left, ast.Constant(True), statement)], frozenset({self.inside[-1].left})
+        if isinstance(statement, ast.Continue):
+            return [assign(self.inside[-1].skipped, ast.Constant(True), statement)], frozenset({self.inside[-1].skipped})
+        if isinstance(statement, (ast.For, ast.While)):
+            return self._loop(statement)
+        return self._compound(statement)
+
+    def _return(self, statement: ast.Return) -> tuple[Statements, Flags]:
+        value = statement.value or at(ast.Constant(None), statement)
+        return [assign(RESULT, value, statement), assign(RETURNED, ast.Constant(True), statement)], frozenset({RETURNED})
+
+    def _compound(self, statement: ast.stmt) -> tuple[Statements, Flags]:
+        flags = _NONE
+        for holder, kind in blocks_of(statement):
+            found, new = self.block(getattr(holder, kind))
+            setattr(holder, kind, found)
+            flags |= new
+        if isinstance(statement, ast.Try) and flags and statement.orelse:  # which runs where the body has come to its end
+            statement.orelse = [at(ast.If(none_of(sorted(flags)), statement.orelse, []), statement.orelse[0])]
+        return [statement], flags
+
+    def _loop(self, loop: ast.For | ast.While) -> tuple[Statements, Flags]:
+        own = Loop(self.loops)
+        self.loops += 1
+        breaks = list(_leaving(loop.body))
+        self.inside.append(own)
+        body, flags = self.block(loop.body)
+        self.inside.pop()
+        if own.skipped in flags:
+            body = [assign(own.skipped, ast.Constant(False), loop.body[0]), *body]
+        exits = tuple(flag for flag in (own.left, RETURNED) if flag in flags)
+        behind, more = self.block(loop.orelse)
+        loop.body, loop.orelse = body, []
+        loop.exits = exits  # type: ignore[union-attr]
+        loop.guarded = _in_all([behind, *breaks]) if behind and breaks else ()  # type: ignore[union-attr]
+        if exits and behind:
+            behind = [at(ast.If(none_of(exits), behind, []), behind[0])]
+        before = [assign(own.left, ast.Constant(False), loop)] if own.left in flags else []
+        return [*before, loop, *behind], (flags & {RETURNED}) | more
+
+
+def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
+    """An ``if`` with what stands behind it in the branch that does not always leave."""
+    if always_leaves(statement.body):
+        return at(ast.If(statement.test, statement.body, [*statement.orelse, *rest]), statement)
+    if statement.orelse and always_leaves(statement.orelse):
+        return at(ast.If(statement.test, [*statement.body, *rest], statement.orelse), statement)
+    return None
+
+
+def always_leaves(body: Sequence[ast.stmt]) -> bool:
+    """Whether a block never comes to its end."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        return always_leaves(last.body) and always_leaves(last.orelse)
+    return isinstance(last, (ast.Return, ast.Break, ast.Continue))
+
+
+def _leaving(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
+    """The blocks of a loop that end with its own ``break``."""
+    if body and isinstance(body[-1], ast.Break):
+        yield body
+    for statement in body:
+        if not isinstance(statement, (ast.For, ast.While, *_FUNCTIONS)):
+            for holder, kind in blocks_of(statement):
+                yield from _leaving(getattr(holder, kind))
+
+
+def _in_all(blocks: Sequence[Sequence[ast.stmt]]) -> tuple[str, ...]:
+    """Variables that each of these blocks assigns in a statement of its own."""
+    found = [
+        {target.id for one in block if isinstance(one, ast.Assign) for target in one.targets if isinstance(target, ast.Name)}
+        for block in blocks
+    ]
+    return tuple(sorted(set.intersection(*found)))
+
+
+# ------------------------------------------------------------------------------------- syntax
+def blocks_of(statement: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """Where a statement holds blocks: (node, attribute)."""
+    if isinstance(statement, _FUNCTIONS):
+        return
+    for kind in ("body", "orelse", "finalbody"):
+        if isinstance(getattr(statement, kind, None), list) and getattr(statement, kind):
+            yield statement, kind
+    for inner in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield inner, "body"
+
+
+def walk(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes but those of functions and classes inside."""
+    for node in body:
+        yield node
+        if not isinstance(node, _FUNCTIONS):
+            yield from walk(list(ast.iter_child_nodes(node)))
+
+
+def at(node: Node, place: ast.AST) -> Node:
+    """The node, and all of it that has no place yet, at the place of another."""
+    ast.copy_location(node, place)
+    for inner in ast.walk(node):
+        if not hasattr(inner, "lineno"):
+            ast.copy_location(inner, place)
+    return node
+
+
+def name(text: str, context: ast.expr_context | None = None) -> ast.Name:
+    """A variable."""
+    return ast.Name(text, context or ast.Load())
+
+
+def assign(target: str, value: ast.expr, place: ast.AST) -> ast.stmt:
+    """``target = value``."""
+    return at(ast.Assign([name(target, ast.Store())], value), place)
+
+
+def none_of(flags: Sequence[str]) -> ast.expr:
+    """``not (a or b)``."""
+    asked: list[ast.expr] = [name(flag) for flag in flags]
+    return ast.UnaryOp(ast.Not(), asked[0] if len(asked) == 1 else ast.BoolOp(ast.Or(), asked))

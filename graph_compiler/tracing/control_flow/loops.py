@@ -1,0 +1,230 @@
+"""One step of a loop as the body of a ``scan`` or a ``while_loop``: which variables go from step to step, and as what.
+
+A variable that a step leaves as it is stays what it is. One that a step changes is carried, as an array of the kind that it has before and
+after the step: numbers of Python take the kind that they get.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...sizes import Size
+from .blocks import Trials
+from .jumps import PREFIX
+from .regions import Kind, Regions
+from .state import UNDEFINED, Form, Leaf, Noted, NotEqual, common, noted, opened
+
+_MOST_TRIALS = 8
+Place = tuple[str, int]  # a variable, and which of its leaves
+
+
+@dataclass
+class _Carried:
+    """What goes from step to step: a leaf of a variable, what it is before the first step, and its kind."""
+
+    place: Place
+    first: Any
+    kind: Kind
+
+
+class Loop:
+    """A loop at a ``place`` in the user's file. ``step`` runs one step, ``goes_on`` gives one truth value of an array or Python; variables
+    in ``guarded`` are read only where a step has assigned them."""
+
+    def __init__(
+        self,
+        regions: Regions,
+        place: str,
+        what: str,
+        functions: Sequence[types.FunctionType],
+        goes_on: Callable[[], Any],
+        guarded: Sequence[str],
+    ) -> None:
+        self.regions, self.place, self.goes_on, self.guarded = regions, place, goes_on, guarded
+        self.trials = Trials(regions, place, what, functions)
+        regions.made(0, Kind("int64", ()))  # a recording may hold the array that was made last
+        self.shared = self.trials.cells.shared()
+        self.before = self.trials.cells.read()
+        self.values: dict[str, tuple[Form, list[Any]]] = {name: opened(value) for name, value in self.before.items()}
+        self.carried: dict[Place, _Carried] = {}
+
+    # ------------------------------------------------------------------------------ the nodes
+    def while_loop(self, step: Callable[[], None]) -> None:
+        """Steps while ``goes_on`` gives True."""
+        self._settle(step, ())
+        carried = list(self.carried.values())
+
+        def test(*arrays: Any) -> Sequence[Any]:
+            self._enter(carried, arrays)
+            answer = self.goes_on()
+            is_open = self.regions.is_array(answer) or self.regions.is_open(answer)
+            return [self.regions.truth(answer) if is_open else self.regions.made(bool(answer), _TRUTH)]
+
+        def body(*arrays: Any) -> Sequence[Any]:
+            self._enter(carried, arrays)
+            step()
+            return self._left(carried)
+
+        kinds = [one.kind for one in carried]
+        with self._put_back():
+            self._give(carried, self.regions.while_loop(test, body, self._first(carried), kinds))
+
+    def scan(self, step: Callable[..., None], rows: Sequence[Any], length: Any, checkpoint: bool) -> None:
+        """``length`` steps, each with one row of each array."""
+        self._settle(step, rows)
+        carried = list(self.carried.values())
+
+        def body(*arrays: Any) -> Sequence[Any]:
+            self._enter(carried, arrays)
+            step(*arrays[len(carried) :])
+            return self._left(carried)
+
+        kinds = [one.kind for one in carried]
+        with self._put_back():
+            self._give(carried, self.regions.scan(body, self._first(carried), kinds, rows, length, checkpoint))
+
+    def counter(self, start: int) -> Callable[[], Any]:
+        """A number that each step finds one higher, from ``start``; it counts in :attr:`before` under a name of its own."""
+        self.values[_COUNTER] = (Form(), [start])
+        self.carried[_COUNTER, 0] = _Carried((_COUNTER, 0), start, self.regions.kind(start))
+        return lambda: self.current[_COUNTER][0]
+
+    @contextmanager
+    def _put_back(self) -> Iterator[None]:
+        """After an error the variables hold what they held before the loop."""
+        try:
+            yield
+        except BaseException:
+            self.trials.cells.write(self.before)
+            raise
+
+    # ------------------------------------------------------------------------------ values
+    def _enter(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
+        """Puts these arrays into the variables that are carried, and into the others what they hold before the loop."""
+        self.current = {name: list(leaves) for name, (_, leaves) in self.values.items()}
+        for one, array in zip(carried, arrays):
+            self.current[one.place[0]][one.place[1]] = array
+        self.trials.cells.write({
+            name: form.rebuilt(iter(self.current[name])) for name, (form, _) in self.values.items() if name != _COUNTER
+        })  # fmt: skip
+
+    def _after(self) -> dict[str, Any]:
+        found = self.trials.cells.read()
+        if _COUNTER in self.values:
+            found[_COUNTER] = self.current[_COUNTER][0] + 1
+        return found
+
+    def _left(self, carried: Sequence[_Carried]) -> list[Any]:
+        """The arrays that a step gives to the next one."""
+        after = {name: opened(value)[1] for name, value in self._after().items()}
+        return [self.regions.made(after[one.place[0]][one.place[1]], one.kind) for one in carried]
+
+    def _first(self, carried: Sequence[_Carried]) -> list[Any]:
+        self.trials.cells.write(self.before)
+        return [self.regions.made(one.first, one.kind) for one in carried]
+
+    def _give(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
+        """The variables behind the loop."""
+        self._enter(carried, arrays)
+        kept = {name: value for name, value in self.before.items() if not any(one.place[0] == name for one in carried)}
+        self.trials.cells.write(kept)
+
+    # ------------------------------------------------------------------------------ what is carried
+    def _settle(self, step: Callable[..., None], rows: Sequence[Any]) -> None:
+        """Finds what is carried, by trial steps: each shows what else a step changes."""
+        for _ in range(_MOST_TRIALS):
+            if not self._learn(self._tried(step, rows)):
+                return
+        raise NotEqual(
+            f"{self.place}: the types of the variables of a loop change from step to step without end. Give them one type before"
+        )
+
+    def _tried(self, step: Callable[..., None], rows: Sequence[Any]) -> dict[str, tuple[Noted, list[Any]]]:
+        carried = list(self.carried.values())
+        found: dict[str, tuple[Noted, list[Any]]] = {}
+
+        def run(*arrays: Any) -> tuple[()]:
+            self._enter(carried, arrays)
+            given = {name: list(leaves) for name, leaves in self.current.items()}
+            self.goes_on()
+            step(*arrays[len(carried) :])
+            found.update({name: (noted(self.regions, value), given[name]) for name, value in self._after().items()})
+            return ()
+
+        rows_given = [(array, None) for array in rows]
+        self.trials.run(run, [*((one.first, one.kind) for one in carried), *rows_given])  # type: ignore[list-item]
+        return found
+
+    def _learn(self, found: dict[str, tuple[Noted, list[Any]]]) -> bool:
+        """Takes over what a trial has shown; whether it was anything new."""
+        more = False
+        for name, (after, given) in found.items():
+            if self._begins(name, after):
+                self._begin(name, after)
+                more = True
+                continue
+            form, _ = self.values[name]
+            if form != after.form:
+                raise self._changes(name, noted(self.regions, self.before[name]), after)
+            for index, (leaf, item) in enumerate(zip(after.leaves, given)):
+                more |= self._learn_leaf((name, index), leaf, item, after)
+        return more
+
+    def _begins(self, name: str, after: Noted) -> bool:
+        """Whether a step gives a variable its first value."""
+        if name not in self.values:
+            return True
+        before = self.values[name][1]
+        return len(before) == 1 and before[0] is UNDEFINED and not after.is_undefined
+
+    def _begin(self, name: str, after: Noted) -> None:
+        """A variable that has its first value in a step: nobody reads what it is before, where that is known."""
+        is_unread = name == f"{PREFIX}result" or name in self.guarded
+        if not is_unread or any(leaf.kind is None or leaf.kind.shape for leaf in after.leaves):
+            raise NotEqual(
+                f"{self.place}: {_title(name)} is assigned inside of a loop only, which may take no step, and the code after it uses it. "
+                f"Give it a value of its shape and type before the loop"
+            )
+        kinds = [leaf.kind for leaf in after.leaves if leaf.kind is not None]
+        self.values[name] = (after.form, [0] * len(kinds))
+        for index, kind in enumerate(kinds):
+            self.carried[name, index] = _Carried((name, index), 0, kind)
+
+    def _learn_leaf(self, place: Place, leaf: Leaf, given: Any, after: Noted) -> bool:
+        known = self.carried.get(place)
+        if leaf.item is given or known is None and leaf.is_same(noted(self.regions, given).leaves[0]):
+            return False
+        first = self.values[place[0]][1][place[1]]
+        before = noted(self.regions, first).leaves[0]
+        start = before.kind if known is None else known.kind
+        kind = None if start is None or leaf.kind is None else common(start, leaf.kind)
+        is_number = before.kind is not None and before.kind.number
+        if kind is None or kind != start and not is_number:
+            raise self._changes(place[0], noted(self.regions, self.before.get(place[0], first)), after)
+        self.carried[place] = _Carried(
+            place, first, replace(kind, name=place[0], is_shared=place in self.shared and self.regions.is_array(first))
+        )
+        return known is None or known.kind != kind
+
+    def _changes(self, name: str, before: Noted, after: Noted) -> NotEqual:
+        return NotEqual(
+            f"{self.place}: {_title(name)} is {before} before a step of a loop and {after} after it. What goes from step to step keeps its "
+            "shape and type: begin with an array of the type that it gets"
+        )
+
+
+_COUNTER = f"{PREFIX}counter"
+_TRUTH = Kind("bool", ())
+
+
+def _title(name: str) -> str:
+    return "the result" if name == f"{PREFIX}result" else name
+
+
+def as_size(length: Any) -> bool:
+    """Whether a length is a number, or a size of arrays: known before the loop begins."""
+    return type(length) is int or isinstance(length, Size) and all(symbol.kind == "size" for symbol in length.symbols())

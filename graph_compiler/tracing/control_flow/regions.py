@@ -1,0 +1,117 @@
+"""What a frontend provides so that Python's own statements are recorded: blocks of a running recording."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+Arrays = Sequence[Any]
+Block = Callable[..., Arrays]  # of the arrays that a block is given, those that it gives
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What an array is: ``number`` where it is a number of Python's in the user's code."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    number: bool = False
+    name: str = field(default="", compare=False)  # of the variable that holds it
+    is_shared: bool = field(default=False, compare=False)  # whether something else may hold the very array, before a loop
+
+    def __str__(self) -> str:
+        return f"a number ({self.dtype})" if self.number else f"{self.dtype}{list(self.shape)}"
+
+
+class Regions(Protocol):
+    """One open recording: how its framework records functions as the blocks of an operation.
+
+    Functions are called once or several times, on arrays that stand for any; what they read beside these they find where they were defined.
+    """
+
+    def is_open(self, item: Any) -> bool:
+        """Whether this is an array of the recording whose elements may differ between calls."""
+
+    def is_array(self, item: Any) -> bool:
+        """Whether this is an array of the framework, or of the recording."""
+
+    def kind(self, item: Any) -> Kind:
+        """Dtype and shape (as it is now) of an array, or of a number of Python's as it is in an array."""
+
+    @property
+    def is_inside(self) -> bool:
+        """Whether a block is being recorded."""
+
+    def made(self, item: Any, kind: Kind) -> Any:
+        """A number, or an array, as an array of this kind."""
+
+    def truth(self, item: Any) -> Any:
+        """The truth value of an array with one element, as an array."""
+
+    def both(self, one: Any, other: Any) -> Any:
+        """``one and other`` of two truth values."""
+
+    def negated(self, item: Any) -> Any:
+        """``not item`` of a truth value."""
+
+    def where(self, truth: Any, one: Any, other: Any) -> Any:
+        """``one if truth else other`` of arrays and numbers."""
+
+    def length(self, array: Any) -> Any:
+        """The number of rows, as the user's code may hold it."""
+
+    def number(self, length: Any) -> Any:
+        """A size, which is an expression, as the user's code may hold it; other numbers and arrays as they are."""
+
+    def row(self, array: Any, place: Any) -> Any:
+        """One row of an array."""
+
+    def rest(self, array: Any, first: int) -> Any:
+        """The rows from one on."""
+
+    def decide(self, truth: Any) -> bool:
+        """What a truth value is now, as a guard of the recording."""
+
+    def decide_size(self, condition: Any) -> bool:
+        """What a condition on sizes is now, as a guard of the recording."""
+
+    def expect(self, truth: Any) -> None:
+        """The recording holds only where this is True; inside of a block as a check."""
+
+    def trial(self, function: Block, given: Sequence[tuple[Any, Kind | None]]) -> None:
+        """Calls the function on arrays like those that are given, of an array without a kind on one row; nothing of it stays in the
+        recording."""
+
+    def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
+        """The node that runs one of two functions without arguments, which give arrays of the same kinds."""
+
+    def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
+        """The node that runs ``body(*carried)`` while ``test(*carried)`` gives one truth value that is True."""
+
+    def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
+        """The node that runs ``body(*carried, *row of each array)`` a number of times that is a size."""
+
+
+class _Open(threading.local):
+    regions: Regions | None = None
+
+
+_open = _Open()
+
+
+def regions() -> Regions | None:
+    """Those of the recording that this thread has open; None where statements run as Python's."""
+    return _open.regions
+
+
+@contextmanager
+def open_regions(found: Regions | None) -> Iterator[None]:
+    """Inside of the block statements on values are recorded there."""
+    before, _open.regions = _open.regions, found
+    try:
+        yield
+    finally:
+        _open.regions = before

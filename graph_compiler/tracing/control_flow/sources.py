@@ -1,0 +1,185 @@
+"""What a ``for`` goes through where Python does not know how often: ranges of sizes and values, rows of arrays, and these side by side."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from ...ops.bounds import nonnegative
+from ...sizes import Size, apply, expression_of, hint_of, is_symbolic
+from .regions import Regions
+
+
+class Source(Protocol):
+    """The items of a loop."""
+
+    def length(self) -> Any:
+        """How many there are: a number, a size (an expression), or an array."""
+
+    def arrays(self) -> Sequence[Any]:
+        """Those whose rows the items are made of."""
+
+    def item(self, place: Any, rows: Sequence[Any]) -> Any:
+        """The item at a place, of the rows there."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """``range(start, stop, step)``; the step is a number."""
+
+    start: Any
+    stop: Any
+    step: int
+
+    def length(self) -> Any:
+        ends = (self.start, self.stop)
+        if not all(type(item) is int or is_symbolic(item) for item in ends):
+            return -((self.start - self.stop) // self.step)
+        start, stop = map(expression_of, ends)
+        steps = -((start - stop) // self.step)
+        if not isinstance(steps, Size):
+            return max(steps, 0)
+        return steps if nonnegative(steps) else apply("max", steps, 0)
+
+    def arrays(self) -> Sequence[Any]:
+        return ()
+
+    def item(self, place: Any, rows: Sequence[Any]) -> Any:
+        ahead = place if self.step == 1 else place * self.step
+        return ahead if type(self.start) is int and self.start == 0 else self.start + ahead
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of an array."""
+
+    regions: Regions
+    array: Any
+
+    def length(self) -> Any:
+        return expression_of(self.regions.length(self.array))
+
+    def arrays(self) -> Sequence[Any]:
+        return (self.array,)
+
+    def item(self, place: Any, rows: Sequence[Any]) -> Any:
+        return rows[0]
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """``enumerate(source, start)``."""
+
+    source: Source
+    start: Any = 0
+
+    def length(self) -> Any:
+        return self.source.length()
+
+    def arrays(self) -> Sequence[Any]:
+        return self.source.arrays()
+
+    def item(self, place: Any, rows: Sequence[Any]) -> Any:
+        return (place if type(self.start) is int and self.start == 0 else place + self.start), self.source.item(place, rows)
+
+
+@dataclass(frozen=True)
+class Together:
+    """``zip(*sources)``, of one length."""
+
+    sources: tuple[Source, ...]
+
+    def length(self) -> Any:
+        return self.sources[0].length()
+
+    def arrays(self) -> Sequence[Any]:
+        return [array for source in self.sources for array in source.arrays()]
+
+    def item(self, place: Any, rows: Sequence[Any]) -> Any:
+        left, found = list(rows), []
+        for source in self.sources:
+            count = len(source.arrays())
+            found.append(source.item(place, left[:count]))
+            left = left[count:]
+        return tuple(found)
+
+
+def source_of(regions: Regions, item: Any) -> Source | None:
+    """The source that something to go through is; None for what Python goes through by itself."""
+    if isinstance(item, (Range, Rows, Numbered, Together)):
+        return item
+    if type(item) is range:
+        return Range(item.start, item.stop, item.step)
+    if regions.is_array(item) and regions.kind(item).shape:
+        return Rows(regions, item)
+    return None
+
+
+def _range(regions: Regions, *args: Any) -> Any:
+    start, stop, step = {1: (0, *args, 1), 2: (*args, 1)}.get(len(args), args)
+    is_known = all(type(item) is int for item in (start, stop))
+    return None if is_known or type(step) is not int or not step else Range(start, stop, step)
+
+
+def _enumerate(regions: Regions, items: Any, start: Any = 0) -> Any:
+    source = source_of(regions, items)
+    return None if source is None else Numbered(source, start)
+
+
+def _zip(regions: Regions, *items: Any, strict: bool = False) -> Any:
+    sources = [source_of(regions, item) for item in items]
+    if not sources or any(source is None for source in sources):
+        return None
+    lengths = [source.length() for source in sources if source is not None]
+    if not all(_is_same(regions, length, lengths[0]) for length in lengths):
+        return None
+    return Together(tuple(filter(None, sources)))
+
+
+def _is_same(regions: Regions, one: Any, other: Any) -> bool:
+    """Whether two sizes are equal, from here on."""
+    if not all(isinstance(length, (int, Size)) for length in (one, other)):
+        return False
+    return bool(hint_of(one) == hint_of(other)) and regions.decide_size(apply("eq", one, other))
+
+
+def _reversed(regions: Regions, items: Any) -> Any:
+    if not isinstance(items, Range) or items.step not in (1, -1) or type(items.length()) is int:
+        return None
+    return Range(items.stop - items.step, items.start - items.step, -items.step)
+
+
+_MADE: dict[Any, Callable[..., Any]] = {
+    builtins.range: _range, builtins.enumerate: _enumerate, builtins.zip: _zip, builtins.reversed: _reversed,
+}  # fmt: skip
+
+
+def making(regions: Regions, function: Any) -> Any:
+    """In the place of ``range`` and the like, a function that gives a source, or what Python's gives."""
+    make = next((made for known, made in _MADE.items() if function is known or getattr(function, "__wrapped__", None) is known), None)
+    if make is None:
+        return function
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        found = make(regions, *args, **kwargs)
+        return function(*map(_plain, args), **kwargs) if found is None else found
+
+    return made
+
+
+def _plain(item: Any) -> Any:
+    """A source as Python goes through it."""
+    return in_python(item) if isinstance(item, (Range, Numbered, Together)) else item.array if isinstance(item, Rows) else item
+
+
+def in_python(source: Any) -> Any:
+    """The items of a source, one after the other: how many there are is decided."""
+    if isinstance(source, Range):
+        return range(source.start, source.stop, source.step)
+    if isinstance(source, Numbered):
+        return enumerate(in_python(source.source), source.start)
+    if isinstance(source, Together):
+        return zip(*map(in_python, source.sources))
+    return source.array

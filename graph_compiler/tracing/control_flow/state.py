@@ -1,0 +1,187 @@
+"""The variables that the blocks of a statement share with the code around them, and what is in them."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import sys
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import TracingError
+from ...sizes import is_symbolic
+from .regions import Kind, Regions
+
+NUMBERS = (bool, int, float, complex)
+_ORDER = ("b", "u", "i", "f", "c")  # of kinds of numbers, each of which holds those before it
+
+
+class _Undefined:
+    """What is in a variable that has no value yet."""
+
+    def __repr__(self) -> str:
+        return "no value"
+
+
+UNDEFINED = _Undefined()
+
+
+class NotEqual(TracingError):
+    """What blocks give, or a step changes, has no form in common."""
+
+
+class Cells:
+    """The variables that some blocks assign, by name."""
+
+    def __init__(self, *functions: types.FunctionType) -> None:
+        found = [pair for function in functions for pair in zip(function.__code__.co_freevars, function.__closure__ or ())]
+        stored = frozenset().union(*(stored_in(function.__code__) for function in functions))
+        self.cells: dict[str, types.CellType] = {name: cell for name, cell in found if name in stored}
+
+    def read(self) -> dict[str, Any]:
+        """What is in them now."""
+        return {name: _contents(cell) for name, cell in self.cells.items()}
+
+    def shared(self) -> set[tuple[str, int]]:
+        """The leaves (name and place) that something beside their variable holds as well."""
+        return {(name, place) for name, cell in self.cells.items() for place in _shared(cell)}
+
+    def write(self, values: dict[str, Any]) -> None:
+        """Puts these in."""
+        for name, value in values.items():
+            if value is not UNDEFINED:
+                self.cells[name].cell_contents = value
+            elif _contents(self.cells[name]) is not UNDEFINED:
+                del self.cells[name].cell_contents
+
+    def holds(self, item: Any) -> bool:
+        """Whether this is one of the cells."""
+        return any(item is cell for cell in self.cells.values())
+
+
+def _shared(cell: types.CellType) -> list[int]:
+    item = _contents(cell)
+    form, leaves = opened(item)
+    if form.cls is not None and sys.getrefcount(item) > _HOLDERS:  # the cell, the variable here, and the argument
+        return list(range(len(leaves)))
+    del item
+    return [place for place in range(len(leaves)) if sys.getrefcount(leaves[place]) > _HOLDERS]
+
+
+_HOLDERS = 3
+
+
+def _contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNDEFINED
+
+
+@functools.lru_cache(maxsize=1024)
+def stored_in(code: types.CodeType) -> frozenset[str]:
+    """The variables of code around it that code assigns, functions inside of it included."""
+    own = {step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_DEREF", "DELETE_DEREF")}
+    inner = (stored_in(item) for item in code.co_consts if isinstance(item, types.CodeType))
+    return frozenset(own).union(*inner) & frozenset(code.co_freevars)
+
+
+# ------------------------------------------------------------------------------------- containers
+@dataclass(frozen=True)
+class Form:
+    """A container without what is in it; of anything else, nothing."""
+
+    cls: type | None = None
+    keys: tuple[Any, ...] = ()
+    parts: tuple[Form, ...] = ()
+
+    def rebuilt(self, leaves: Iterator[Any]) -> Any:
+        """The container with these leaves."""
+        if self.cls is None:
+            return next(leaves)
+        items = [part.rebuilt(leaves) for part in self.parts]
+        if self.cls is dict:
+            return dict(zip(self.keys, items))
+        return self.cls(*items) if hasattr(self.cls, "_fields") else self.cls(items)
+
+
+def opened(item: Any) -> tuple[Form, list[Any]]:
+    """The form of a tuple, list or dict, or of what is none, and its leaves."""
+    is_named = isinstance(item, tuple) and hasattr(type(item), "_fields")
+    if type(item) not in (tuple, list, dict) and not is_named:
+        return Form(), [item]
+    keys, items = (tuple(item), list(item.values())) if type(item) is dict else ((), list(item))
+    parts = [opened(one) for one in items]
+    return Form(type(item), keys, tuple(form for form, _ in parts)), [leaf for _, leaves in parts for leaf in leaves]
+
+
+# ------------------------------------------------------------------------------------- leaves
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """Something that is no container, as it was when a block had been run: of an array and a number, the ``kind``."""
+
+    item: Any
+    kind: Kind | None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether Python knows it."""
+        return type(self.item) in NUMBERS or self.kind is None
+
+    def is_same(self, other: Leaf) -> bool:
+        """Whether it is the same object, or an equal number or text."""
+        if self.item is other.item:
+            return True
+        if type(self.item) is not type(other.item) or not self.is_constant or not other.is_constant:
+            return False
+        if type(self.item) in (float, complex):
+            return repr(self.item) == repr(other.item)
+        return type(self.item) in (bool, int, str, bytes) and bool(self.item == other.item)
+
+    def __str__(self) -> str:
+        return "no value" if self.item is UNDEFINED else f"{self.item!r:.60}" if self.is_constant else str(self.kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Noted:
+    """What was in a variable."""
+
+    form: Form
+    leaves: tuple[Leaf, ...]
+
+    @property
+    def is_undefined(self) -> bool:
+        """Whether it had no value."""
+        return len(self.leaves) == 1 and self.leaves[0].item is UNDEFINED
+
+    def __str__(self) -> str:
+        if self.form.cls is None:
+            return str(self.leaves[0])
+        return f"a {self.form.cls.__name__} of {', '.join(map(str, self.leaves)) or 'nothing'}"
+
+
+def noted(regions: Regions, value: Any) -> Noted:
+    """What is in a variable now."""
+    form, leaves = opened(value)
+    return Noted(form, tuple(Leaf(item, _kind(regions, item)) for item in leaves))
+
+
+def _kind(regions: Regions, item: Any) -> Kind | None:
+    return regions.kind(item) if type(item) in NUMBERS or is_symbolic(item) or regions.is_array(item) else None
+
+
+def common(one: Kind, other: Kind) -> Kind | None:
+    """The kind that two have in common: numbers take that of the array beside them; None where arrays differ."""
+    if one.number and other.number:
+        return max(one, other, key=lambda kind: _place(kind.dtype))
+    if one.number != other.number:
+        number, array = (one, other) if one.number else (other, one)
+        return array if not array.shape and _place(number.dtype) <= _place(array.dtype) else None
+    return one if (one.dtype, one.shape) == (other.dtype, other.shape) else None
+
+
+def _place(dtype: str) -> int:
+    kind = "b" if dtype == "bool" else "f" if dtype == "bfloat16" else dtype[0]
+    return _ORDER.index(kind)

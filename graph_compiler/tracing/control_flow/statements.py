@@ -1,0 +1,323 @@
+"""What the statements of a traced function call: Python's own where Python knows the values, otherwise blocks of the open recording."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import itertools
+import operator
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from ...errors import NotCompilable, TracingError
+from ...sizes import apply, is_symbolic
+from ..reach.origin import is_users
+from .blocks import Raised
+from .branches import VALUE, Branch
+from .conversion import converted
+from .loops import Loop, as_size
+from .regions import Regions, regions
+from .sources import Source, in_python, making, source_of
+from .state import Cells, NotEqual
+
+_Block = Callable[..., Any]
+
+
+class SizeCondition:
+    """A comparison of sizes in the condition of a ``while``, which decides nothing until it is asked."""
+
+    def __init__(self, compare: Callable[[], Any]) -> None:
+        self._compare = compare
+
+    def __bool__(self) -> bool:
+        return bool(self._compare())
+
+
+class Statements:
+    """The statements of traced functions: ``checkpoint`` computes each step of a loop again in the backward pass."""
+
+    def __init__(self, checkpoint: bool = False) -> None:
+        self.checkpoint = checkpoint
+        self._functions: dict[Any, Any] = {}
+        self._is_probing = False
+
+    # ------------------------------------------------------------------------------ branches
+    def branch(self, test: Any, then: Any, otherwise: Any, given: Sequence[str], guarded: Sequence[str]) -> None:
+        """``if``: ``given`` are the variables that are read behind it, those ``guarded`` only where the loop around it was left."""
+        found = _open(test)
+        if found is None:
+            (then if test else otherwise)()
+            return
+        cells = Cells(then, otherwise)
+        before = cells.read()
+        kept = {name: value for name, value in before.items() if name not in given}
+
+        def side(block: _Block) -> Callable[[], dict[str, Any]]:
+            def run() -> dict[str, Any]:
+                cells.write(before)
+                block()
+                after = cells.read()
+                return {name: after[name] for name in given if name in after}
+
+            return run
+
+        truth, branch = found.truth(test), Branch(found, _place(), "a side of this condition", (then, otherwise), guarded)
+        try:
+            made = branch.run(truth, side(then), side(otherwise))
+        except Raised:  # what the user's code refuses is a condition of the recording
+            (then if found.decide(truth) else otherwise)()
+            return
+        cells.write({**kept, **made})
+
+    def choice(self, test: Any, then: Any, otherwise: Any) -> Any:
+        """``then() if test else otherwise()``."""
+        found = _open(test)
+        if found is None:
+            return then() if test else otherwise()
+        branch = Branch(found, _place(), "a side of this condition", (then, otherwise))
+        return branch.run(found.truth(test), lambda: {VALUE: then()}, lambda: {VALUE: otherwise()})[VALUE]
+
+    def and_(self, left: Any, right: Any) -> Any:
+        """``left and right()``."""
+        if self._is_probing and (type(left) is SizeCondition or _open(left) is not None):
+            return left
+        return self.choice(left, right, lambda: left)
+
+    def or_(self, left: Any, right: Any) -> Any:
+        """``left or right()``."""
+        if self._is_probing and (type(left) is SizeCondition or _open(left) is not None):
+            return left
+        return self.choice(left, lambda: left, right)
+
+    def not_(self, item: Any) -> Any:
+        """``not item``."""
+        if self._is_probing and type(item) is SizeCondition:
+            return item
+        found = _open(item)
+        return not item if found is None else found.negated(found.truth(item))
+
+    def chain(self, first: Any, *others: Any) -> Any:
+        """``first < second <= third``."""
+        left, answer = first, True
+        for symbol, right in zip(others[::2], others[1::2]):
+            answer = self.and_(answer, lambda left=left, symbol=symbol, right=right: getattr(operator, symbol)(left, right))
+            left = right
+        return answer
+
+    def compared(self, symbol: str, left: Any, right: Any) -> Any:
+        """A comparison in the condition of a ``while``."""
+        compare = getattr(operator, symbol)
+        if self._is_probing and (is_symbolic(left) or is_symbolic(right)) and _open(left) is None and _open(right) is None:
+            return SizeCondition(lambda: compare(left, right))
+        return compare(left, right)
+
+    def assert_(self, test: Any, message: Any) -> None:
+        """``assert test, message()``."""
+        found = _open(test)
+        if found is not None:
+            found.expect(found.truth(test))
+        elif not test:
+            raise AssertionError(*() if (said := message()) is None else (said,))
+
+    # ------------------------------------------------------------------------------ loops
+    def while_(self, test: Any, body: Any, exits: Any, guarded: Sequence[str]) -> None:
+        """``while``: ``exits`` gives the truth values that end it besides, ``guarded`` are variables that are read only where these do."""
+        while True:
+            found = regions()
+            if found is not None and self._is_recorded(test, exits):
+                break
+            if exits is not None and any(exits()) or not test():
+                return
+            body()
+        functions = tuple(filter(None, (test, body, exits)))
+        loop = Loop(found, _place(), "this loop", functions, lambda: self._goes_on(found, exits, test), guarded)
+        loop.while_loop(body)
+
+    def _is_recorded(self, test: Any, exits: Any) -> bool:
+        """Whether Python does not know if a loop goes on."""
+        if _flags(exits)[0]:
+            return True
+        with self._probing():
+            answer = test()
+        return type(answer) is SizeCondition or _open(answer) is not None
+
+    @contextmanager
+    def _probing(self) -> Iterator[None]:
+        before, self._is_probing = self._is_probing, True
+        try:
+            yield
+        finally:
+            self._is_probing = before
+
+    def _goes_on(self, found: Regions, exits: Any, test: Any) -> Any:
+        """The truth value of ``not any(exits()) and test()``."""
+        flags, is_left = _flags(exits)
+        if is_left:
+            return False
+        return self.and_(_none(found, flags), test) if flags else test()
+
+    def for_(self, items: Any, body: Any, exits: Any, guarded: Sequence[str]) -> None:
+        """``for``: ``body(item)`` runs one step."""
+        found = regions()
+        source = None if found is None else source_of(found, items)
+        if found is None or source is None:
+            self._in_python(iter(items), body, exits)
+            return
+        length = source.length()
+        first = 0
+        if type(length) is int:
+            first = self._until_open(source, length, body, exits)
+        if not (type(length) is int and first >= length):
+            self._recorded(found, source, length, first, body, exits, guarded)
+
+    def _in_python(self, items: Iterator[Any], body: Any, exits: Any) -> None:
+        """Item by item; where it is not known whether the loop was left, each step is a branch."""
+        for item in items:
+            flags, is_left = _flags(exits)
+            if is_left:
+                return
+            if flags:
+                raise TracingError(
+                    f"{_place()}: whether this loop is left depends on values, and its items are no range and no rows of an array. Loop "
+                    "over "
+                    "range(len(...))"
+                )
+            body(item)
+
+    def _until_open(self, source: Source, length: int, body: Any, exits: Any) -> int:
+        """Runs steps as Python does, until it does not know any more whether the loop was left; the number of steps."""
+        for place, item in enumerate(in_python(source)):
+            flags, is_left = _flags(exits)
+            if is_left:
+                return length
+            if flags:
+                return place
+            body(item)
+        return length
+
+    def _recorded(self, found: Regions, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str]) -> None:
+        """The steps from the first one on, as an operation of the graph. Where they cannot be one, and how many there are is a size, they
+        are written out, for that size."""
+        place = _place()
+        try:
+            self._begun(found, place, source, length, first, body, exits, guarded)
+        except TracingError:
+            if exits is not None or not as_size(length):
+                raise
+            self._in_python(itertools.islice(in_python(source), first, None), body, None)
+
+    def _begun(
+        self, found: Regions, place: str, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str]
+    ) -> None:
+        try:
+            self._region(found, place, source, length, first, body, exits, guarded)
+            return
+        except NotEqual:
+            if first or not as_size(length):
+                raise
+        if not found.decide_size(apply("ge", length, 1)):
+            return
+        rows = [found.row(array, 0) for array in source.arrays()]
+        body(source.item(0, rows))  # a first step gives variables their types
+        self._region(found, place, source, length, 1, body, exits, guarded)
+
+    def _region(
+        self, found: Regions, place: str, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str]
+    ) -> None:
+        functions = tuple(filter(None, (body, exits)))
+        loop = Loop(found, place, "this loop", functions, lambda: True, guarded)
+        at = loop.counter(first)
+        if exits is None and as_size(length):
+            arrays = source.arrays() if not first else [found.rest(array, first) for array in source.arrays()]
+            loop.scan(lambda *rows: body(source.item(at(), rows)), arrays, length - first, self.checkpoint)
+            return
+
+        def goes_on() -> Any:
+            more = at() < found.number(length)
+            flags, is_left = _flags(exits)
+            if is_left:
+                return False
+            return more if not flags else found.both(found.truth(more), _none(found, flags))
+
+        loop.goes_on = goes_on
+        loop.while_loop(lambda: body(source.item(at(), [found.row(array, at()) for array in source.arrays()])))
+
+    def source(self, function: Any) -> Any:
+        """``range``, ``enumerate``, ``zip`` and ``reversed`` of what a ``for`` goes through."""
+        found = regions()
+        return function if found is None else making(found, function)
+
+    # ------------------------------------------------------------------------------ calls
+    def call(self, function: Any) -> Any:
+        """What is called in the place of a function: one of the user's is traced as well."""
+        found = regions()
+        if found is None:
+            return function
+        if function is builtins.print and found.is_inside:
+            raise TracingError(
+                f"{_place()}: print inside of a branch or loop on values would print once for all of them. Print the results"
+            )
+        if (made := _BUILTINS.get(function) if isinstance(function, (types.BuiltinFunctionType, type)) else None) is not None:
+            return lambda *args, **kwargs: made(found, function, args, kwargs)
+        if isinstance(function, types.FunctionType) and is_users(function):
+            return self.converted(function)
+        if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType) and is_users(function.__func__):
+            return types.MethodType(self.converted(function.__func__), function.__self__)
+        return function
+
+    def converted(self, function: types.FunctionType) -> Any:
+        """The traced function; one without source as it is."""
+        key = function.__code__, id(function)
+        if key not in self._functions:
+            try:
+                self._functions[key] = (function, converted(function, self))
+            except NotCompilable:
+                self._functions[key] = (function, function)
+        return self._functions[key][1]
+
+
+def _extreme(symbol: str) -> Callable[..., Any]:
+    def extreme(found: Regions, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        items = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else list(args)
+        if kwargs or len(items) < 2 or not any(_open(item) is not None for item in items):
+            return function(*args, **kwargs)
+        best = items[0]
+        for item in items[1:]:
+            is_better = getattr(operator, symbol)(item, best)
+            best = found.where(is_better, item, best) if _open(is_better) is not None else (item if is_better else best)
+        return best
+
+    return extreme
+
+
+# what Python's functions ask of elements -> what is asked of arrays
+_BUILTINS: dict[Any, Callable[..., Any]] = {builtins.max: _extreme("gt"), builtins.min: _extreme("lt")}
+
+
+def _open(item: Any) -> Regions | None:
+    """The regions of the open recording, where Python does not know a value."""
+    found = regions()
+    return found if found is not None and found.is_open(item) else None
+
+
+def _flags(exits: Any) -> tuple[list[Any], bool]:
+    """The truth values that end a loop and that Python does not know, and whether it knows that one of them is True."""
+    flags = () if exits is None else exits()
+    return [flag for flag in flags if _open(flag) is not None], any(flag for flag in flags if _open(flag) is None)
+
+
+def _none(found: Regions, flags: Sequence[Any]) -> Any:
+    """Whether none of some truth values is True."""
+    return functools.reduce(found.both, [found.negated(found.truth(flag)) for flag in flags])
+
+
+def _place() -> str:
+    """The line of the user's code that runs."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_users(frame):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "unknown place"

@@ -1,0 +1,171 @@
+"""What cannot be recorded for all values is the project's error, with the user's line and the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graph_compiler
+from graph_compiler.errors import InvalidOption, NotCompilable, TracingError
+
+HISTORY: list[Any] = []
+STATE = SimpleNamespace(last=None)
+
+
+def one_side_alone(x: Any) -> Any:
+    if x.sum() > 0:
+        y = x * 2
+    return y
+
+
+def other_shapes(x: Any) -> Any:
+    if x.sum() > 0:
+        y = x
+    else:
+        y = x[:1]
+    return y
+
+
+def other_types(x: Any) -> Any:
+    return x if x.sum() > 0 else x.astype("int64")
+
+
+def other_structures(x: Any) -> Any:
+    if x.sum() > 0:
+        return x, x
+    return x
+
+
+def text_or_another(x: Any) -> Any:
+    kind = "up" if x.sum() > 0 else "down"
+    return x, kind
+
+
+def growing_carry(x: Any) -> Any:
+    while x.sum() < 100:
+        x = np.concatenate([x, x])
+    return x
+
+
+def changing_type(x: Any) -> Any:
+    y = x.astype("float32")
+    while y.sum() < 100:
+        y = y + x
+    return y
+
+
+def append_on_one_side(x: Any) -> Any:
+    if x.sum() > 0:
+        HISTORY.append(x)
+    return x
+
+
+def append_while(x: Any) -> Any:
+    found = []
+    while x.sum() < 100:
+        x = x * 2
+        found.append(x)
+    return found
+
+
+def attribute_on_one_side(x: Any) -> Any:
+    if x.sum() > 0:
+        STATE.last = x
+    return x
+
+
+def print_on_one_side(x: Any) -> Any:
+    if x.sum() > 0:
+        print(x)  # noqa: T201
+    return x
+
+
+def assigned_in_the_loop_only(x: Any) -> Any:
+    while x.sum() < 100:
+        y = x
+        x = x * 2
+    return y
+
+
+def maybe_the_same_array(x: Any) -> Any:
+    z = x * 2
+    y = x if x.sum() > 0 else z
+    y[0] = 5
+    return x + y
+
+
+def no_step_gives_the_argument(x: Any) -> Any:
+    y = x
+    while y.sum() < 0:
+        y = y * -2
+    y[0] = 5
+    return x + y
+
+
+def written_and_put_aside(x: Any) -> Any:
+    y = x * 1
+    first = y
+    while y.sum() < 100:
+        y[0] = 7
+        y = y * 2
+    return first + y
+
+
+REFUSED: dict[Callable[..., Any], str] = {
+    one_side_alone: r"test_errors.py:\d+: y is assigned on one side .* Assign y before",
+    other_shapes: r"test_errors.py:\d+: y is float64\[3\] where .* True, and float64\[1\] .* same shape",
+    other_types: r"float64\[3\] where .* int64\[3\]",
+    other_structures: r"the result is a tuple of .* and float64\[3\]",
+    text_or_another: r"'up' where .* 'down'",
+    growing_carry: r"x is float64\[3\] before a step of a loop and float64\[6\] after",
+    changing_type: r"y is float32\[3\] before a step of a loop and float64\[3\] after",
+    append_on_one_side: r"test_errors.py:\d+: a side of this condition changes .*HISTORY.* Give it to the code after it",
+    append_while: r"test_errors.py:\d+: this loop changes ",
+    attribute_on_one_side: r"changes .*STATE.*last",
+    print_on_one_side: r"test_errors.py:\d+: print inside of a branch or loop",
+    assigned_in_the_loop_only: r"test_errors.py:\d+: y is assigned inside of a loop only",
+    maybe_the_same_array: r"may be another array .* Write to a copy",
+    no_step_gives_the_argument: r"may be another array .* Write to a copy",
+    written_and_put_aside: r"other variables may hold the same array",
+}
+
+
+@pytest.mark.parametrize("function", REFUSED, ids=lambda function: function.__name__)
+def test_refused_with_the_line(function: Callable[..., Any]) -> None:
+    with pytest.raises(TracingError, match=REFUSED[function]):
+        graph_compiler.compile(graph_compiler.trace(function), source="numpy", to="numpy", args=(np.ones(3),))
+    assert not HISTORY and STATE.last is None
+
+
+def test_torch_refuses_to_write_to_what_may_be_two() -> None:
+    torch = pytest.importorskip("torch")
+    for function in (maybe_the_same_array, no_step_gives_the_argument):
+        with pytest.raises(TracingError, match=r"may be another array .* Write to a copy"):
+            graph_compiler.compile(graph_compiler.trace(function), source="torch", to="torch", args=(torch.ones(3),))
+
+
+def test_what_is_no_function_with_source() -> None:
+    def items(x: Any) -> Any:
+        yield x
+
+    space: dict[str, Any] = {}
+    exec("def made(x):\n    return x", space)
+    for item, why in (
+        (items, "yield"),
+        (space["made"], "no source"),
+        (np.sum, "no function of Python"),
+        (object(), "no function of Python"),
+    ):
+        with pytest.raises(NotCompilable, match=why):
+            graph_compiler.trace(item)
+
+
+def test_options() -> None:
+    with pytest.raises(InvalidOption, match="checkpointing= is 'mincut'"):
+        graph_compiler.trace(lambda x: x, checkpointing="mincut")
+    with pytest.raises(InvalidOption, match="trace_control_flow"):
+        graph_compiler.compile(lambda x: x, trace_control_flow="yes")

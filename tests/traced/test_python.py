@@ -1,0 +1,164 @@
+"""A traced function is the function itself where Python knows the values: defaults, closures, methods, lines, exceptions."""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graph_compiler
+from graph_compiler.errors import GuardFailed
+from graph_compiler.passes.driver import nodes_of
+
+trace = graph_compiler.trace
+
+
+@trace
+def every_statement(items: Any, limit: int = 3, *, start: int = 0) -> Any:
+    """Sums."""
+    total, seen = start, []
+    for place, item in enumerate(items):
+        if item is None:
+            continue
+        if place > limit:
+            break
+        try:
+            total += 1 / item
+        except ZeroDivisionError as problem:
+            seen.append(str(problem))
+        else:
+            seen.append(place)
+        finally:
+            total += 1
+    else:
+        total = -total
+    while total < -100:
+        total += 1
+    kind = "big" if total > 10 else "small"
+    return total, seen, kind, [x for x in seen if not (isinstance(x, str) or 0 < x < 2)]
+
+
+@pytest.mark.parametrize("items", [[], [1, 2], [1, None, 0, 4], [1] * 9, [0.5, 0, None]])
+def test_python_is_as_it_was(items: Any) -> None:
+    plain = inspect.unwrap(_plain_of(every_statement))
+    assert every_statement(items, start=1) == plain(items, start=1)
+    assert every_statement(items, 1) == plain(items, 1)
+
+
+def _plain_of(function: Any) -> Any:
+    """The function that the source of a traced one makes without the decorator."""
+    source = inspect.getsource(function)
+    space: dict[str, Any] = {"Any": Any}
+    exec(source[source.index("def ") :], space)
+    return space[function.__name__]
+
+
+def test_name_and_signature_stay() -> None:
+    assert (every_statement.__name__, every_statement.__doc__) == ("every_statement", "Sums.")
+    assert list(inspect.signature(every_statement).parameters) == ["items", "limit", "start"]
+
+
+def test_lines_stay() -> None:
+    @trace
+    def failing(x: Any) -> Any:
+        if x > 0:
+            raise ValueError("here")
+        return x
+
+    with pytest.raises(ValueError, match="here") as caught:
+        failing(1)
+    last = traceback.extract_tb(caught.value.__traceback__)[-1]
+    assert (last.filename, last.line) == (__file__, 'raise ValueError("here")')
+
+
+class Scaled:
+    """Keeps a private attribute, and calls its base class."""
+
+    def __init__(self, scale: float) -> None:
+        self.__scale = scale
+
+    @trace
+    def __call__(self, x: Any) -> Any:
+        return self.__doubled(x) if x.sum() > 0 else x - self.__scale
+
+    def __doubled(self, x: Any) -> Any:
+        while x.sum() < 10:
+            x = x * 2
+        return x
+
+
+def test_methods_and_what_they_call() -> None:
+    graph = graph_compiler.compile(Scaled(3.0).__call__, source="numpy", to="numpy", args=(np.ones(2),))
+    for x in (np.ones(2), -np.ones(2), np.full(2, 0.1)):
+        np.testing.assert_allclose(graph(x), Scaled(3.0)(x))
+    assert len(graph.variants) == 1, graph.explain()
+
+
+def test_closures_and_functions_inside() -> None:
+    factor = 0.5
+
+    def smaller(x: Any) -> Any:
+        def shrink(y: Any) -> Any:
+            return y * factor if y.sum() > 1 else y
+
+        for _ in range(3):
+            x = shrink(x)
+        return x
+
+    graph = graph_compiler.compile(smaller, source="numpy", to="jax", args=(np.ones(2),), trace_control_flow=True)
+    for x in (np.ones(2), np.full(3, 9.0), -np.ones(2)):
+        np.testing.assert_allclose(graph(x), smaller(x), rtol=1e-6)
+    assert len(graph.variants) == 1, graph.explain()
+
+
+def test_variables_of_the_function_around() -> None:
+    @trace
+    def counted(xs: Any) -> Any:
+        total, count = xs[0] * 0, 0
+
+        def take(x: Any) -> None:
+            nonlocal total, count
+            if x > 0:
+                total = total + x
+                count += 1
+
+        for x in xs:
+            take(x)
+        return total, count
+
+    graph = graph_compiler.compile(counted, source="numpy", to="jax", args=(np.array([1.0, -2.0, 3.0]),))
+    for xs in (np.array([1.0, -2.0, 3.0]), np.array([-1.0, -2.0]), np.arange(5.0)):
+        np.testing.assert_allclose(graph(xs), counted(xs))
+
+
+def test_an_exception_on_one_side_is_a_condition() -> None:
+    @trace
+    def checked(x: Any) -> Any:
+        if x.sum() < 0:
+            raise ValueError("negative")
+        assert x[0] < 100, "too large"
+        return x * 2
+
+    graph = graph_compiler.compile(checked, source="numpy", to="numpy", args=(np.ones(2),), on_miss="error")
+    np.testing.assert_allclose(graph(np.full(3, 4.0)), np.full(3, 8.0))
+    for x in (-np.ones(2), np.full(2, 1000.0)):
+        with pytest.raises(GuardFailed):
+            graph(x)
+
+
+def test_checkpoints_are_kept() -> None:
+    jax = pytest.importorskip("jax")
+
+    @trace(checkpointing=True)
+    def recurrent(xs: Any) -> Any:
+        state = xs[0] * 0
+        for x in xs:
+            state = jax.numpy.tanh(state + x)
+        return state
+
+    graph = graph_compiler.compile(recurrent, to="jax", args=(jax.numpy.ones((3, 2)),))
+    (scan,) = [node for node in nodes_of(graph.program.block) if node.op == "scan"]
+    assert scan.params["checkpoint"] is True
