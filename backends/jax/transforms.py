@@ -34,6 +34,10 @@ class JaxDerivatives(Derivatives):
         """What JAX traces cannot become a numpy array: those are constants."""
         return isinstance(item, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))
 
+    def is_followed(self, array: Any) -> bool:
+        """Tracers."""
+        return isinstance(array, jax.core.Tracer)
+
     def cast(self, array: Any, like: Any) -> Any:
         """``astype``."""
         return array.astype(like.dtype)
@@ -79,7 +83,7 @@ class JaxDerivatives(Derivatives):
 
         return results, aux, conjugated
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
         """``jax.jvp``."""
         results, out, aux = jax.jvp(lambda *arrays: function(list(arrays)), tuple(primals), tuple(tangents), has_aux=True)
         return results, aux, out

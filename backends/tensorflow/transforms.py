@@ -34,6 +34,10 @@ class TensorFlowDerivatives(Derivatives):
         """Tensors and numbers; a numpy array may be a tensor without its derivative."""
         return bool(tf.is_tensor(item)) or isinstance(item, (bool, int, float, complex))
 
+    def is_followed(self, array: Any) -> bool:
+        """Tensors of a graph that is traced; a tape and forward mode run over ones that have elements."""
+        return not hasattr(array, "numpy")
+
     def cast(self, array: Any, like: Any) -> Any:
         """``tf.cast``."""
         return tf.cast(array, like.dtype)
@@ -93,9 +97,12 @@ class TensorFlowDerivatives(Derivatives):
 
         return results, aux, pull
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
         """``tf.autodiff.ForwardAccumulator``, over copies as above; by two reverse modes where it meets a sparse gradient, which it cannot
-        follow."""
+        follow, and for functions with rules while a graph is traced, where it looks into them and past the rules."""
+        if has_rules and not tf.executing_eagerly():
+            results, aux, push = self.linearised(function, primals)
+            return results, aux, push(tangents)
         primals = [tf.identity(array) for array in primals]
         try:
             with tf.autodiff.ForwardAccumulator(primals, tangents) as accumulator:

@@ -36,6 +36,10 @@ class TorchDerivatives(Derivatives):
         """Tensors and numbers; a numpy array may be a tensor without its derivative."""
         return isinstance(item, (torch.Tensor, bool, int, float, complex))
 
+    def is_followed(self, array: Any) -> bool:
+        """While torch.func runs a function."""
+        return bool(torch._C._functorch.is_functorch_wrapped_tensor(array))
+
     def cast(self, array: Any, like: Any) -> Any:
         """``Tensor.to``."""
         return array.to(like.dtype)
@@ -84,7 +88,7 @@ class TorchDerivatives(Derivatives):
             return _by_autograd(function, primals)
         return list(results), list(aux), lambda cotangents: list(pull(tuple(cotangents)))
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
         """``torch.func.jvp``; where an operation has no forward mode, by two reverse ones."""
         try:
             results, out, aux = torch.func.jvp(_of_arrays(function), tuple(primals), tuple(tangents), has_aux=True)

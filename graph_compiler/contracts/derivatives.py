@@ -41,6 +41,9 @@ class Derivatives(Protocol):
     def carries(self, item: Any) -> bool:
         """Whether a result of this kind carries the derivative of a function, or is certainly a constant."""
 
+    def is_followed(self, array: Any) -> bool:
+        """Whether one of its transforms follows this array, so that it has no elements to look at."""
+
     def cast(self, array: Any, like: Any) -> Any:
         """The elements in the type of another array."""
 
@@ -71,8 +74,9 @@ class Derivatives(Protocol):
     def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Reverse mode: results, what is handed on, and the function from cotangents of the results to cotangents of the primals."""
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Forward mode: results, what is handed on, and the tangents of the results."""
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
+        """Forward mode: results, what is handed on, and the tangents of the results. ``has_rules``: operations have derivative rules other
+        than the framework's own, which are to be followed."""
 
     def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Results, what is handed on, and the function from tangents of the primals to tangents of the results."""

@@ -31,6 +31,7 @@ from .variant import Missed, Variant
 from .views import Viewed
 
 if TYPE_CHECKING:
+    from ..passes import GraphPass
     from .containers import LazyMethod
     from .pipeline import Pipeline
     from .verifying import Verified
@@ -185,6 +186,22 @@ class Graph(Retraced, Inspected, Viewed):
         <graph of Linear for jax, 1 variant>
         """
         pipeline = self.pipeline.for_framework(framework)
+        made = self._by(pipeline)
+        with recording_lock:
+            for variant in self._variants:
+                made.adopt(pipeline.rewritten(variant))
+        return made
+
+    def with_passes(self, *passes: GraphPass) -> Graph:
+        """The same recordings, written for the same framework in canonical operations, with these passes behind those of the graph.
+
+        >>> import torch, graph_compiler
+        >>> from graph_compiler.passes import strong_zero
+        >>> graph = graph_compiler.compile(lambda x: torch.where(x > 0, x.log(), 0), args=(torch.ones(2),))
+        >>> torch.func.grad(graph.with_passes(strong_zero))(torch.tensor(0.0))
+        tensor(0.)
+        """
+        pipeline = self.pipeline.with_passes(passes)
         made = self._by(pipeline)
         with recording_lock:
             for variant in self._variants:
