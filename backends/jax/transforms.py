@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping
+from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Step
 from .native import target
 
 _POLICIES = {
@@ -73,6 +73,24 @@ class JaxDerivatives(Derivatives):
     def stop(self, array: Any) -> Any:
         """``lax.stop_gradient``."""
         return jax.lax.stop_gradient(array)
+
+    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
+        """``jnp.reshape``."""
+        return array.reshape(shape)
+
+    def concatenate(self, arrays: Sequence[Any]) -> Any:
+        """``jnp.concatenate``."""
+        return jnp.concatenate(arrays)
+
+    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+        """``lax.scan``; a step keeps the types of what it carries, as a number that is added to does not."""
+
+        def body(carry: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
+            new, outputs = step(carry, row)
+            return [jax.lax.convert_element_type(array, old.dtype) for array, old in zip(new, carry)], outputs
+
+        last, outputs = jax.lax.scan(jax.checkpoint(body) if checkpoint else body, list(map(jnp.asarray, state)), rows)
+        return last, outputs
 
     def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """``jax.vjp``, which gives the transpose: conjugated before and after."""

@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping
+from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Step
 from ...errors import GradientRefused, NotCompilable
+from ...tracing.active import active
 from .native import target
+from .prelude.control import scan
+from .prelude.gradients import custom_gradient, unwatched
 
 _TWICE = "a tape gives no gradient of what two forward modes have given; take one of these two in reverse mode"
 
@@ -79,6 +82,32 @@ class TensorFlowDerivatives(Derivatives):
     def stop(self, array: Any) -> Any:
         """``tf.stop_gradient``."""
         return tf.stop_gradient(array)
+
+    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
+        """``tf.reshape``."""
+        return tf.reshape(array, shape)
+
+    def concatenate(self, arrays: Sequence[Any]) -> Any:
+        """``tf.concat``."""
+        return tf.concat(arrays, 0)
+
+    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+        """A loop of Python; ``tf.while_loop`` while a graph is traced."""
+        count = len(state)
+
+        def one(arrays: Arrays) -> Arrays:
+            new, outputs = step(arrays[:count], arrays[count:])
+            return [*new, *outputs]
+
+        run = recomputed(one, [*state, *(array[0] for array in rows)]) if checkpoint else one
+        if not tf.executing_eagerly():
+            return _traced_scan(run, one, state, rows)
+        outputs: list[Arrays] = []
+        for row in zip(*(tf.unstack(array) for array in rows)):
+            made = run([*state, *row])
+            state = made[:count]
+            outputs.append(made[count:])
+        return state, [tf.stack(each) for each in zip(*outputs)]
 
     def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """``tf.GradientTape`` over copies: a tape knows arrays by identity, and one may be given twice."""
@@ -148,8 +177,52 @@ class TensorFlowDerivatives(Derivatives):
         return over_first
 
     def rematerialised(self, function: Callable[[Arrays], Arrays], policy: str) -> Callable[[Arrays], Arrays]:
-        """``tf.recompute_grad``, which keeps nothing; what it calls is TensorFlow's, so products cannot be told apart."""
-        return function if policy == "everything" else lambda arrays: tf.recompute_grad(lambda *given: function(list(given)))(*arrays)
+        """:func:`recomputed`, which keeps nothing; what it calls is TensorFlow's, so products cannot be told apart."""
+        return function if policy == "everything" else lambda arrays: recomputed(function, arrays)(arrays)
+
+
+def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[Arrays], Arrays]:
+    """The function of arrays like these, which a tape keeps nothing of and computes again. Unlike with ``tf.recompute_grad`` there are
+    gradients of arrays that it closes over: it is traced as a graph, which knows them. While it is recorded it is as it was."""
+    if active.anywhere and active.recording:
+        return function
+    graph = tf.function(lambda *given: tuple(function(list(given))), autograph=False).get_concrete_function(*like)
+    captured, count = list(graph.captured_inputs), len(like)
+    is_array = [item.dtype != tf.resource for item in captured]
+    handles = [item for item, has in zip(captured, is_array) if not has]
+
+    def run(given: Sequence[Any]) -> Any:
+        held, rest = iter(given[count:]), iter(handles)
+        return graph._call_flat(list(given[:count]), [next(held if has else rest) for has in is_array])
+
+    @custom_gradient
+    def again(*given: Any) -> Any:
+        def gradient(*upstream: Any, variables: Any = ()) -> Any:
+            with tf.GradientTape() as tape:
+                copies = [tf.identity(array) for array in given]
+                tape.watch(copies)
+                results = run(copies)
+            found = tape.gradient(results, [*copies, *variables], list(upstream), tf.UnconnectedGradients.ZERO)
+            return (found[: len(given)], found[len(given) :]) if variables else found
+
+        return tuple(run(unwatched(*given))), gradient
+
+    return lambda arrays: list(again(*arrays, *(item for item, has in zip(captured, is_array) if has)))
+
+
+def _traced_scan(run: Callable[[Arrays], Arrays], one: Callable[[Arrays], Arrays], state: Arrays, rows: Arrays) -> tuple[Arrays, Arrays]:
+    """The helper that graphs have, which is told the shapes of outputs."""
+    first, count = [*state, *(row[0] for row in rows)], len(state)
+    made = tf.function(lambda *given: tuple(one(list(given))), autograph=False).get_concrete_function(*first).structured_outputs[count:]
+    specs = tuple((tuple(item.shape), item.dtype) for item in made)
+    length = rows[0].shape[0] if rows[0].shape[0] is not None else tf.shape(rows[0])[0]
+
+    def body(*arrays: Any) -> Any:
+        found = run(list(arrays))
+        return tuple(found[:count]), tuple(found[count:])
+
+    last, outputs = scan(body, tuple(state), tuple(rows), length, specs)
+    return list(last), list(outputs)
 
 
 derivatives = TensorFlowDerivatives()

@@ -8,11 +8,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch._higher_order_ops.scan import scan
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
-from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping
+from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Step
 from ...errors import GradientRefused, NotCompilable
+from ...tracing.active import active
+from ...tracing.scans import computing_again
 from .native import target
+from .prelude.control import run_again
 
 _PRODUCTS = {getattr(torch.ops.aten, name).default for name in ("mm", "bmm", "addmm", "baddbmm", "convolution")}
 
@@ -75,6 +79,24 @@ class TorchDerivatives(Derivatives):
     def stop(self, array: Any) -> Any:
         """``Tensor.detach``."""
         return array.detach()
+
+    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
+        """``Tensor.reshape``."""
+        return array.reshape(tuple(shape))
+
+    def concatenate(self, arrays: Sequence[Any]) -> Any:
+        """``torch.cat``."""
+        return torch.cat(list(arrays))
+
+    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+        """A loop of Python. While a function is recorded it is torch's own ``scan``, whose step is recorded once."""
+        if active.anywhere and active.recording:
+            return _recorded_scan(step, state, rows, checkpoint)
+        outputs: list[Arrays] = []
+        for row in zip(*(array.unbind(0) for array in rows)):
+            state, made = run_again(step, state, list(row)) if checkpoint else step(state, list(row))
+            outputs.append(made)
+        return state, [torch.stack(each) for each in zip(*outputs)]
 
     def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """``torch.func.vjp``; ``torch.autograd`` for what saves its tensors by hooks, as ``checkpoint`` does, which torch.func has not."""
@@ -143,6 +165,16 @@ def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, C
         return [torch.zeros_like(array) if gradient is None else gradient for array, gradient in zip(inputs, found)]
 
     return results if is_inner else [array.detach() for array in results], aux, pull
+
+
+def _recorded_scan(step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+    def combine(carry: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
+        new, made = step(carry, row)
+        return [array.clone() for array in new], [array.clone() for array in made]  # torch's scan wants arrays of their own
+
+    with computing_again(checkpoint):
+        last, outputs = scan(combine, state, rows)
+    return last, outputs
 
 
 def _keep_products(context: Any, operation: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:

@@ -10,6 +10,9 @@ Arrays = list[Any]
 Function = Callable[[Arrays], tuple[Arrays, Arrays]]
 """A function of arrays: its results, and arrays that it hands on beside them, which have no derivative."""
 
+Step = Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
+"""A step of a loop: what is carried, and one row, to what is carried, and outputs."""
+
 
 @dataclass(frozen=True)
 class Mapping:
@@ -71,6 +74,16 @@ class Derivatives(Protocol):
     def stop(self, array: Any) -> Any:
         """The array, without a derivative."""
 
+    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
+        """``numpy.reshape``."""
+
+    def concatenate(self, arrays: Sequence[Any]) -> Any:
+        """``numpy.concatenate``, along the first axis."""
+
+    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+        """``state, outputs = step(state, row)`` for each row of arrays that have as many: the last state, and the outputs stacked along a
+        first axis. With ``checkpoint`` reverse mode computes steps again."""
+
     def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Reverse mode: results, what is handed on, and the function from cotangents of the results to cotangents of the primals."""
 
@@ -89,4 +102,4 @@ class Derivatives(Protocol):
         results of matrix products) or ``"everything"``."""
 
 
-__all__ = ["Arrays", "Derivatives", "Function", "Mapping"]
+__all__ = ["Arrays", "Derivatives", "Function", "Mapping", "Step"]

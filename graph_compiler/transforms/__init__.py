@@ -19,6 +19,8 @@ from .functions import Transformed as Transformed
 from .jacobians import hessian as hessian
 from .jacobians import jacfwd as jacfwd
 from .jacobians import jacrev as jacrev
+from .loops import fori_loop as fori_loop
+from .loops import scan as scan
 from .mapping import vmap as vmap
 from .reverse import grad as grad
 from .reverse import value_and_grad as value_and_grad

@@ -120,6 +120,7 @@ from .gradients import slope_of as slope_of
 from .gradients import strong_product as strong_product
 from .gradients import strong_zero as strong_zero
 from .gradients import summed_to as summed_to
+from .gradients import unwatched as unwatched
 from .gradients import with_gradient as with_gradient
 from .gradients import with_slopes as with_slopes
 from .indexing import as_index as as_index

@@ -74,7 +74,7 @@ def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Te
             has = [array.dtype.is_floating for array in arrays]
             return [strong_product(upstream, slope_of(function, place, arrays)) if one else None for place, one in enumerate(has)]
 
-        return function(*map(tf.stop_gradient, arrays)), gradient  # forward mode would go by what the function computes
+        return function(*unwatched(*arrays)), gradient
 
     return ruled(*arrays)
 
@@ -103,8 +103,14 @@ def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
 
     @custom_gradient
     def product(x: tf.Tensor, y: tf.Tensor) -> Any:
-        a, b = tf.stop_gradient(x), tf.stop_gradient(y)  # as above
+        a, b = unwatched(x, y)
         made = tf.where((a == 0) | (b == 0), tf.zeros([], a.dtype), a * b)
         return made, lambda upstream: [strong_product(upstream, y), strong_product(upstream, x)]
 
     return product(x, y)
+
+
+def unwatched(*arrays: tf.Tensor) -> list[tf.Tensor]:
+    """Arrays for what a function with a gradient of its own computes: eagerly forward mode would go by that, and tapes would keep it. While
+    a graph is traced forward mode sees no gradients of functions, and goes by what they compute."""
+    return [tf.stop_gradient(array) for array in arrays] if tf.executing_eagerly() else list(arrays)
