@@ -8,8 +8,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.ad_checkpoint import checkpoint_name
 
-from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Step
+from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
+from .min_cut import with_least_kept
 from .native import target
 
 _POLICIES = {
@@ -120,9 +122,18 @@ class JaxDerivatives(Derivatives):
         mapped = jax.vmap(given, in_axes=how.axes, axis_size=how.size, axis_name=how.axis_name)
         return lambda arrays: list(mapped(*arrays))
 
-    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: str) -> Callable[[Arrays], Arrays]:
+    def named(self, array: Any, name: str) -> Any:
+        """``jax.ad_checkpoint.checkpoint_name``."""
+        return checkpoint_name(array, name)
+
+    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         """``jax.checkpoint``."""
-        wrapped = jax.checkpoint(lambda *arrays: function(list(arrays)), policy=_POLICIES[policy])
+        given = lambda *arrays: function(list(arrays))  # noqa: E731
+        if policy == "min_cut":
+            wrapped = with_least_kept(given)
+        else:
+            names = jax.checkpoint_policies.save_only_these_names
+            wrapped = jax.checkpoint(given, policy=_POLICIES[policy] if isinstance(policy, str) else names(*policy))
         return lambda arrays: list(wrapped(*arrays))
 
 

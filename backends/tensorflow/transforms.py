@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Step
+from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
 from ...errors import GradientRefused, NotCompilable
 from ...tracing.active import active
 from .native import target
@@ -176,8 +176,12 @@ class TensorFlowDerivatives(Derivatives):
 
         return over_first
 
-    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: str) -> Callable[[Arrays], Arrays]:
-        """:func:`recomputed`, which keeps nothing; what it calls is TensorFlow's, so products cannot be told apart."""
+    def named(self, array: Any, name: str) -> Any:
+        """The array: nothing is kept by its name."""
+        return array
+
+    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
+        """:func:`recomputed`, which keeps nothing; what it calls is TensorFlow's, so products and names cannot be told apart."""
         return function if policy == "everything" else lambda arrays: recomputed(function, arrays)(arrays)
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 import torch
+from functorch.compile import aot_function, make_boxed_func, min_cut_rematerialization_partition
+from torch._guards import TracingContext, tracing
 from torch._higher_order_ops.scan import scan
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
-from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Step
+from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
 from ...errors import GradientRefused, NotCompilable
 from ...tracing.active import active
 from ...tracing.scans import computing_again
@@ -105,7 +110,7 @@ class TorchDerivatives(Derivatives):
         except RuntimeError as problem:
             if "is not differentiable with respect to" in str(problem):
                 raise GradientRefused(f"{problem} Take the gradient of what is trained alone (graph.trained), not of buffers") from problem
-            if "saved tensor hooks" not in str(problem):
+            if "saved tensor hooks" not in str(problem) and not isinstance(problem, _NeedsAutograd):
                 raise
             return _by_autograd(function, primals)
         return list(results), list(aux), lambda cotangents: list(pull(tuple(cotangents)))
@@ -138,12 +143,49 @@ class TorchDerivatives(Derivatives):
 
         return lambda arrays: list(torch.func.vmap(given, in_dims=how.axes, randomness=how.randomness)(*arrays))
 
-    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: str) -> Callable[[Arrays], Arrays]:
-        """``torch.utils.checkpoint``."""
+    def named(self, array: Any, name: str) -> Any:
+        """A view that is made while its name is known to the policy of a checkpoint."""
+        before = _name.set(name)
+        try:
+            return array.view_as(array)
+        finally:
+            _name.reset(before)
+
+    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
+        """``torch.utils.checkpoint``; the least that is kept is found by :func:`torch._functorch.partitioners`."""
         if policy == "everything":
             return function
-        kept = {"context_fn": functools.partial(create_selective_checkpoint_contexts, _keep_products)} if policy == "dots" else {}
+        if policy == "min_cut":
+            return lambda arrays: _with_least_kept(function, arrays)
+        keeps = None if policy == "nothing" else _keep_products if policy == "dots" else functools.partial(_keep_named, frozenset(policy))
+        kept = {"context_fn": functools.partial(create_selective_checkpoint_contexts, keeps)} if keeps is not None else {}
         return lambda arrays: checkpoint(function, arrays, use_reentrant=False, **kept)
+
+
+class _NeedsAutograd(RuntimeError):
+    """What is compiled ahead of its gradient is no function of torch.func."""
+
+
+def _with_least_kept(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
+    """The function by AOTAutograd, with the partition that a minimum cut finds."""
+    if torch._C._functorch.maybe_current_level() is not None:
+        raise _NeedsAutograd("a function under checkpoint(policy='min_cut') is compiled")
+    if active.anywhere and active.recording:
+        return function(arrays)
+
+    def compiled(module: Any, _: Any) -> Any:
+        held = [node.target for node in module.graph.nodes if node.op == "get_attr"]
+        if any(isinstance(item := getattr(module, name), torch.Tensor) and item.requires_grad for name in held):
+            raise GradientRefused(
+                "a function under checkpoint(policy='min_cut') closes over tensors that require gradients, which it would take for "
+                "constants: make them arguments, as graph.functional does with parameters"
+            )
+        return make_boxed_func(module.forward)
+
+    mode = FakeTensorMode(allow_non_fake_inputs=True)  # for constants that the function closes over
+    with tracing(TracingContext(mode)), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it looks for gradients in tensors that keep none
+        return list(aot_function(function, compiled, partition_fn=min_cut_rematerialization_partition)(arrays))
 
 
 def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
@@ -175,6 +217,13 @@ def _recorded_scan(step: Step, state: Arrays, rows: Arrays, checkpoint: bool) ->
     with computing_again(checkpoint):
         last, outputs = scan(combine, state, rows)
     return last, outputs
+
+
+_name: ContextVar[str | None] = ContextVar("name of the value that is made", default=None)
+
+
+def _keep_named(names: frozenset[str], context: Any, operation: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+    return CheckpointPolicy.MUST_SAVE if _name.get() in names else CheckpointPolicy.PREFER_RECOMPUTE
 
 
 def _keep_products(context: Any, operation: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:

@@ -10,6 +10,7 @@ Arrays = list[Any]
 Function = Callable[[Arrays], tuple[Arrays, Arrays]]
 """A function of arrays: its results, and arrays that it hands on beside them, which have no derivative."""
 
+Policy = str | tuple[str, ...]
 Step = Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
 """A step of a loop: what is carried, and one row, to what is carried, and outputs."""
 
@@ -97,9 +98,13 @@ class Derivatives(Protocol):
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """The function over slices of its arrays, all at once. Results have a first axis for them."""
 
-    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: str) -> Callable[[Arrays], Arrays]:
+    def named(self, array: Any, name: str) -> Any:
+        """The array, by a name that policies of :meth:`rematerialised` know."""
+
+    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         """The function, of which reverse mode keeps only what the policy says, and computes the rest again: ``"nothing"``, ``"dots"`` (the
-        results of matrix products) or ``"everything"``."""
+        results of matrix products), ``"everything"``, ``"min_cut"`` (the fewest bytes that no product has to be computed again for), or the
+        values of these names."""
 
 
-__all__ = ["Arrays", "Derivatives", "Function", "Mapping", "Step"]
+__all__ = ["Arrays", "Derivatives", "Function", "Mapping", "Policy", "Step"]

@@ -12,6 +12,7 @@ may be transformed again. Derivatives are the framework's own.
 """
 
 from .checkpointing import checkpoint as checkpoint
+from .checkpointing import name as name
 from .forward import hvp as hvp
 from .forward import jvp as jvp
 from .forward import linearize as linearize
