@@ -22,12 +22,17 @@ if TYPE_CHECKING:
     from .api import unify as unify
     from .runtime import Graph as Graph
     from .runtime import LazyGraph as LazyGraph
+    from .transforms import jit as jit
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Graph", "LazyGraph", "__version__", "compile", "errors", "load", "transpile", "unify"]
+__all__ = ["Graph", "LazyGraph", "__version__", "compile", "errors", "jit", "load", "transpile", "unify"]
 
 # A program that may never compile anything pays for none of it: each name brings its module when it is first asked for.
-_MODULES = {"compile": ".api", "load": ".api", "transpile": ".api", "unify": ".api", "Graph": ".runtime", "LazyGraph": ".runtime"}
+_MODULES = {
+    **dict.fromkeys(("compile", "load", "transpile", "unify"), ".api"),
+    **dict.fromkeys(("Graph", "LazyGraph"), ".runtime"),
+    "jit": ".transforms",
+}
 
 
 def __getattr__(name: str) -> object:

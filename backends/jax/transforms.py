@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -24,6 +25,8 @@ _POLICIES = {
 class JaxDerivatives(Derivatives):
     """See :class:`graph_compiler.contracts.derivatives.Derivatives`."""
 
+    compile_options: ClassVar[dict[str, Any]] = {}
+
     def array(self, item: Any) -> Any:
         """As ``jnp.asarray``."""
         return jnp.asarray(item) if isinstance(item, (bool, int, float, complex, np.generic)) else target.convert(item)
@@ -39,6 +42,20 @@ class JaxDerivatives(Derivatives):
     def is_followed(self, array: Any) -> bool:
         """Tracers."""
         return isinstance(array, jax.core.Tracer)
+
+    def wide(self) -> AbstractContextManager[Any]:
+        """``jax.enable_x64``."""
+        return jax.enable_x64(True)
+
+    def placed(self, array: Any, device: Any) -> Any:
+        """``jax.device_put``, on the first device of a platform that is named, or on ``"cpu:1"`` on the second."""
+        if isinstance(device, str):
+            platform, _, place = device.partition(":")
+            try:
+                device = jax.devices(platform)[int(place or 0)]
+            except (RuntimeError, IndexError) as problem:
+                raise ValueError(str(problem).splitlines()[0]) from problem
+        return jax.device_put(array, device)
 
     def cast(self, array: Any, like: Any) -> Any:
         """``astype``."""

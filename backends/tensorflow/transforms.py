@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar
 
 import numpy as np
 import tensorflow as tf
@@ -21,6 +22,8 @@ _TWICE = "a tape gives no gradient of what two forward modes have given; take on
 
 class TensorFlowDerivatives(Derivatives):
     """See :class:`graph_compiler.contracts.derivatives.Derivatives`."""
+
+    compile_options: ClassVar[dict[str, Any]] = {"jit_compile": True}
 
     def array(self, item: Any) -> Any:
         """As ``tf.convert_to_tensor``."""
@@ -40,6 +43,17 @@ class TensorFlowDerivatives(Derivatives):
     def is_followed(self, array: Any) -> bool:
         """Tensors of a graph that is traced; a tape and forward mode run over ones that have elements."""
         return not hasattr(array, "numpy")
+
+    def wide(self) -> AbstractContextManager[Any]:
+        """By itself."""
+        return nullcontext()
+
+    def placed(self, array: Any, device: Any) -> Any:
+        """``tf.identity`` in ``tf.device``, which by itself takes another device where there is none of that name."""
+        if not any(device.lower().lstrip("/") in found.name.lower() for found in tf.config.list_logical_devices()):
+            raise ValueError(f"there is no device {device}")
+        with tf.device(device):
+            return tf.identity(array)
 
     def cast(self, array: Any, like: Any) -> Any:
         """``tf.cast``."""

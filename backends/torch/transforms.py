@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -29,6 +30,8 @@ _PRODUCTS = {getattr(torch.ops.aten, name).default for name in ("mm", "bmm", "ad
 class TorchDerivatives(Derivatives):
     """See :class:`graph_compiler.contracts.derivatives.Derivatives`."""
 
+    compile_options: ClassVar[dict[str, Any]] = {}
+
     def array(self, item: Any) -> Any:
         """As ``torch.as_tensor``; of a parameter its elements, for what is computed by transforms is no part of the graph that
         ``backward`` follows to parameters."""
@@ -48,6 +51,17 @@ class TorchDerivatives(Derivatives):
     def is_followed(self, array: Any) -> bool:
         """While torch.func runs a function."""
         return bool(torch._C._functorch.is_functorch_wrapped_tensor(array))
+
+    def wide(self) -> AbstractContextManager[Any]:
+        """By itself."""
+        return nullcontext()
+
+    def placed(self, array: Any, device: Any) -> Any:
+        """``Tensor.to``."""
+        try:
+            return array.to(device)
+        except (RuntimeError, AssertionError) as problem:
+            raise ValueError(str(problem).splitlines()[0]) from problem
 
     def cast(self, array: Any, like: Any) -> Any:
         """``Tensor.to``."""

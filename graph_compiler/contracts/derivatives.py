@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 Arrays = list[Any]
 Function = Callable[[Arrays], tuple[Arrays, Arrays]]
@@ -36,6 +37,9 @@ class Derivatives(Protocol):
     where the function grows fastest (torch's and TensorFlow's convention, the conjugate of JAX's).
     """
 
+    compile_options: ClassVar[dict[str, Any]]
+    """Options of the framework's compiler, with which it compiles rather than traces."""
+
     def array(self, item: Any) -> Any:
         """A number or an array of any framework as a native array; None for what is neither."""
 
@@ -47,6 +51,12 @@ class Derivatives(Protocol):
 
     def is_followed(self, array: Any) -> bool:
         """Whether one of its transforms follows this array, so that it has no elements to look at."""
+
+    def wide(self) -> AbstractContextManager[Any]:
+        """Inside of the block arrays may have elements of 64 bits."""
+
+    def placed(self, array: Any, device: Any) -> Any:
+        """The array on a device of the framework, or one of that name. ``ValueError`` where there is none."""
 
     def cast(self, array: Any, like: Any) -> Any:
         """The elements in the type of another array."""

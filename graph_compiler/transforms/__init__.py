@@ -20,6 +20,8 @@ from .functions import Transformed as Transformed
 from .jacobians import hessian as hessian
 from .jacobians import jacfwd as jacfwd
 from .jacobians import jacrev as jacrev
+from .jitting import Jitted as Jitted
+from .jitting import jit as jit
 from .loops import fori_loop as fori_loop
 from .loops import scan as scan
 from .mapping import vmap as vmap

@@ -104,6 +104,10 @@ class Call:
         found: list[Any] = unflatten(self._tree, leaves)
         return found
 
+    def places_with_derivatives(self) -> list[int]:
+        """Which of all arrays in the chosen arguments :attr:`arrays` are."""
+        return [place for place, has in enumerate(self._has) if has]
+
     def tangents(self, given: Sequence[Any]) -> Arrays:
         """Tangents for :attr:`arrays`, out of structures as the chosen arguments have them. ``CallMismatch`` where they differ."""
         leaves, tree = flatten(list(given), is_value)

@@ -10,6 +10,7 @@ from ..errors import CallMismatch
 from .arguments import Call, positions, single
 from .functions import Function, Transformed, where
 from .strong import strongly
+from .verifying import How
 
 
 def jacrev(
@@ -30,8 +31,10 @@ def jacrev(
     tensor([[4., 1.],
             [2., 5.]])
     """
-    function = strongly(function, strong_zero, positions(argnums, argnames))
-    return Transformed(function, _rule("jacrev", _by_rows, argnums, argnames, has_aux), "jacrev")
+    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    return Transformed(
+        function, _rule("jacrev", _by_rows, argnums, argnames, has_aux), "jacrev", differences=How(chosen, has_aux, is_jacobian=True)
+    )
 
 
 def jacfwd(
@@ -50,8 +53,10 @@ def jacfwd(
     tensor([[4., 1.],
             [2., 5.]])
     """
-    function = strongly(function, strong_zero, positions(argnums, argnames))
-    return Transformed(function, _rule("jacfwd", _by_columns, argnums, argnames, has_aux), "jacfwd")
+    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    return Transformed(
+        function, _rule("jacfwd", _by_columns, argnums, argnames, has_aux), "jacfwd", differences=How(chosen, has_aux, is_jacobian=True)
+    )
 
 
 def hessian(

@@ -10,6 +10,7 @@ from ..errors import CallMismatch
 from .arguments import Call, positions, single
 from .functions import Function, Transformed, found_for, where
 from .strong import strongly
+from .verifying import How
 
 
 def grad(
@@ -49,8 +50,8 @@ def grad(
     >>> transforms.grad(root)(torch.tensor(0.0)), transforms.grad(root, strong_zero=True)(torch.tensor(0.0))
     (tensor(nan), tensor(0.))
     """
-    function = strongly(function, strong_zero, positions(argnums, argnames))
-    return Transformed(function, _rule("grad", argnums, argnames, has_aux, _gradient_alone), "grad")
+    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    return Transformed(function, _rule("grad", argnums, argnames, has_aux, _gradient_alone), "grad", differences=How(chosen, has_aux))
 
 
 def value_and_grad(
@@ -67,8 +68,13 @@ def value_and_grad(
     >>> transforms.value_and_grad(lambda x, y: (x * y).sum(), argnums=(0, 1))(torch.ones(2), torch.full((2,), 3.0))
     (tensor(6.), (tensor([3., 3.]), tensor([1., 1.])))
     """
-    function = strongly(function, strong_zero, positions(argnums, argnames))
-    return Transformed(function, _rule("value_and_grad", argnums, argnames, has_aux, _value_and_gradient), "value_and_grad")
+    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    return Transformed(
+        function,
+        _rule("value_and_grad", argnums, argnames, has_aux, _value_and_gradient),
+        "value_and_grad",
+        differences=How(chosen, has_aux, has_value=True),
+    )
 
 
 def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool = False) -> Any:
