@@ -109,7 +109,8 @@ def _inner(equation: Any) -> Any:
     """The program of a call, where it closes over no constants."""
     found = equation.params.get("jaxpr") or equation.params.get("call_jaxpr")
     program = getattr(found, "jaxpr", found)
-    return None if program is None or getattr(found, "consts", ()) else program
+    has_constants = bool(getattr(found, "consts", None))
+    return None if program is None or has_constants else program
 
 
 def _evaluated(program: Any, constants: Sequence[Any], arrays: Sequence[Any], kept: set[Any]) -> list[Any]:

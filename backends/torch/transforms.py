@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from functorch.compile import aot_function, make_boxed_func, min_cut_rematerialization_partition
+from torch._functorch.aot_autograd import aot_function, make_boxed_func
+from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch._guards import TracingContext, tracing
 from torch._higher_order_ops.scan import scan
 from torch._subclasses.fake_tensor import FakeTensorMode

@@ -42,8 +42,8 @@ def verified(transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: f
     derivatives = found_for(transformed.function, *transformed.inner(*args, **kwargs)).derivatives
     with derivatives.wide():
         try:
-            wide = map_structure(lambda item: _wide(derivatives, item), (args, kwargs))
-            return _compared(transformed, *wide, how, rtol, seed)
+            wide_args, wide_kwargs = map_structure(lambda item: _wide(derivatives, item), (args, kwargs))
+            return _compared(transformed, wide_args, wide_kwargs, how, rtol, seed)
         except VerificationFailed:
             raise
         except Exception:  # its weights are of another type, or it was recorded for that alone
