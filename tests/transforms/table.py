@@ -245,7 +245,7 @@ NUMPY = {
     "pad": Case(lambda x: (np.cumsum(np.pad(x, ((0, 0), (1, 2))), 1) ** 2).sum()),
     "roll": Case(lambda x: (np.roll(x, 1, 0) * x[:, ::-1]).sum()),
     "concatenate": Case(lambda x, y: (np.concatenate([x, y]) * np.stack([y, x]).reshape(6, 4)).sum(), ((3, 4), (3, 4))),
-    "cholesky": Case(lambda a: np.log(np.diagonal(np.linalg.cholesky(a))).sum(), ((3, 3),), "definite"),
+    "cholesky": Case(lambda a: np.log(np.diagonal(np.linalg.cholesky((a + a.T) / 2))).sum(), ((3, 3),), "definite"),
     "tensordot": Case(lambda x, y: (np.tensordot(x, y, ((0,), (0,))) ** 2).sum(), ((3, 4), (3, 2))),
     "means": Case(lambda x: np.average(x, axis=0, weights=np.arange(1.0, 4.0)).sum() ** 2 + np.ptp(x)),
     "cumulative": Case(lambda x: np.cumprod(x, 1).sum() + np.cumsum(x, 0).std()),
