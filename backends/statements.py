@@ -73,8 +73,8 @@ def scan_with(elements: Callable[[Scope, Node, Loop, list[str]], tuple[str, list
         (body,), loop = node.regions, Loop.of(scope, node)
         state = names_of(scope, body, len(loop.state))
         rows = names_of(scope, body, len(loop.sequences), len(state))
+        outputs = [scope.new(value.name) for value in node.outputs[len(state) :]]  # first: a step may have a loop with outputs, too
         step = scope.inside(body, [*state, *rows], loop.captured)
-        outputs = [scope.new(value.name) for value in node.outputs[len(state) :]]
         loop = counting(scope, node, loop)
         assigned(scope, state, loop.state)
         head, lines = elements(scope, node, loop, rows)

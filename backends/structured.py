@@ -172,6 +172,14 @@ def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], st
     return name, [repr(scope.literal(item)) for item in node.inputs]
 
 
+def strongly_zero(scope: Scope, node: Node) -> None:
+    """One line that calls the function of a block by the helper ``strong_zero``."""
+    (region,) = node.regions
+    name = scope.define(region.name, lambda inner, name: _definition(inner, name, region))
+    operands = [repr(scope.literal(item)) for item in node.inputs]
+    scope.line(f"{', '.join(scope.name(node))} = strong_zero({', '.join([name, *operands])})")
+
+
 def step_called(node: Node) -> Node:
     """A ``scan`` whose step is a ``call`` that is computed again for a gradient, in the place of one that is so itself."""
     (step,) = node.regions

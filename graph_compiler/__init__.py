@@ -23,15 +23,18 @@ if TYPE_CHECKING:
     from .runtime import Graph as Graph
     from .runtime import LazyGraph as LazyGraph
     from .tracing.control_flow import trace as trace
+    from .transforms import jit as jit
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Graph", "LazyGraph", "__version__", "compile", "errors", "load", "trace", "transpile", "unify"]
+__all__ = ["Graph", "LazyGraph", "__version__", "compile", "errors", "jit", "load", "trace", "transpile", "unify"]
 
 # A program that may never compile anything pays for none of it: each name brings its module when it is first asked for.
 _MODULES = {
-    "compile": ".api", "load": ".api", "transpile": ".api", "unify": ".api", "trace": ".tracing.control_flow", "Graph": ".runtime",
-    "LazyGraph": ".runtime",
-}  # fmt: skip
+    **dict.fromkeys(("compile", "load", "transpile", "unify"), ".api"),
+    **dict.fromkeys(("Graph", "LazyGraph"), ".runtime"),
+    "jit": ".transforms",
+    "trace": ".tracing.control_flow",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -22,6 +22,7 @@ from ..arrays import is_plain, words_of
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..failed_guards import shows_as_nan
 from ..refusals import told
+from .persistent_cache import PersistentCache
 
 log = logging.getLogger("graph_compiler")
 _said: set[str] = set()
@@ -151,9 +152,12 @@ class JaxTarget(Target):
         itself XLA would leave out casts to half precision between two operations.
         """
 
+        cache = PersistentCache()
+        body = cache.opened_by(function)
+
         @functools.wraps(function)
         def packed(*args: Any) -> _Packed:
-            return _Packed.of(function(*args))
+            return _Packed.of(body(*args))
 
         check_compiler_options("jax.jit", jax.jit, options)
         options = {**options, **({"static_argnums": static} if static else {})}
@@ -169,7 +173,7 @@ class JaxTarget(Target):
                     raise
                 return inside(*args).unpacked()  # options of the compiler are those of the function around it
 
-        return compiled_or_plain(jitted, function, _why_not_compiled)
+        return compiled_or_plain(cache.closed_after(jitted), function, _why_not_compiled)
 
     def untraced(self) -> AbstractContextManager[None]:
         """What is computed inside is computed as if nothing were traced. (In ``jax.ensure_compile_time_eval`` a trace inside would fold

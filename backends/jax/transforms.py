@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import AbstractContextManager
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.ad_checkpoint import checkpoint_name
 
-from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping
+from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
+from .min_cut import with_least_kept
 from .native import target
 
 _POLICIES = {
@@ -22,6 +25,8 @@ _POLICIES = {
 class JaxDerivatives(Derivatives):
     """See :class:`graph_compiler.contracts.derivatives.Derivatives`."""
 
+    compile_options: ClassVar[dict[str, Any]] = {}
+
     def array(self, item: Any) -> Any:
         """As ``jnp.asarray``."""
         return jnp.asarray(item) if isinstance(item, (bool, int, float, complex, np.generic)) else target.convert(item)
@@ -33,6 +38,24 @@ class JaxDerivatives(Derivatives):
     def carries(self, item: Any) -> bool:
         """What JAX traces cannot become a numpy array: those are constants."""
         return isinstance(item, (jax.Array, np.ndarray, np.generic, bool, int, float, complex))
+
+    def is_followed(self, array: Any) -> bool:
+        """Tracers."""
+        return isinstance(array, jax.core.Tracer)
+
+    def wide(self) -> AbstractContextManager[Any]:
+        """``jax.enable_x64``."""
+        return jax.enable_x64(True)
+
+    def placed(self, array: Any, device: Any) -> Any:
+        """``jax.device_put``, on the first device of a platform that is named, or on ``"cpu:1"`` on the second."""
+        if isinstance(device, str):
+            platform, _, place = device.partition(":")
+            try:
+                device = jax.devices(platform)[int(place or 0)]
+            except (RuntimeError, IndexError) as problem:
+                raise ValueError(str(problem).splitlines()[0]) from problem
+        return jax.device_put(array, device)
 
     def cast(self, array: Any, like: Any) -> Any:
         """``astype``."""
@@ -70,6 +93,24 @@ class JaxDerivatives(Derivatives):
         """``lax.stop_gradient``."""
         return jax.lax.stop_gradient(array)
 
+    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
+        """``jnp.reshape``."""
+        return array.reshape(shape)
+
+    def concatenate(self, arrays: Sequence[Any]) -> Any:
+        """``jnp.concatenate``."""
+        return jnp.concatenate(arrays)
+
+    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+        """``lax.scan``; a step keeps the types of what it carries, as a number that is added to does not."""
+
+        def body(carry: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
+            new, outputs = step(carry, row)
+            return [jax.lax.convert_element_type(array, old.dtype) for array, old in zip(new, carry)], outputs
+
+        last, outputs = jax.lax.scan(jax.checkpoint(body) if checkpoint else body, list(map(jnp.asarray, state)), rows)
+        return last, outputs
+
     def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """``jax.vjp``, which gives the transpose: conjugated before and after."""
         results, pull, aux = jax.vjp(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
@@ -79,7 +120,7 @@ class JaxDerivatives(Derivatives):
 
         return results, aux, conjugated
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
         """``jax.jvp``."""
         results, out, aux = jax.jvp(lambda *arrays: function(list(arrays)), tuple(primals), tuple(tangents), has_aux=True)
         return results, aux, out
@@ -98,9 +139,18 @@ class JaxDerivatives(Derivatives):
         mapped = jax.vmap(given, in_axes=how.axes, axis_size=how.size, axis_name=how.axis_name)
         return lambda arrays: list(mapped(*arrays))
 
-    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: str) -> Callable[[Arrays], Arrays]:
+    def named(self, array: Any, name: str) -> Any:
+        """``jax.ad_checkpoint.checkpoint_name``."""
+        return checkpoint_name(array, name)
+
+    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         """``jax.checkpoint``."""
-        wrapped = jax.checkpoint(lambda *arrays: function(list(arrays)), policy=_POLICIES[policy])
+        given = lambda *arrays: function(list(arrays))  # noqa: E731
+        if policy == "min_cut":
+            wrapped = with_least_kept(given)
+        else:
+            names = jax.checkpoint_policies.save_only_these_names
+            wrapped = jax.checkpoint(given, policy=_POLICIES[policy] if isinstance(policy, str) else names(*policy))
         return lambda arrays: list(wrapped(*arrays))
 
 

@@ -4,20 +4,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, ClassVar
 
 import numpy as np
 import tensorflow as tf
 
-from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping
+from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
 from ...errors import GradientRefused, NotCompilable
+from ...tracing.active import active
 from .native import target
+from .prelude.control import scan
+from .prelude.gradients import custom_gradient, unwatched
 
 _TWICE = "a tape gives no gradient of what two forward modes have given; take one of these two in reverse mode"
 
 
 class TensorFlowDerivatives(Derivatives):
     """See :class:`graph_compiler.contracts.derivatives.Derivatives`."""
+
+    compile_options: ClassVar[dict[str, Any]] = {"jit_compile": True}
 
     def array(self, item: Any) -> Any:
         """As ``tf.convert_to_tensor``."""
@@ -33,6 +39,21 @@ class TensorFlowDerivatives(Derivatives):
     def carries(self, item: Any) -> bool:
         """Tensors and numbers; a numpy array may be a tensor without its derivative."""
         return bool(tf.is_tensor(item)) or isinstance(item, (bool, int, float, complex))
+
+    def is_followed(self, array: Any) -> bool:
+        """Tensors of a graph that is traced; a tape and forward mode run over ones that have elements."""
+        return not hasattr(array, "numpy")
+
+    def wide(self) -> AbstractContextManager[Any]:
+        """By itself."""
+        return nullcontext()
+
+    def placed(self, array: Any, device: Any) -> Any:
+        """``tf.identity`` in ``tf.device``, which by itself takes another device where there is none of that name."""
+        if not any(device.lower().lstrip("/") in found.name.lower() for found in tf.config.list_logical_devices()):
+            raise ValueError(f"there is no device {device}")
+        with tf.device(device):
+            return tf.identity(array)
 
     def cast(self, array: Any, like: Any) -> Any:
         """``tf.cast``."""
@@ -76,6 +97,32 @@ class TensorFlowDerivatives(Derivatives):
         """``tf.stop_gradient``."""
         return tf.stop_gradient(array)
 
+    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
+        """``tf.reshape``."""
+        return tf.reshape(array, shape)
+
+    def concatenate(self, arrays: Sequence[Any]) -> Any:
+        """``tf.concat``."""
+        return tf.concat(arrays, 0)
+
+    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+        """A loop of Python; ``tf.while_loop`` while a graph is traced."""
+        count = len(state)
+
+        def one(arrays: Arrays) -> Arrays:
+            new, outputs = step(arrays[:count], arrays[count:])
+            return [*new, *outputs]
+
+        run = recomputed(one, [*state, *(array[0] for array in rows)]) if checkpoint else one
+        if not tf.executing_eagerly():
+            return _traced_scan(run, one, state, rows)
+        outputs: list[Arrays] = []
+        for row in zip(*(tf.unstack(array) for array in rows)):
+            made = run([*state, *row])
+            state = made[:count]
+            outputs.append(made[count:])
+        return state, [tf.stack(each) for each in zip(*outputs)]
+
     def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """``tf.GradientTape`` over copies: a tape knows arrays by identity, and one may be given twice."""
         primals = [tf.identity(array) for array in primals]
@@ -93,9 +140,12 @@ class TensorFlowDerivatives(Derivatives):
 
         return results, aux, pull
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
         """``tf.autodiff.ForwardAccumulator``, over copies as above; by two reverse modes where it meets a sparse gradient, which it cannot
-        follow."""
+        follow, and for functions with rules while a graph is traced, where it looks into them and past the rules."""
+        if has_rules and not tf.executing_eagerly():
+            results, aux, push = self.linearised(function, primals)
+            return results, aux, push(tangents)
         primals = [tf.identity(array) for array in primals]
         try:
             with tf.autodiff.ForwardAccumulator(primals, tangents) as accumulator:
@@ -140,9 +190,57 @@ class TensorFlowDerivatives(Derivatives):
 
         return over_first
 
-    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: str) -> Callable[[Arrays], Arrays]:
-        """``tf.recompute_grad``, which keeps nothing; what it calls is TensorFlow's, so products cannot be told apart."""
-        return function if policy == "everything" else lambda arrays: tf.recompute_grad(lambda *given: function(list(given)))(*arrays)
+    def named(self, array: Any, name: str) -> Any:
+        """The array: nothing is kept by its name."""
+        return array
+
+    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
+        """:func:`recomputed`, which keeps nothing; what it calls is TensorFlow's, so products and names cannot be told apart."""
+        return function if policy == "everything" else lambda arrays: recomputed(function, arrays)(arrays)
+
+
+def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[Arrays], Arrays]:
+    """The function of arrays like these, which a tape keeps nothing of and computes again. Unlike with ``tf.recompute_grad`` there are
+    gradients of arrays that it closes over: it is traced as a graph, which knows them. While it is recorded it is as it was."""
+    if active.anywhere and active.recording:
+        return function
+    graph = tf.function(lambda *given: tuple(function(list(given))), autograph=False).get_concrete_function(*like)
+    captured, count = list(graph.captured_inputs), len(like)
+    is_array = [item.dtype != tf.resource for item in captured]
+    handles = [item for item, has in zip(captured, is_array) if not has]
+
+    def run(given: Sequence[Any]) -> Any:
+        held, rest = iter(given[count:]), iter(handles)
+        return graph._call_flat(list(given[:count]), [next(held if has else rest) for has in is_array])
+
+    @custom_gradient
+    def again(*given: Any) -> Any:
+        def gradient(*upstream: Any, variables: Any = ()) -> Any:
+            with tf.GradientTape() as tape:
+                copies = [tf.identity(array) for array in given]
+                tape.watch(copies)
+                results = run(copies)
+            found = tape.gradient(results, [*copies, *variables], list(upstream), tf.UnconnectedGradients.ZERO)
+            return (found[: len(given)], found[len(given) :]) if variables else found
+
+        return tuple(run(unwatched(*given))), gradient
+
+    return lambda arrays: list(again(*arrays, *(item for item, has in zip(captured, is_array) if has)))
+
+
+def _traced_scan(run: Callable[[Arrays], Arrays], one: Callable[[Arrays], Arrays], state: Arrays, rows: Arrays) -> tuple[Arrays, Arrays]:
+    """The helper that graphs have, which is told the shapes of outputs."""
+    first, count = [*state, *(row[0] for row in rows)], len(state)
+    made = tf.function(lambda *given: tuple(one(list(given))), autograph=False).get_concrete_function(*first).structured_outputs[count:]
+    specs = tuple((tuple(item.shape), item.dtype) for item in made)
+    length = rows[0].shape[0] if rows[0].shape[0] is not None else tf.shape(rows[0])[0]
+
+    def body(*arrays: Any) -> Any:
+        found = run(list(arrays))
+        return tuple(found[:count]), tuple(found[count:])
+
+    last, outputs = scan(body, tuple(state), tuple(rows), length, specs)
+    return list(last), list(outputs)
 
 
 derivatives = TensorFlowDerivatives()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -13,10 +14,13 @@ from torch.utils.checkpoint import _StopRecomputationError
 from ...contracts import Target
 from ...errors import GuardFailed
 from ..arrays import is_plain, words_of
+from ..compile_cache import cache_folder
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..refusals import told
 from .assertions import asserted, is_tracing
 from .following import Dynamo
+
+_INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
 
 class TorchTarget(Target):
@@ -53,6 +57,8 @@ class TorchTarget(Target):
     def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
         """``torch.compile``; a function whose kernels its code generator cannot write runs as it is, and a log line says so."""
         check_compiler_options("torch.compile", torch.compile, options)
+        if _INDUCTOR not in os.environ and (folder := cache_folder("inductor")) is not None:
+            os.environ[_INDUCTOR] = folder  # torch itself would name a folder of the system's temporary files there
         return compiled_or_plain(torch.compile(function, **options), function, _reason_not_to_compile())
 
     def register_classes(self, classes: Iterable[type]) -> None:

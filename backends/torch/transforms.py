@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from contextlib import AbstractContextManager, nullcontext
+from contextvars import ContextVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
+from torch._functorch.aot_autograd import aot_function, make_boxed_func
+from torch._functorch.partitioners import min_cut_rematerialization_partition
+from torch._guards import TracingContext, tracing
+from torch._higher_order_ops.scan import scan
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
-from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping
+from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
 from ...errors import GradientRefused, NotCompilable
+from ...tracing.active import active
+from ...tracing.scans import computing_again
 from .native import target
+from .prelude.control import run_again
 
 _PRODUCTS = {getattr(torch.ops.aten, name).default for name in ("mm", "bmm", "addmm", "baddbmm", "convolution")}
 
 
 class TorchDerivatives(Derivatives):
     """See :class:`graph_compiler.contracts.derivatives.Derivatives`."""
+
+    compile_options: ClassVar[dict[str, Any]] = {}
 
     def array(self, item: Any) -> Any:
         """As ``torch.as_tensor``; of a parameter its elements, for what is computed by transforms is no part of the graph that
@@ -35,6 +48,21 @@ class TorchDerivatives(Derivatives):
     def carries(self, item: Any) -> bool:
         """Tensors and numbers; a numpy array may be a tensor without its derivative."""
         return isinstance(item, (torch.Tensor, bool, int, float, complex))
+
+    def is_followed(self, array: Any) -> bool:
+        """While torch.func runs a function."""
+        return bool(torch._C._functorch.is_functorch_wrapped_tensor(array))
+
+    def wide(self) -> AbstractContextManager[Any]:
+        """By itself."""
+        return nullcontext()
+
+    def placed(self, array: Any, device: Any) -> Any:
+        """``Tensor.to``."""
+        try:
+            return array.to(device)
+        except (RuntimeError, AssertionError) as problem:
+            raise ValueError(str(problem).splitlines()[0]) from problem
 
     def cast(self, array: Any, like: Any) -> Any:
         """``Tensor.to``."""
@@ -72,6 +100,24 @@ class TorchDerivatives(Derivatives):
         """``Tensor.detach``."""
         return array.detach()
 
+    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
+        """``Tensor.reshape``."""
+        return array.reshape(tuple(shape))
+
+    def concatenate(self, arrays: Sequence[Any]) -> Any:
+        """``torch.cat``."""
+        return torch.cat(list(arrays))
+
+    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+        """A loop of Python. While a function is recorded it is torch's own ``scan``, whose step is recorded once."""
+        if active.anywhere and active.recording:
+            return _recorded_scan(step, state, rows, checkpoint)
+        outputs: list[Arrays] = []
+        for row in zip(*(array.unbind(0) for array in rows)):
+            state, made = run_again(step, state, list(row)) if checkpoint else step(state, list(row))
+            outputs.append(made)
+        return state, [torch.stack(each) for each in zip(*outputs)]
+
     def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """``torch.func.vjp``; ``torch.autograd`` for what saves its tensors by hooks, as ``checkpoint`` does, which torch.func has not."""
         try:
@@ -79,12 +125,12 @@ class TorchDerivatives(Derivatives):
         except RuntimeError as problem:
             if "is not differentiable with respect to" in str(problem):
                 raise GradientRefused(f"{problem} Take the gradient of what is trained alone (graph.trained), not of buffers") from problem
-            if "saved tensor hooks" not in str(problem):
+            if "saved tensor hooks" not in str(problem) and not isinstance(problem, _NeedsAutograd):
                 raise
             return _by_autograd(function, primals)
         return list(results), list(aux), lambda cotangents: list(pull(tuple(cotangents)))
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
         """``torch.func.jvp``; where an operation has no forward mode, by two reverse ones."""
         try:
             results, out, aux = torch.func.jvp(_of_arrays(function), tuple(primals), tuple(tangents), has_aux=True)
@@ -112,12 +158,49 @@ class TorchDerivatives(Derivatives):
 
         return lambda arrays: list(torch.func.vmap(given, in_dims=how.axes, randomness=how.randomness)(*arrays))
 
-    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: str) -> Callable[[Arrays], Arrays]:
-        """``torch.utils.checkpoint``."""
+    def named(self, array: Any, name: str) -> Any:
+        """A view that is made while its name is known to the policy of a checkpoint."""
+        before = _name.set(name)
+        try:
+            return array.view_as(array)
+        finally:
+            _name.reset(before)
+
+    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
+        """``torch.utils.checkpoint``; the least that is kept is found by :func:`torch._functorch.partitioners`."""
         if policy == "everything":
             return function
-        kept = {"context_fn": functools.partial(create_selective_checkpoint_contexts, _keep_products)} if policy == "dots" else {}
+        if policy == "min_cut":
+            return lambda arrays: _with_least_kept(function, arrays)
+        keeps = None if policy == "nothing" else _keep_products if policy == "dots" else functools.partial(_keep_named, frozenset(policy))
+        kept = {"context_fn": functools.partial(create_selective_checkpoint_contexts, keeps)} if keeps is not None else {}
         return lambda arrays: checkpoint(function, arrays, use_reentrant=False, **kept)
+
+
+class _NeedsAutograd(RuntimeError):
+    """What is compiled ahead of its gradient is no function of torch.func."""
+
+
+def _with_least_kept(function: Callable[[Arrays], Arrays], arrays: Arrays) -> Arrays:
+    """The function by AOTAutograd, with the partition that a minimum cut finds."""
+    if torch._C._functorch.maybe_current_level() is not None:
+        raise _NeedsAutograd("a function under checkpoint(policy='min_cut') is compiled")
+    if active.anywhere and active.recording:
+        return function(arrays)
+
+    def compiled(module: Any, _: Any) -> Any:
+        held = [node.target for node in module.graph.nodes if node.op == "get_attr"]
+        if any(isinstance(item := getattr(module, name), torch.Tensor) and item.requires_grad for name in held):
+            raise GradientRefused(
+                "a function under checkpoint(policy='min_cut') closes over tensors that require gradients, which it would take for "
+                "constants: make them arguments, as graph.functional does with parameters"
+            )
+        return make_boxed_func(module.forward)
+
+    mode = FakeTensorMode(allow_non_fake_inputs=True)  # for constants that the function closes over
+    with tracing(TracingContext(mode)), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it looks for gradients in tensors that keep none
+        return list(aot_function(function, compiled, partition_fn=min_cut_rematerialization_partition)(arrays))
 
 
 def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
@@ -139,6 +222,23 @@ def _by_autograd(function: Function, primals: Arrays) -> tuple[Arrays, Arrays, C
         return [torch.zeros_like(array) if gradient is None else gradient for array, gradient in zip(inputs, found)]
 
     return results if is_inner else [array.detach() for array in results], aux, pull
+
+
+def _recorded_scan(step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+    def combine(carry: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
+        new, made = step(carry, row)
+        return [array.clone() for array in new], [array.clone() for array in made]  # torch's scan wants arrays of their own
+
+    with computing_again(checkpoint):
+        last, outputs = scan(combine, state, rows)
+    return last, outputs
+
+
+_name: ContextVar[str | None] = ContextVar("name of the value that is made", default=None)
+
+
+def _keep_named(names: frozenset[str], context: Any, operation: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:
+    return CheckpointPolicy.MUST_SAVE if _name.get() in names else CheckpointPolicy.PREFER_RECOMPUTE
 
 
 def _keep_products(context: Any, operation: Any, *args: Any, **kwargs: Any) -> CheckpointPolicy:

@@ -36,6 +36,7 @@ _METHOD = "torch.Tensor."
 class TorchCalls(RecordedCalls):
     """The dialect of recorded torch graphs."""
 
+    prelude = ("run_again",)
     imports: Mapping[str, str] = {
         "F": "import torch.nn.functional as F",
         "generic_associative_scan": "from torch._higher_order_ops.associative_scan import generic_associative_scan",

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 Arrays = list[Any]
 Function = Callable[[Arrays], tuple[Arrays, Arrays]]
 """A function of arrays: its results, and arrays that it hands on beside them, which have no derivative."""
+
+Policy = str | tuple[str, ...]
+Step = Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
+"""A step of a loop: what is carried, and one row, to what is carried, and outputs."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,9 @@ class Derivatives(Protocol):
     where the function grows fastest (torch's and TensorFlow's convention, the conjugate of JAX's).
     """
 
+    compile_options: ClassVar[dict[str, Any]]
+    """Options of the framework's compiler, with which it compiles rather than traces."""
+
     def array(self, item: Any) -> Any:
         """A number or an array of any framework as a native array; None for what is neither."""
 
@@ -40,6 +48,15 @@ class Derivatives(Protocol):
 
     def carries(self, item: Any) -> bool:
         """Whether a result of this kind carries the derivative of a function, or is certainly a constant."""
+
+    def is_followed(self, array: Any) -> bool:
+        """Whether one of its transforms follows this array, so that it has no elements to look at."""
+
+    def wide(self) -> AbstractContextManager[Any]:
+        """Inside of the block arrays may have elements of 64 bits."""
+
+    def placed(self, array: Any, device: Any) -> Any:
+        """The array on a device of the framework, or one of that name. ``ValueError`` where there is none."""
 
     def cast(self, array: Any, like: Any) -> Any:
         """The elements in the type of another array."""
@@ -68,11 +85,22 @@ class Derivatives(Protocol):
     def stop(self, array: Any) -> Any:
         """The array, without a derivative."""
 
+    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
+        """``numpy.reshape``."""
+
+    def concatenate(self, arrays: Sequence[Any]) -> Any:
+        """``numpy.concatenate``, along the first axis."""
+
+    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+        """``state, outputs = step(state, row)`` for each row of arrays that have as many: the last state, and the outputs stacked along a
+        first axis. With ``checkpoint`` reverse mode computes steps again."""
+
     def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Reverse mode: results, what is handed on, and the function from cotangents of the results to cotangents of the primals."""
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Forward mode: results, what is handed on, and the tangents of the results."""
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
+        """Forward mode: results, what is handed on, and the tangents of the results. ``has_rules``: operations have derivative rules other
+        than the framework's own, which are to be followed."""
 
     def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Results, what is handed on, and the function from tangents of the primals to tangents of the results."""
@@ -80,9 +108,13 @@ class Derivatives(Protocol):
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """The function over slices of its arrays, all at once. Results have a first axis for them."""
 
-    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: str) -> Callable[[Arrays], Arrays]:
+    def named(self, array: Any, name: str) -> Any:
+        """The array, by a name that policies of :meth:`rematerialised` know."""
+
+    def rematerialised(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         """The function, of which reverse mode keeps only what the policy says, and computes the rest again: ``"nothing"``, ``"dots"`` (the
-        results of matrix products) or ``"everything"``."""
+        results of matrix products), ``"everything"``, ``"min_cut"`` (the fewest bytes that no product has to be computed again for), or the
+        values of these names."""
 
 
-__all__ = ["Arrays", "Derivatives", "Function", "Mapping"]
+__all__ = ["Arrays", "Derivatives", "Function", "Mapping", "Policy", "Step"]

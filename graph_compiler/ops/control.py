@@ -28,10 +28,12 @@ class RegionSpec(Protocol):
 
 
 @declare(_SECTION, regions=("body",))
-def call(*operands: ArraySpec, body: RegionSpec, checkpoint: bool = False) -> _Specs:
+def call(*operands: ArraySpec, body: RegionSpec, checkpoint: bool = False, strong_zero: bool = False) -> _Specs:
     """The outputs of ``body(*operands)``. Several nodes may share one region: it is written as one function (jaxpr ``closed_call``).
 
-    ``checkpoint`` keeps the operands alone, and computes the body again in the backward pass (``jax.checkpoint``).
+    ``checkpoint`` keeps the operands alone, and computes the body again in the backward pass (``jax.checkpoint``). ``strong_zero`` says
+    that the body computes each element of one result from those of its operands at the same place, and that a tangent or cotangent that
+    is zero stays zero through it, whatever its slope is.
     """
     return body.specs_outside()
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from ..passes import GraphPass
 from .pipeline import Pipeline
 
 
@@ -21,6 +22,10 @@ class DeferredPipeline:
     def settled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Pipeline:
         """The pipeline for good."""
         return self.settle(args, kwargs)
+
+    def with_passes(self, passes: Sequence[GraphPass]) -> DeferredPipeline:
+        """See :meth:`Pipeline.with_passes`."""
+        return replace(self, settle=lambda args, kwargs: self.settle(args, kwargs).with_passes(passes))
 
     def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """See :meth:`Pipeline.call_within`."""

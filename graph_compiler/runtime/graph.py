@@ -32,6 +32,7 @@ from .variant import Variant
 from .views import Viewed
 
 if TYPE_CHECKING:
+    from ..passes import GraphPass
     from .containers import LazyMethod
     from .pipeline import Pipeline
     from .verifying import Verified
@@ -189,6 +190,22 @@ class Graph(Retraced, Inspected, Viewed):
 
     def written_by(self, pipeline: Pipeline) -> Graph:
         """The same recordings written by another pipeline of the same callable."""
+        made = self._by(pipeline)
+        with recording_lock:
+            for variant in self._variants:
+                made.adopt(pipeline.rewritten(variant))
+        return made
+
+    def with_passes(self, *passes: GraphPass) -> Graph:
+        """The same recordings, written for the same framework in canonical operations, with these passes behind those of the graph.
+
+        >>> import torch, graph_compiler
+        >>> from graph_compiler.passes import strong_zero
+        >>> graph = graph_compiler.compile(lambda x: torch.where(x > 0, x.log(), 0), args=(torch.ones(2),))
+        >>> torch.func.grad(graph.with_passes(strong_zero))(torch.tensor(0.0))
+        tensor(0.)
+        """
+        pipeline = self.pipeline.with_passes(passes)
         made = self._by(pipeline)
         with recording_lock:
             for variant in self._variants:

@@ -118,10 +118,8 @@ class Pipeline:
         if not self.same_framework and any(map(target.is_traced, iterate_structure((args, kwargs)))):
             raise CallMismatch(
                 f"{self.name}: {target.name} traces this call, which fits no recorded variant ({why}), and the original cannot be "
-                "recorded with "
-                "arrays that have no elements. Record a variant for such arguments before, with add_variant(args, kwargs); where elements "
-                "decide "
-                "in one that is there, call functional(parameters, ...) instead, which looks at them while it runs"
+                "recorded with arrays that have no elements. Record a variant for such arguments before, with add_variant(args, kwargs); "
+                "where elements decide in one that is there, call functional(parameters, ...) instead, which looks at them while it runs"
             )
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool) -> Variant:
@@ -256,6 +254,11 @@ class Pipeline:
             target=target,
             same_framework=target.name == self.frontend.name,
         )
+
+    def with_passes(self, passes: Sequence[GraphPass]) -> Pipeline:
+        """The same, with more passes, over canonical operations."""
+        options = replace(self.options, passes=(*self.options.passes, *passes))
+        return replace(self, options=options, same_framework=False)
 
     def rewritten(self, variant: Variant) -> Variant:
         """A variant in this pipeline's target."""

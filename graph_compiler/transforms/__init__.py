@@ -12,6 +12,7 @@ may be transformed again. Derivatives are the framework's own.
 """
 
 from .checkpointing import checkpoint as checkpoint
+from .checkpointing import name as name
 from .forward import hvp as hvp
 from .forward import jvp as jvp
 from .forward import linearize as linearize
@@ -19,6 +20,10 @@ from .functions import Transformed as Transformed
 from .jacobians import hessian as hessian
 from .jacobians import jacfwd as jacfwd
 from .jacobians import jacrev as jacrev
+from .jitting import Jitted as Jitted
+from .jitting import jit as jit
+from .loops import fori_loop as fori_loop
+from .loops import scan as scan
 from .mapping import vmap as vmap
 from .reverse import grad as grad
 from .reverse import value_and_grad as value_and_grad

@@ -30,6 +30,15 @@ def positions(argnums: int | Sequence[int] | None, argnames: str | Names | None)
     return numbers, names
 
 
+def position_of(function: Any, name: str, args: Sequence[Any]) -> int | None:
+    """Where an argument of that name stands in ``args``; None where it does not."""
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        return None
+    return names.index(name) if name in names[: len(args)] else None
+
+
 class Call:
     """One call of a function: ``arrays`` are those of the chosen arguments that have derivatives.
 
@@ -64,18 +73,11 @@ class Call:
         """Where an argument stands in the call; one that is named may be given by position."""
         if isinstance(key, int) and -len(self._args) <= key < len(self._args):
             return key % len(self._args)
-        if isinstance(key, str) and (key in self._kwargs or (place := self._by_position(key)) is not None):
+        if isinstance(key, str) and (key in self._kwargs or (place := position_of(self.function.call, key, self._args)) is not None):
             return key if key in self._kwargs else place  # type: ignore[return-value]
         what = f"argument {key}" if isinstance(key, int) else f"argument {key!r}"
         given = ", ".join((f"{len(self._args)} by position", *map(repr, self._kwargs)))
         raise CallMismatch(f"{self.words} of {self.function.name}: there is no {what}; given are {given}{where(self.function.call)}")
-
-    def _by_position(self, name: str) -> int | None:
-        try:
-            names = list(inspect.signature(self.function.call).parameters)
-        except (TypeError, ValueError):
-            return None
-        return names.index(name) if name in names[: len(self._args)] else None
 
     def _has_derivative(self, leaf: Any, path: Path) -> bool:
         is_untrained = self._places[path[0]] == 0 and len(path) == 2 and path[1] in self.function.untrained
@@ -102,6 +104,10 @@ class Call:
         found: list[Any] = unflatten(self._tree, leaves)
         return found
 
+    def places_with_derivatives(self) -> list[int]:
+        """Which of all arrays in the chosen arguments :attr:`arrays` are."""
+        return [place for place, has in enumerate(self._has) if has]
+
     def tangents(self, given: Sequence[Any]) -> Arrays:
         """Tangents for :attr:`arrays`, out of structures as the chosen arguments have them. ``CallMismatch`` where they differ."""
         leaves, tree = flatten(list(given), is_value)
@@ -120,7 +126,7 @@ class Call:
         found = unflatten(self._tree, [next(given) if has else leaf for leaf, has in zip(self._leaves, self._has)])
         for place, argument in zip(self._places, found):
             (args if isinstance(place, int) else kwargs)[place] = argument  # type: ignore[index]
-        return self._taken_apart(self.function.call(*args, **kwargs))
+        return self._taken_apart(self.function.run(*args, **kwargs))
 
     def _taken_apart(self, result: Any) -> tuple[Arrays, Arrays]:
         derivatives = self.function.derivatives

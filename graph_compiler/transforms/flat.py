@@ -19,7 +19,7 @@ class Flat:
 
     def __call__(self, arrays: Arrays) -> Arrays:
         args, kwargs = unflatten(self._tree, arrays)
-        leaves, self._result = flatten(self._function.call(*args, **kwargs), is_value)
+        leaves, self._result = flatten(self._function.run(*args, **kwargs), is_value)
         return native(self._function, self._words, leaves)
 
     def result(self, arrays: Arrays) -> Any:

@@ -8,11 +8,12 @@ from typing import Any
 from .arguments import Call
 from .functions import found_for
 from .reverse import grad
+from .strong import strongly
 
 
-def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, strong_zero: bool = False) -> Any:
     """``(result, tangent)``: the result for these arguments, and its derivative in the direction of the tangents; with ``has_aux`` aux,
-    too.
+    too. ``strong_zero`` as :func:`grad`.
 
     ``primals`` are the arguments, ``tangents`` one for each with its structure. The tangent of a result without derivatives is zero.
 
@@ -25,16 +26,16 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     (tensor(9.), tensor(6.))
     """
     args = tuple(primals)
-    found = found_for(function, args, {})
+    found = found_for(strongly(function, strong_zero), args, {})
     call = Call(found, "jvp", args, {}, (range(len(args)), ()), has_aux)
-    results, handed, out = found.derivatives.pushed(call, call.arrays, call.tangents(tangents))
+    results, handed, out = found.derivatives.pushed(call, call.arrays, call.tangents(tangents), found.has_rules)
     given = call.result(results, handed), call.like_result(out, handed)
     return found.hand_back((*given, call.aux(handed)) if has_aux else given)
 
 
-def linearize(function: Any, *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[Any, Callable[..., Any]]:
     """``(result, push)``: the result for these arguments, and the function from tangents, one for each argument, to the tangent of the
-    result.
+    result. ``strong_zero`` as :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -42,7 +43,7 @@ def linearize(function: Any, *primals: Any) -> tuple[Any, Callable[..., Any]]:
     >>> push(torch.tensor(2.0))
     tensor(2.)
     """
-    found = found_for(function, primals, {})
+    found = found_for(strongly(function, strong_zero), primals, {})
     call = Call(found, "linearize", primals, {}, (range(len(primals)), ()), False)
     results, handed, push = found.derivatives.linearised(call, call.arrays)
 
@@ -52,14 +53,14 @@ def linearize(function: Any, *primals: Any) -> tuple[Any, Callable[..., Any]]:
     return found.hand_back(call.result(results, handed)), pushed
 
 
-def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_zero: bool = False) -> Any:
     """The Hessian of a function with one real result, times a vector: the derivative of the gradient in the direction of the tangents
-    (forward over reverse). With several arguments a tuple.
+    (forward over reverse). With several arguments a tuple. ``strong_zero`` as :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms
     >>> transforms.hvp(lambda x: (x**3).sum(), (torch.tensor([1.0, 2.0]),), (torch.tensor([1.0, 0.0]),))
     tensor([6., 0.])
     """
-    gradient = grad(function, argnums=0 if len(primals) == 1 else tuple(range(len(primals))))
+    gradient = grad(function, argnums=0 if len(primals) == 1 else tuple(range(len(primals))), strong_zero=strong_zero)
     return jvp(gradient, primals, tangents)[1]

@@ -7,12 +7,13 @@ import functools
 import importlib.util
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ..api import compile
 from ..contracts import Derivatives
-from ..errors import NotCompilable
+from ..errors import CallMismatch, NotCompilable
 from ..registration import BackendEntry, backends
 from ..runtime import Graph
 from ..runtime.deferred import DeferredPipeline
@@ -31,6 +32,7 @@ class Function:
     gets.
 
     ``untrained`` are names of parameters, in the first argument of a graph's ``functional``, that the original does not train.
+    ``has_rules``: its operations have derivative rules other than those of the framework.
     """
 
     call: Callable[..., Any]
@@ -38,13 +40,40 @@ class Function:
     name: str
     untrained: frozenset[str] = frozenset()
     hand_back: Callable[[Any], Any] = lambda result: result
+    has_rules: bool = False
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        """Calls it, as a transform does that follows its arrays."""
+        before = _inside.set(True)
+        try:
+            return self.call(*args, **kwargs)
+        finally:
+            _inside.reset(before)
+
+
+_inside: ContextVar[bool] = ContextVar("inside of a transform", default=False)
+
+
+def is_inside() -> bool:
+    """Whether a function that a transform follows is running."""
+    return _inside.get()
 
 
 def _as_they_are(*args: Any, **kwargs: Any) -> Arguments:
     return args, kwargs
 
 
-class Transformed:
+class Wrapped:
+    """A function that is made of another one, ``function``; ``found`` gives what it is for some arguments."""
+
+    function: Any
+
+    def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        """As :func:`found_for`."""
+        raise NotImplementedError
+
+
+class Transformed(Wrapped):
     """A function that a transform has given. Called as the transform says; may be transformed again.
 
     ``function`` is what was transformed, ``words`` how the transform is written. ``inner`` gives, for arguments of this function, some
@@ -52,9 +81,14 @@ class Transformed:
     """
 
     def __init__(
-        self, function: Any, rule: Rule, words: str, inner: Callable[..., Arguments] = lambda *args, **kwargs: (args, kwargs)
+        self,
+        function: Any,
+        rule: Rule,
+        words: str,
+        inner: Callable[..., Arguments] = lambda *args, **kwargs: (args, kwargs),
+        differences: Any = None,
     ) -> None:
-        self.function, self.rule, self.words, self.inner = function, rule, words, inner
+        self.function, self.rule, self.words, self.inner, self.differences = function, rule, words, inner, differences
         self.__name__ = f"{words}({name_of(function)})"
         self.__doc__ = getattr(function, "__doc__", None)
 
@@ -62,8 +96,34 @@ class Transformed:
         found = found_for(self.function, *self.inner(*args, **kwargs))
         return found.hand_back(self.rule(found, args, kwargs))
 
+    def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        """The rule of the transform, over what is transformed."""
+        inner = found_for(self.function, *self.inner(*args, **kwargs))
+        return replace(inner, call=lambda *args, **kwargs: self.rule(inner, args, kwargs), name=self.__name__)
+
     def __repr__(self) -> str:
         return f"<{self.__name__}>"
+
+    def verify(self, *args: Any, rtol: float | None = None, seed: int = 0, **kwargs: Any) -> Any:
+        """Compares a derivative for these arguments with central differences in a random direction, in float64 where the function takes it.
+
+        Returns the type that was computed in, and the relative difference. Of ``grad``, ``value_and_grad``, ``jacrev``, ``jacfwd`` and
+        ``hessian``.
+
+        Raises:
+            VerificationFailed: they differ by more than ``rtol`` (by default 7e-7 in float64).
+            NotCompilable: of a transform that is no derivative.
+
+        >>> import torch
+        >>> from graph_compiler import transforms
+        >>> transforms.grad(lambda x: torch.sin(x).sum()).verify(torch.ones(3)).dtype
+        'float64'
+        """
+        from .verifying import verified
+
+        if self.differences is None:
+            raise NotCompilable(f"{self.__name__} is no derivative: verify compares grad, value_and_grad, jacrev, jacfwd and hessian")
+        return verified(self, args, kwargs, self.differences, rtol, seed)
 
     @property
     def source(self) -> str:
@@ -75,19 +135,20 @@ class Transformed:
 
 def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
     """The function, for these arguments. Raises ``NotCompilable`` where its framework has no derivatives, or it is no function."""
-    if isinstance(function, Transformed):
-        inner = found_for(function.function, *function.inner(*args, **kwargs))
-        return replace(inner, call=lambda *args, **kwargs: function.rule(inner, args, kwargs), name=function.__name__)
+    if isinstance(function, Wrapped):
+        return function.found(args, kwargs)
     if not callable(function):
         raise NotCompilable(f"{function!r} cannot be transformed: a function, a graph or a model is needed")
     graph = graph_of(function)
     framework = target_of(graph, args, kwargs) if graph is not None else framework_for(function, args, kwargs)
     derivatives = backend_of(framework).derivatives()
-    if derivatives is not None:
-        _record_first(function, args, kwargs)
-        return Function(function, derivatives, name_of(function), _untrained(function))
     if graph is not None:
-        instead = ", ".join(f"graph.to({entry.name!r})" for entry in _with_derivatives())
+        _require_own(graph, framework, args, kwargs)
+    if derivatives is not None:
+        record_first(function, args, kwargs)
+        return Function(function, derivatives, name_of(function), untrained_of(function))
+    if graph is not None:
+        instead = ", ".join(f"graph.to({entry.name!r})" for entry in with_derivatives())
         raise NotCompilable(f"{framework} has no derivatives: transform one of {instead} in the place of this graph of {graph.name}")
     return _of_another(function, framework, args, kwargs)
 
@@ -98,7 +159,7 @@ def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
     owners = list(dict.fromkeys(owner for item in iterate_structure((args, kwargs)) if (owner := owner_of(item)) is not None))
     if len(owners) > 1 and (named := framework_of(function)) in owners:
         return named
-    return owners[0] if owners else framework_of(function, (args, kwargs)) or _by_itself()
+    return owners[0] if owners else framework_of(function, (args, kwargs)) or by_itself()
 
 
 def owner_of(item: Any) -> str | None:
@@ -114,16 +175,17 @@ def _loaded() -> list[tuple[str, Derivatives]]:
 
 def _of_another(function: Any, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
     """A function of a framework without derivatives, recorded into one that has some; its results are handed back as arrays of its own."""
-    written = _recorded(function, framework)
-    target, own = backend_of(written.pipeline.target.name), backend_of(framework).target
-    derivatives = target.derivatives()
+    written = recorded(function, framework, by_itself())
+    derivatives = backend_of(written.pipeline.target.name).derivatives()
     assert derivatives is not None
-    _record_first(written, args, kwargs)
+    record_first(written, args, kwargs)
+    return Function(written, derivatives, name_of(function), hand_back=handing_back(written, framework))
 
-    def hand_back(result: Any) -> Any:
-        return map_structure(lambda item: own.convert(target.target.to_numpy(item)) if _is_array(target, item) else item, result)
 
-    return Function(written, derivatives, name_of(function), hand_back=hand_back)
+def handing_back(graph: Graph, framework: str) -> Callable[[Any], Any]:
+    """Makes the arrays in a result of a graph those of a framework."""
+    target, own = backend_of(graph.pipeline.target.name), backend_of(framework).target
+    return functools.partial(map_structure, lambda item: own.convert(target.target.to_numpy(item)) if _is_array(target, item) else item)
 
 
 def _is_array(backend: Any, item: Any) -> bool:
@@ -131,20 +193,46 @@ def _is_array(backend: Any, item: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=256)
-def _recorded(function: Any, framework: str) -> Graph:
-    graph: Graph = compile(function, source=framework, to=_by_itself())
+def recorded(function: Any, framework: str, to: str) -> Graph:
+    """The function of one framework as a graph for another, which its first call records."""
+    graph: Graph = compile(function, source=framework, to=to)
     return graph
 
 
-def _record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Records a graph for arguments that fit no variant, while they have elements."""
-    if isinstance(function, Graph) and all(variant.match(args, kwargs) is None for variant in function.variants if not variant.state):
-        target = function.pipeline.target.target
-        if not any(map(target.is_traced, iterate_structure((args, kwargs)))):
-            function.add_variant(args, kwargs, "a transform of this call")
+def record_first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Records a graph for arguments that fit no variant, while they have elements; what these decide in it only a call can tell."""
+    if not isinstance(function, Graph) or any(map(_is_followed, iterate_structure((args, kwargs)))):
+        return
+    fits = [variant for variant in function.variants if not variant.state and variant.match(args, kwargs) is not None]
+    if not fits:
+        function.add_variant(args, kwargs, "a transform of this call")
+    elif fits and all(variant.program.checks for variant in fits):
+        function(*args, **kwargs)
 
 
-def _untrained(function: Any) -> frozenset[str]:
+def _is_followed(item: Any) -> bool:
+    """Whether a compiler or a transform of the item's framework follows it, so that it has no elements to look at."""
+    owner = owner_of(item)
+    return owner is not None and bool(_derivatives_of(owner).is_followed(item) or backend_of(owner).target.is_traced(item))
+
+
+def _derivatives_of(framework: str) -> Derivatives:
+    found = backend_of(framework).derivatives()
+    assert found is not None
+    return found
+
+
+def _require_own(graph: Graph, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """``CallMismatch`` where an array whose derivative another framework follows is an argument: its derivative would end here."""
+    for item in iterate_structure((args, kwargs)):
+        if owner_of(item) not in (None, framework) and _is_followed(item):
+            raise CallMismatch(
+                f"{graph.name} is written for {framework}, and is given an array that a transform of {owner_of(item)} follows: a "
+                f"derivative would end there. Give the transforms around it arrays of {framework}{where(graph)}"
+            )
+
+
+def untrained_of(function: Any) -> frozenset[str]:
     """Of ``graph.functional`` the buffers among the parameters: the original trains none, and torch has no derivatives of some."""
     graph = graph_of(function)
     if graph is None or getattr(function, "__func__", None) is not Graph.functional or not graph.variants:
@@ -173,20 +261,21 @@ def name_of(function: Any) -> str:
 
 def where(function: Any) -> str:
     """Where a function was written, for an error: its file and line, or nothing."""
-    if isinstance(function, Transformed):
+    if isinstance(function, Wrapped):
         return where(function.function)
     graph = graph_of(function)
     return place_of(function if graph is None or not graph.pipeline.has_original else graph.pipeline.function)
 
 
-def _by_itself() -> str:
+def by_itself() -> str:
     """The framework that differentiates what belongs to no framework that does: the first one that is installed."""
-    known = _with_derivatives()
+    known = with_derivatives()
     found = next((entry.name for entry in known if importlib.util.find_spec(entry.packages[0])), None)
     if found is None:
         raise NotCompilable(f"no framework with derivatives is installed: {' or '.join(entry.install for entry in known)}")
     return found
 
 
-def _with_derivatives() -> list[BackendEntry]:
+def with_derivatives() -> list[BackendEntry]:
+    """The own backends whose frameworks have derivatives."""
     return [entry for entry in backends.own.values() if entry.has_derivatives]

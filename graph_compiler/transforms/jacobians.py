@@ -9,10 +9,16 @@ from ..contracts.derivatives import Arrays, Mapping
 from ..errors import CallMismatch
 from .arguments import Call, positions, single
 from .functions import Function, Transformed, where
+from .strong import strongly
+from .verifying import How
 
 
 def jacrev(
-    function: Any, argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] | None = None, has_aux: bool = False
+    function: Any,
+    argnums: int | Sequence[int] | None = None,
+    argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False,
+    strong_zero: bool = False,
 ) -> Transformed:
     """The Jacobian by reverse mode, one direction for each element of the result: for few results of many numbers.
 
@@ -25,11 +31,18 @@ def jacrev(
     tensor([[4., 1.],
             [2., 5.]])
     """
-    return Transformed(function, _rule("jacrev", _by_rows, argnums, argnames, has_aux), "jacrev")
+    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    return Transformed(
+        function, _rule("jacrev", _by_rows, argnums, argnames, has_aux), "jacrev", differences=How(chosen, has_aux, is_jacobian=True)
+    )
 
 
 def jacfwd(
-    function: Any, argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] | None = None, has_aux: bool = False
+    function: Any,
+    argnums: int | Sequence[int] | None = None,
+    argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False,
+    strong_zero: bool = False,
 ) -> Transformed:
     """The Jacobian by forward mode, one direction for each element of the argument: for many results of few numbers. Otherwise as
     :func:`jacrev`.
@@ -40,12 +53,17 @@ def jacfwd(
     tensor([[4., 1.],
             [2., 5.]])
     """
-    return Transformed(function, _rule("jacfwd", _by_columns, argnums, argnames, has_aux), "jacfwd")
+    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    return Transformed(
+        function, _rule("jacfwd", _by_columns, argnums, argnames, has_aux), "jacfwd", differences=How(chosen, has_aux, is_jacobian=True)
+    )
 
 
-def hessian(function: Any, argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] | None = None) -> Transformed:
+def hessian(
+    function: Any, argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] | None = None, strong_zero: bool = False
+) -> Transformed:
     """The second derivatives of a function: ``jacfwd(jacrev(function))``. Of several arguments, the structure of the argument inside of
-    that of the argument.
+    that of the argument. ``strong_zero`` as :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -53,7 +71,7 @@ def hessian(function: Any, argnums: int | Sequence[int] | None = None, argnames:
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    return jacfwd(jacrev(function, argnums, argnames), argnums, argnames)
+    return jacfwd(jacrev(function, argnums, argnames, strong_zero=strong_zero), argnums, argnames)
 
 
 Columns = list[Arrays]
@@ -99,11 +117,12 @@ def _by_rows(call: Call) -> tuple[Columns, Shapes, Arrays]:
 def _by_columns(call: Call) -> tuple[Columns, Shapes, Arrays]:
     derivatives = call.function.derivatives
     zeros = list(map(derivatives.zeros_like, call.arrays))
-    results, handed, _ = derivatives.pushed(call, call.arrays, zeros)
+    has_rules = call.function.has_rules
+    results, handed, _ = derivatives.pushed(call, call.arrays, zeros, has_rules)
 
     def columns(place: int) -> Arrays:
         def pushed(given: Arrays) -> Arrays:
-            return derivatives.pushed(call, call.arrays, [*zeros[:place], *given, *zeros[place + 1 :]])[2]
+            return derivatives.pushed(call, call.arrays, [*zeros[:place], *given, *zeros[place + 1 :]], has_rules)[2]
 
         array = call.arrays[place]
         found = _mapped(derivatives, pushed, derivatives.basis(array))

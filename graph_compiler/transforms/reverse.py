@@ -9,6 +9,8 @@ from ..contracts.derivatives import Arrays
 from ..errors import CallMismatch
 from .arguments import Call, positions, single
 from .functions import Function, Transformed, found_for, where
+from .strong import strongly
+from .verifying import How
 
 
 def grad(
@@ -16,6 +18,7 @@ def grad(
     argnums: int | Sequence[int] | None = None,
     argnames: str | Sequence[str] | None = None,
     has_aux: bool = False,
+    strong_zero: bool = False,
 ) -> Transformed:
     """The gradient of a function with one real number as its result.
 
@@ -31,6 +34,8 @@ def grad(
         argnums: position of the argument, the first by default; of several, a tuple of gradients is returned.
         argnames: name of the argument; of several, a dict of gradients. With both, a pair.
         has_aux: the function returns ``(value, aux)``, and what is returned is ``(gradient, aux)``.
+        strong_zero: zero times anything is zero in the derivative: what does not reach the result, as the branch that ``where`` or
+            ``minimum`` does not take, adds nothing even where its slope is infinite or no number. The function is recorded for it.
 
     Raises:
         CallMismatch: the result is no real scalar, or the argument has no derivative (integers).
@@ -41,8 +46,12 @@ def grad(
     tensor([ 3., 12.])
     >>> transforms.grad(transforms.grad(lambda x: x**3))(torch.tensor(2.0))
     tensor(12.)
+    >>> root = lambda x: torch.where(x > 0, torch.sqrt(x), 0.0)
+    >>> transforms.grad(root)(torch.tensor(0.0)), transforms.grad(root, strong_zero=True)(torch.tensor(0.0))
+    (tensor(nan), tensor(0.))
     """
-    return Transformed(function, _rule("grad", argnums, argnames, has_aux, _gradient_alone), "grad")
+    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    return Transformed(function, _rule("grad", argnums, argnames, has_aux, _gradient_alone), "grad", differences=How(chosen, has_aux))
 
 
 def value_and_grad(
@@ -50,6 +59,7 @@ def value_and_grad(
     argnums: int | Sequence[int] | None = None,
     argnames: str | Sequence[str] | None = None,
     has_aux: bool = False,
+    strong_zero: bool = False,
 ) -> Transformed:
     """The value of a function and its gradient: as :func:`grad`; returns ``(value, gradient)``, or ``((value, aux), gradient)``.
 
@@ -58,12 +68,18 @@ def value_and_grad(
     >>> transforms.value_and_grad(lambda x, y: (x * y).sum(), argnums=(0, 1))(torch.ones(2), torch.full((2,), 3.0))
     (tensor(6.), (tensor([3., 3.]), tensor([1., 1.])))
     """
-    return Transformed(function, _rule("value_and_grad", argnums, argnames, has_aux, _value_and_gradient), "value_and_grad")
+    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    return Transformed(
+        function,
+        _rule("value_and_grad", argnums, argnames, has_aux, _value_and_gradient),
+        "value_and_grad",
+        differences=How(chosen, has_aux, has_value=True),
+    )
 
 
-def vjp(function: Any, *primals: Any, has_aux: bool = False) -> Any:
+def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool = False) -> Any:
     """``(result, pull)`` of a call: ``pull`` takes a cotangent with the structure of the result, and gives a tuple with one for each
-    argument. With ``has_aux``, ``(result, pull, aux)``.
+    argument. With ``has_aux``, ``(result, pull, aux)``. ``strong_zero`` as :func:`grad`.
 
     ``pull`` is the conjugate transpose of the derivative (see :func:`grad` for complex arguments).
 
@@ -73,7 +89,7 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False) -> Any:
     >>> result, pull(torch.tensor(1.0))
     (tensor(10.), (tensor(5.), tensor(2.)))
     """
-    found = found_for(function, primals, {})
+    found = found_for(strongly(function, strong_zero), primals, {})
     call = Call(found, "vjp", primals, {}, (range(len(primals)), ()), has_aux)
     results, handed, pull = found.derivatives.pulled(call, call.arrays)
 

@@ -27,6 +27,7 @@ def xla_flags() -> str:
 def variables() -> dict[str, str]:
     """The variables. Two processes share two cores: more threads would only wait for each other."""
     return {
+        "GRAPH_COMPILER_CACHE": "off",
         "GRAPH_COMPILER_VERIFY": "1",  # after every pass; takes 1.9 % of the time of the tests
         WEEK: this_week(),
         "HF_HUB_OFFLINE": "1",

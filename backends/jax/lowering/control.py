@@ -7,7 +7,7 @@ from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node, Value, values_in
-from ...structured import Loop, Scope, call, checkpointed, names_of, packed
+from ...structured import Loop, Scope, call, checkpointed, names_of, packed, strongly_zero
 from .table import rows
 
 
@@ -126,6 +126,8 @@ def _associative_scan(scope: Scope, node: Node) -> None:
 
 
 def _call(scope: Scope, node: Node) -> None:
+    if node.params.get("strong_zero"):
+        return strongly_zero(scope, node)
     if not node.params["checkpoint"]:
         return call(scope, node)
     name, operands = checkpointed(scope, node, packed)

@@ -77,7 +77,11 @@ from .embedding import padded_embedding as padded_embedding
 from .fft import centered_window as centered_window
 from .fft import istft as istft
 from .fft import stft as stft
+from .gradients import product_primitive as product_primitive
 from .gradients import refuse_gradient as refuse_gradient
+from .gradients import slope_of as slope_of
+from .gradients import strong_product as strong_product
+from .gradients import strong_zero as strong_zero
 from .gradients import with_gradient as with_gradient
 from .gradients import with_slopes as with_slopes
 from .indexing import along_axis as along_axis

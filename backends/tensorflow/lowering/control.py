@@ -7,7 +7,7 @@ from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node, Value
-from ...structured import Loop, Scope, associative_scan_by, call, checkpointed, function, names_of, tuple_text
+from ...structured import Loop, Scope, associative_scan_by, call, checkpointed, function, names_of, strongly_zero, tuple_text
 from .table import rows
 
 
@@ -80,6 +80,8 @@ def _thunk(scope: Scope, region: Region, captured: Sequence[Any]) -> str:
 
 
 def _call(scope: Scope, node: Node) -> None:
+    if node.params.get("strong_zero"):
+        return strongly_zero(scope, node)
     if not node.params["checkpoint"]:
         return call(scope, node)
     name, operands = checkpointed(scope, node, tuple_text)

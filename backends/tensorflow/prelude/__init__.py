@@ -116,7 +116,11 @@ from .fft import scaled as scaled
 from .fft import stft as stft
 from .gradients import custom_gradient as custom_gradient
 from .gradients import refuse_gradient as refuse_gradient
+from .gradients import slope_of as slope_of
+from .gradients import strong_product as strong_product
+from .gradients import strong_zero as strong_zero
 from .gradients import summed_to as summed_to
+from .gradients import unwatched as unwatched
 from .gradients import with_gradient as with_gradient
 from .gradients import with_slopes as with_slopes
 from .indexing import as_index as as_index

@@ -63,3 +63,54 @@ def refuse_gradient(*arrays: tf.Tensor, message: str) -> tf.Tensor:
         return tf.identity(arrays[0]), gradient
 
     return refused(*arrays)
+
+
+def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Tensor:
+    """``function(*arrays)``, element by element; a tangent or cotangent that is zero stays zero, whatever the slope is."""
+
+    @custom_gradient
+    def ruled(*arrays: tf.Tensor) -> Any:
+        def gradient(upstream: tf.Tensor) -> list[Any]:
+            has = [array.dtype.is_floating for array in arrays]
+            return [strong_product(upstream, slope_of(function, place, arrays)) if one else None for place, one in enumerate(has)]
+
+        return function(*unwatched(*arrays)), gradient
+
+    return ruled(*arrays)
+
+
+def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf.Tensor]) -> tf.Tensor:
+    """The derivative of a function, element by element, by the array at a place; itself one that keeps zeros.
+
+    It is a graph of TensorFlow, made once for each function: forward mode looks into no tape, and takes it for constant.
+    """
+    slopes = vars(function).setdefault("slopes", {})
+    if place not in slopes:
+
+        @tf.function(autograph=False)
+        def slope_graph(*arrays: tf.Tensor) -> tf.Tensor:
+            return tf.gradients(function(*arrays), arrays[place], unconnected_gradients=tf.UnconnectedGradients.ZERO)[0]
+
+        def slope(*arrays: tf.Tensor) -> tf.Tensor:
+            return slope_graph(*arrays)
+
+        slopes[place] = slope
+    return strong_zero(slopes[place], *arrays)
+
+
+def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
+    """``x * y``, and 0 where one of them is 0, whatever the other is; so are its derivatives."""
+
+    @custom_gradient
+    def product(x: tf.Tensor, y: tf.Tensor) -> Any:
+        a, b = unwatched(x, y)
+        made = tf.where((a == 0) | (b == 0), tf.zeros([], a.dtype), a * b)
+        return made, lambda upstream: [strong_product(upstream, y), strong_product(upstream, x)]
+
+    return product(x, y)
+
+
+def unwatched(*arrays: tf.Tensor) -> list[tf.Tensor]:
+    """Arrays for what a function with a gradient of its own computes: eagerly forward mode would go by that, and tapes would keep it. While
+    a graph is traced forward mode sees no gradients of functions, and goes by what they compute."""
+    return [tf.stop_gradient(array) for array in arrays] if tf.executing_eagerly() else list(arrays)

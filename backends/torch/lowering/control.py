@@ -12,7 +12,7 @@ from typing import Any
 from ....ir.block import Region
 from ....ir.node import Node, Value
 from ...statements import Lists, branch, scan_with, while_loop
-from ...structured import Loop, Scope, associative_scan_by, call, checkpointed, names_of, step_called
+from ...structured import Loop, Scope, associative_scan_by, call, checkpointed, names_of, step_called, strongly_zero
 from .table import rows
 
 _COMPILED = "torch.compiler.is_compiling()"
@@ -80,6 +80,8 @@ def _associative_scan(scope: Scope, node: Node) -> None:
 
 
 def _call(scope: Scope, node: Node) -> None:
+    if node.params.get("strong_zero"):
+        return strongly_zero(scope, node)
     if not node.params["checkpoint"]:
         return call(scope, node)
     name, operands = checkpointed(scope, node, ", ".join)

@@ -15,6 +15,9 @@ from .convolution import im2col as im2col
 from .data_types import converted as converted
 from .elementwise import absolute as absolute
 from .gradients import refuse_gradient as refuse_gradient
+from .gradients import slope_of as slope_of
+from .gradients import strong_product as strong_product
+from .gradients import strong_zero as strong_zero
 from .gradients import with_gradient as with_gradient
 from .indexing import scatter_reduce_at as scatter_reduce_at
 from .indexing import take_along_axis as take_along_axis

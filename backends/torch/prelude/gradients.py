@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -52,3 +53,69 @@ def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
             return (None,) * len(arrays)
 
     return Refused.apply(*arrays)
+
+
+def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) -> torch.Tensor:
+    """``function(*arrays)``, element by element; a tangent or cotangent that is zero stays zero, whatever the slope is."""
+
+    class StrongZero(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(*arrays: torch.Tensor) -> torch.Tensor:
+            return function(*arrays)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+            arrays, places = ctx.saved_tensors, enumerate(ctx.needs_input_grad)
+            return tuple(strong_product(gradient, slope_of(function, place, arrays)) if needed else None for place, needed in places)
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: torch.Tensor | None) -> Any:
+            arrays, given = ctx.saved_tensors, [(place, one) for place, one in enumerate(tangents) if one is not None]
+            return sum(strong_product(one, slope_of(function, place, arrays)) for place, one in given)
+
+    return StrongZero.apply(*arrays)
+
+
+def slope_of(function: Callable[..., torch.Tensor], place: int, arrays: Sequence[torch.Tensor]) -> torch.Tensor:
+    """The derivative of a function, element by element, by the array at a place; itself one that keeps zeros."""
+
+    def slope(*arrays: torch.Tensor) -> torch.Tensor:
+        before, array, after = arrays[:place], arrays[place], arrays[place + 1 :]
+        result, pull = torch.func.vjp(lambda array: function(*before, array, *after), array)
+        return pull(torch.ones_like(result))[0]
+
+    return strong_zero(slope, *arrays)
+
+
+def strong_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """``x * y``, and 0 where one of them is 0, whatever the other is; so are its derivatives."""
+
+    class StrongProduct(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return torch.where((x == 0) | (y == 0), 0, x * y)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+            return tuple(strong_product(gradient, other) for other in reversed(ctx.saved_tensors))
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: torch.Tensor | None) -> Any:
+            pairs = zip(tangents, reversed(ctx.saved_tensors))
+            return sum(strong_product(tangent, other) for tangent, other in pairs if tangent is not None)
+
+    return StrongProduct.apply(x, y)

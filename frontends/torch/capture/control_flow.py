@@ -19,6 +19,7 @@ import torch
 from ....sizes import Size, apply
 from ....tracing.probes.replaced import Place, replaced
 from ....tracing.reach.origin import package_of
+from ....tracing.scans import computing_again, is_computed_again
 from ..compat import HigherOrderOperator
 from ..process.compiler import is_loaded
 from . import associative_scans, written_out
@@ -94,19 +95,21 @@ def _map(capture: Running, args: Any) -> Any:
 
 
 def _rows(capture: Running, call: str, function: Any, carried: Any, arrays: Any, run: Callable[[Any], Any], additional: Any = ()) -> Any:
-    blocks = Blocks(capture, call, (_users(function),))
+    blocks, checkpoint = Blocks(capture, call, (_users(function),)), is_computed_again()
     state, sequences = [blocks.operand(item) for item in carried], [blocks.row(array) for array in arrays]
     length = one_of(capture, [capture.size(value, 0) for value, _ in sequences])
     has_rows = apply("gt", length, 0)
     if isinstance(has_rows, Size):
         capture.decide(has_rows)  # torch refuses arrays without rows
     given = [item for _, item in (*state, *sequences)]
-    step = blocks.block("body", lambda *items: function(*items, *additional), given)
+    with computing_again(False):
+        step = blocks.block("body", lambda *items: function(*items, *additional), given)
     count = len(state)
     blocks.same("a step", step.specs[:count], [(value.dtype, value.spec.hints) for value, _ in state])
     names = [*(item.name for _, item in state), *["outputs"] * (len(step.specs) - count)]
     operands = [value for value, _ in (*state, *sequences)]
-    return blocks.add("scan", operands, [step], run, names, carried=count, sequences=len(sequences), length=length)
+    params = {"carried": count, "sequences": len(sequences), "length": length, "checkpoint": checkpoint}
+    return blocks.add("scan", operands, [step], run, names, **params)
 
 
 def _users(function: Any) -> Any:

@@ -1,0 +1,94 @@
+"""Derivatives in which zero times anything is zero: element by element operations whose slope may be infinite or no number become calls
+through which a tangent or cotangent of zero stays zero.
+
+The derivative of ``where(x > 0, log(x), 0)`` at 0 is ``0 * inf``, no number, for ``where`` hands the cotangent 0 to a branch that was not
+taken. Here it is 0. ``where`` and sums hand on no products, and a function with a derivative rule of its own keeps its rule. ``minimum``
+and its like choose by slopes of 0 and 1, which an infinite tangent meets in forward mode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ..ir.block import Block, Region
+from ..ir.builder import Builder
+from ..ir.graph import Graph
+from ..ir.node import Node, Value
+from ..ir.rewrite import Rewriter
+from ..ops.dtypes import is_complex, is_floating
+
+SINGULAR = frozenset({
+    "acos", "acosh", "asin", "atan2", "atanh", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "betainc",
+    "clip", "cosh", "digamma", "divide", "entr", "erfcx", "erfinv", "exp", "exp2", "expm1", "fmax", "fmin", "fmod", "hypot", "i0", "i1",
+    "lgamma", "log", "log10", "log1p", "log2", "log_ndtr", "logaddexp", "logaddexp2", "logit", "maximum", "minimum", "multiply", "ndtri",
+    "polygamma", "pow", "reciprocal", "remainder", "rsqrt", "sinh", "sqrt", "square", "tan", "xlog1py", "xlogy", "zeta",
+})  # fmt: skip
+
+
+def strong_zero(graph: Graph) -> tuple[Graph, bool]:
+    """The pass: ``graph_compiler.transforms.grad(f, strong_zero=True)``."""
+    block = _strong(graph.block)
+    return (graph, False) if block is graph.block else (graph.with_block(block), True)
+
+
+def _strong(block: Block) -> Block:
+    """The block with its singular operations, and those of its loops, branches and calls, in calls."""
+    rewriter, changed = Rewriter(block), False
+    for old in block.nodes:
+        node = _with_strong_regions(rewriter.rewritten(old))
+        made = _called(node, rewriter) if _is_singular(node) else None
+        changed = changed or made is not None or node.regions != old.regions
+        if made is None:
+            rewriter.append(node)
+        else:
+            rewriter.replace(node.outputs, made)
+    return rewriter.finish() if changed else block
+
+
+def _with_strong_regions(node: Node) -> Node:
+    """A node with these changes in its regions; rules are the derivative themselves."""
+    is_strong = node.op == "custom_derivative" or node.params.get("strong_zero")
+    regions = node.regions if is_strong else tuple(map(_region, node.regions))
+    return node if regions == node.regions else replace(node, regions=regions)
+
+
+def _region(region: Region) -> Region:
+    block = _strong(region.block)
+    return region if block is region.block else replace(region, block=block)
+
+
+def _is_singular(node: Node) -> bool:
+    """Whether it may have slopes that are not finite; only of real numbers a slope is one number."""
+    values = [item for item in (*node.inputs, *node.outputs) if isinstance(item, Value)]
+    is_real = all(is_floating(value.dtype) for value in node.outputs) and not any(is_complex(value.dtype) for value in values)
+    return node.op in SINGULAR and is_real and any(is_floating(item.dtype) for item in node.inputs if isinstance(item, Value))
+
+
+def _called(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
+    """The outputs of a call that runs the operation on operands of the shape of its result."""
+    (output,) = node.outputs
+    scratch = Graph("scratch", "canonical")
+    build = Builder(scratch, node.origin, rewriter.maker)
+    places = [place for place, item in enumerate(node.inputs) if isinstance(item, Value)]
+    operands = [_wide(build, node.inputs[place], output) for place in places]
+    inputs = [Value(item.name, item.spec) for item in operands]
+
+    def written(*values: Any) -> tuple[Any, ...]:
+        given = dict(zip(places, values))
+        return (build.append(node.op, tuple(given.get(place, item) for place, item in enumerate(node.inputs)), node.params, output.spec),)
+
+    made = build.run("call", operands, [build.body(node.op, inputs, written)], strong_zero=True)
+    made[0].name = output.name
+    for part in scratch.nodes:
+        rewriter.append(part)
+    return made
+
+
+def _wide(build: Builder, operand: Value, result: Value) -> Value:
+    """The operand, broadcast to the shape of the result."""
+    wide: Value = operand if operand.shape == result.shape else build.broadcast_to(operand, shape=tuple(result.shape))
+    return wide
+
+
+__all__ = ["SINGULAR", "strong_zero"]

@@ -1,0 +1,109 @@
+"""``jit``: a function of any framework, compiled by its framework's own compiler."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..api import compile
+from ..contracts import Derivatives
+from ..errors import InvalidOption, NotCompilable
+from ..runtime import Graph
+from ..runtime.frameworks import backend_of
+from ..trees import map_structure
+from .flat import is_array
+from .functions import framework_for, name_of, where, with_derivatives
+
+
+class Jitted:
+    """A function that its first call records, for the framework of the arguments, and compiles; ``graph`` is what was recorded."""
+
+    def __init__(self, function: Callable[..., Any], static: dict[str, Any], device: Any) -> None:
+        functools.update_wrapper(self, function, updated=())
+        self.function, self.device = function, device
+        self._static, self._graphs = static, dict[str, Graph]()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        framework = framework_for(self.function, args, kwargs)
+        derivatives = backend_of(framework).derivatives()
+        if derivatives is None:
+            targets = " or ".join(f"to={entry.name!r}" for entry in with_derivatives())
+            raise NotCompilable(
+                f"jit of {name_of(self.function)}: {framework} has no compiler; write it for a framework that has one: "
+                f"graph_compiler.transpile(f, {targets}, return_backend_compiled_fn=True){where(self.function)}"
+            )
+        if self.device is not None:
+            place = functools.partial(map_structure, functools.partial(self._placed, derivatives))
+            args, kwargs = place(args), place(kwargs)
+        return self._graph_for(framework, derivatives)(*args, **kwargs)
+
+    def _graph_for(self, framework: str, derivatives: Derivatives) -> Graph:
+        if framework not in self._graphs:
+            self._graphs[framework] = compile(
+                self.function,
+                source=framework,
+                to=framework,
+                return_backend_compiled_fn=True,
+                compile_options=derivatives.compile_options,
+                **self._static,
+            )
+        return self._graphs[framework]
+
+    def _placed(self, derivatives: Derivatives, item: Any) -> Any:
+        if not is_array(item):
+            return item
+        try:
+            return derivatives.placed(derivatives.array(item), self.device)
+        except ValueError as problem:
+            raise InvalidOption(f"jit of {name_of(self.function)}: device= is {self.device!r}, which there is not: {problem}") from problem
+
+    @property
+    def graph(self) -> Graph | None:
+        """The latest graph; None before the first call."""
+        return next(reversed(self._graphs.values()), None)
+
+    @property
+    def source(self) -> str:
+        """The source of the graph; nothing before the first call."""
+        return self.graph.source if self.graph is not None else ""
+
+    def __repr__(self) -> str:
+        return f"<jit({name_of(self.function)})>"
+
+
+def jit(
+    function: Any = None,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    device: Any = None,
+) -> Any:
+    """The function, recorded at its first call and compiled by the compiler of the framework that it is written in: ``jax.jit``,
+    ``torch.compile``, or ``tf.function(jit_compile=True)``. Also a decorator, with options or without.
+
+    What XLA makes of it for JAX, and Inductor for torch, is kept between processes: in ``$GRAPH_COMPILER_CACHE``, by default in the user's
+    cache folder. ``GRAPH_COMPILER_CACHE=off`` keeps nothing. Where the user has told JAX or torch a folder, that one is used.
+
+    Args:
+        static_argnums, static_argnames: arguments that are part of the program, as in :func:`graph_compiler.compile`.
+        device: where the arguments are put before each call: a device of the framework, or its name (``"cpu"``, ``"cuda:0"``). Weights
+            stay where the model has them.
+
+    Raises:
+        NotCompilable: at the call, for a function of NumPy, which has no compiler.
+        InvalidOption: there is no such device.
+
+    >>> import jax.numpy as jnp, graph_compiler
+    >>> @graph_compiler.jit
+    ... def double(x):
+    ...     return x * 2
+    >>> double(jnp.ones(2)), double
+    (Array([2., 2.], dtype=float32), <jit(double)>)
+    """
+    static = {"static_argnums": static_argnums, "static_argnames": static_argnames}
+    if function is None:
+        return lambda function: Jitted(function, static, device)
+    if not callable(function):
+        raise NotCompilable(f"{function!r} cannot be compiled: a function or a model is needed")
+    return Jitted(function, static, device)

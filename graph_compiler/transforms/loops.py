@@ -1,0 +1,177 @@
+"""Loops: ``scan`` and ``fori_loop``, in functions of every framework, with little memory for gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..contracts.derivatives import Arrays, Derivatives, Step
+from ..errors import CallMismatch, InvalidOption
+from ..runtime.frameworks import backend_of
+from ..trees import Tree, flatten, iterate_structure, unflatten
+from .flat import is_value
+from .functions import name_of, owner_of, where
+
+Checkpoint = bool | int | str
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any = None, length: int | None = None, checkpoint: Checkpoint = False
+) -> tuple[Any, Any]:
+    """``carry, y = f(carry, x)`` for each row ``x`` of the arrays in ``xs``: the last carry, and the ``y`` stacked (``jax.lax.scan``).
+
+    For arrays of torch, JAX, TensorFlow or NumPy; recorded, it is one loop, whose step is written once (NumPy: equal steps, which become a
+    loop).
+
+    Args:
+        f: takes the carry and a row of ``xs``; gives the next carry, of the same structure, shapes and types, and an output, or None.
+        xs: a structure of arrays of one length; None with ``length``, and ``f`` is given None.
+        checkpoint: what a gradient keeps. False: what every step computes. True or ``"sqrt"``: what is carried into segments of about
+            ``sqrt(n)`` steps, and of one segment at a time that of its steps, which are computed again (twice the computation, memory
+            of ``O(sqrt(n))`` steps). A number: segments of so many steps. ``"steps"``: what is carried into each step.
+
+    Raises:
+        CallMismatch: arrays of different lengths, or a carry of another structure, shape or type.
+        InvalidOption: ``checkpoint`` is something else, or there is neither ``xs`` nor ``length``.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.scan(lambda total, x: (total + x, total * x), torch.tensor(0.0), torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(6.), tensor([0., 2., 9.]))
+    """
+    rows, rows_tree = flatten(xs, is_value)
+    count = _length(f, rows, length)
+    return _Loop(f, "scan", carry, rows, rows_tree, count, _segment(checkpoint, count)).run()
+
+
+def fori_loop(low: int, high: int, body: Callable[[Any, Any], Any], init: Any, checkpoint: Checkpoint = False) -> Any:
+    """``state = body(i, state)`` for ``i`` from ``low`` to ``high - 1`` (``jax.lax.fori_loop``), with gradients.
+
+    ``i`` is an integer array without axes. What is carried keeps its structure, shapes and types. ``checkpoint`` and errors as
+    :func:`scan`.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.fori_loop(0, 3, lambda i, x: x * (i + 1), torch.tensor(1.0))
+    tensor(6.)
+    """
+    if not all(isinstance(bound, (int, np.integer)) for bound in (low, high)):
+        raise InvalidOption(f"fori_loop of {name_of(body)}: low= and high= are integers of Python, not {low!r} and {high!r}")
+    rows, tree = flatten(np.arange(low, max(low, high)), is_value)
+    count = len(rows[0])
+    step = lambda state, i: (body(i, state), None)  # noqa: E731
+    return _Loop(step, "fori_loop", init, rows, tree, count, _segment(checkpoint, count), body).run()[0]
+
+
+def _segment(checkpoint: Checkpoint, length: int) -> int | None:
+    """How many steps a segment has: 0 where each is computed again by itself, None where all are kept."""
+    if checkpoint is False or checkpoint is None:
+        return None
+    if checkpoint == "steps":
+        return 0
+    if checkpoint is True or checkpoint == "sqrt":
+        return max(1, math.isqrt(length))
+    if isinstance(checkpoint, int) and checkpoint > 0:
+        return checkpoint
+    raise InvalidOption(f"checkpoint= is {checkpoint!r}, and has to be True, False, 'sqrt', 'steps' or a number of steps")
+
+
+def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
+    sizes = {len(item) if isinstance(item, (list, tuple)) else item.shape[0] for item in rows if getattr(item, "shape", (0,))}
+    if any(not getattr(item, "shape", ()) for item in rows):
+        raise CallMismatch(f"scan of {name_of(f)}: xs has an array without axes; its rows are those of the first axis{where(f)}")
+    if length is not None:
+        sizes.add(length)
+    if not sizes:
+        raise InvalidOption(f"scan of {name_of(f)}: there is nothing to go through; pass xs= or length=")
+    if len(sizes) > 1:
+        raise CallMismatch(f"scan of {name_of(f)}: the arrays of xs and length= have {sorted(sizes)} rows, and need one number{where(f)}")
+    return int(sizes.pop())
+
+
+class _Loop:
+    """One loop, as steps of lists of arrays."""
+
+    def __init__(
+        self, f: Any, words: str, carry: Any, rows: list[Any], rows_tree: Tree, length: int, segment: int | None, named: Any = None
+    ) -> None:
+        self.f, self.words, self.length, self.segment = f, f"{words} of {name_of(named or f)}", length, segment
+        self.named = named or f
+        owner = next((found for item in iterate_structure((carry, rows)) if (found := owner_of(item)) is not None), None)
+        self.derivatives: Derivatives = backend_of(owner).derivatives() if owner is not None else Plain()  # type: ignore[assignment]
+        state, self.tree = flatten(carry, is_value)
+        self.state, self.rows_tree = list(map(self.derivatives.array, state)), rows_tree
+        self.rows = list(map(self.derivatives.array, rows or [np.arange(length)]))
+        self.has_rows = bool(rows)
+        self.outputs: Tree | None = None
+
+    def run(self) -> tuple[Any, Any]:
+        """The last carry, and the outputs."""
+        if not self.length:
+            raise CallMismatch(f"{self.words}: there is no step, so nobody knows the outputs; leave the loop out{where(self.named)}")
+        state, outputs = self._in_segments() if self.segment else self._scanned(self.step, self.state, self.rows, self.segment is not None)
+        assert self.outputs is not None
+        return unflatten(self.tree, state), unflatten(self.outputs, outputs)
+
+    def step(self, state: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
+        """One step of the user's function."""
+        given = unflatten(self.rows_tree, row) if self.has_rows else None
+        made = self.f(unflatten(self.tree, state), given)
+        if not (isinstance(made, tuple) and len(made) == 2):
+            raise CallMismatch(f"{self.words}: a step gives (carry, output), not {type(made).__name__}{where(self.named)}")
+        new, _ = flatten(made[0], is_value)
+        if len(new) != len(state):
+            raise CallMismatch(f"{self.words}: a step gives {len(new)} arrays to carry, and is given {len(state)}{where(self.named)}")
+        new = list(map(self.derivatives.array, new))
+        for place, (array, old) in enumerate(zip(new, state)):
+            if tuple(array.shape) != tuple(old.shape):
+                raise CallMismatch(
+                    f"{self.words}: carried array {place} has the shape {list(array.shape)} after a step, and {list(old.shape)} before; "
+                    f"what is carried keeps its shape{where(self.named)}"
+                )
+        outputs, self.outputs = flatten(made[1], is_value)
+        return new, list(map(self.derivatives.array, outputs))
+
+    def _in_segments(self) -> tuple[Arrays, Arrays]:
+        """All whole segments, as one loop of loops that are computed again, then one of the steps that are left."""
+        size = min(int(self.segment or 1), self.length)
+        count, whole = self.length // size, self.length // size * size
+        reshape = self.derivatives.reshape
+        rows = [reshape(array[:whole], (count, size, *array.shape[1:])) for array in self.rows]
+        segment: Step = lambda state, parts: self._scanned(self.step, state, parts, False)  # noqa: E731
+        state, outputs = self._scanned(segment, self.state, rows, True)
+        outputs = [reshape(array, (whole, *array.shape[2:])) for array in outputs]
+        if whole == self.length:
+            return state, outputs
+        state, last = self._scanned(segment, state, [array[whole:][None] for array in self.rows], True)
+        return state, [self.derivatives.concatenate([array, end[0]]) for array, end in zip(outputs, last)]
+
+    def _scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+        return self.derivatives.scanned(step, state, rows, checkpoint)
+
+
+class Plain:
+    """Loops of NumPy, which has no derivatives: as they are, or recorded step by step."""
+
+    def array(self, item: Any) -> Any:
+        """An array."""
+        return item if hasattr(item, "shape") else np.asarray(item)
+
+    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
+        """``numpy.reshape``."""
+        return array.reshape(tuple(shape))
+
+    def concatenate(self, arrays: Sequence[Any]) -> Any:
+        """``numpy.concatenate``."""
+        return np.concatenate(list(arrays))
+
+    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+        """A loop of Python."""
+        outputs: list[Arrays] = []
+        for place in range(rows[0].shape[0]):
+            state, made = step(state, [array[place] for array in rows])
+            outputs.append(made)
+        return state, [np.stack(each) for each in zip(*outputs)]

@@ -1,0 +1,126 @@
+"""``verify`` of derivatives: they are compared with central differences, in float64 where the function takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import VerificationFailed
+from ..runtime.frameworks import backend_of
+from ..trees import flatten, map_structure
+from .arguments import Call
+from .flat import is_array, is_value
+from .functions import Function, Transformed, found_for, owner_of
+
+Chosen = tuple[Sequence[int], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Verified:
+    """A derivative that agrees with central differences: the type they were computed in, and how far they are apart, relative to the
+    larger one of the two."""
+
+    dtype: str
+    error: float
+
+
+@dataclass(frozen=True)
+class How:
+    """How a transform differentiates: ``is_jacobian`` tells an array for each result from a gradient alone."""
+
+    chosen: Chosen
+    has_aux: bool
+    is_jacobian: bool = False
+    has_value: bool = False
+
+
+def verified(transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: float | None, seed: int) -> Verified:
+    """See :meth:`graph_compiler.transforms.Transformed.verify`."""
+    derivatives = found_for(transformed.function, *transformed.inner(*args, **kwargs)).derivatives
+    with derivatives.wide():
+        try:
+            wide_args, wide_kwargs = map_structure(lambda item: _wide(derivatives, item), (args, kwargs))
+            return _compared(transformed, wide_args, wide_kwargs, how, rtol, seed)
+        except VerificationFailed:
+            raise
+        except Exception:  # its weights are of another type, or it was recorded for that alone
+            pass
+    return _compared(transformed, args, kwargs, how, rtol, seed)
+
+
+def _wide(derivatives: Any, item: Any) -> Any:
+    """A number or an array in float64, or complex128."""
+    if isinstance(item, (float, complex)) or not is_array(item):
+        return item
+    array = derivatives.array(item)
+    if not derivatives.is_differentiable(array):
+        return item
+    return derivatives.array(_numpy(array).astype("complex128" if derivatives.is_complex(array) else "float64"))
+
+
+def _numpy(array: Any) -> Any:
+    owner = owner_of(array)
+    return np.asarray(array) if owner is None else backend_of(owner).target.to_numpy(array)
+
+
+def _compared(transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: float | None, seed: int) -> Verified:
+    found = found_for(transformed.function, *transformed.inner(*args, **kwargs))
+    call = Call(found, f"{transformed.words}.verify", args, kwargs, how.chosen, how.has_aux)
+    own = [_numpy(array) for array in call.arrays]
+    random = np.random.default_rng(seed)
+    directions = [_direction(random, array) for array in own]
+    expected = _differences(found, call, own, directions)
+    result = transformed.rule(found, args, kwargs)
+    result = result[0] if how.has_aux and not how.has_value else result[1] if how.has_value else result
+    leaves = [_numpy(found.derivatives.array(item)) for item in flatten(result, is_value)[0]]
+    along = (
+        _jacobian_along(leaves, call.places_with_derivatives(), directions, len(expected))
+        if how.is_jacobian
+        else [sum(np.real(np.vdot(leaves[place], one)) for place, one in zip(call.places_with_derivatives(), directions))]
+    )
+    dtype = np.result_type(*own)
+    return _agreed(transformed, along, expected, dtype, rtol)
+
+
+def _direction(random: np.random.Generator, array: Any) -> Any:
+    made = random.standard_normal(array.shape)
+    made = made + 1j * random.standard_normal(array.shape) if np.iscomplexobj(array) else made
+    return np.asarray(made, array.dtype)
+
+
+def _differences(found: Function, call: Call, own: list[Any], directions: list[Any]) -> list[Any]:
+    """Of each result along the directions, by four calls: the error is of the fourth order of the step."""
+    largest = max((float(np.abs(array).max(initial=0)) for array in own), default=0.0)
+    step = float(np.finfo(np.result_type(*own)).eps) ** 0.2 * max(1.0, largest) * 0.5
+
+    def at(times: float) -> list[Any]:
+        moved = [np.asarray(array + times * step * one, array.dtype) for array, one in zip(own, directions)]
+        results, _ = call([found.derivatives.array(array) for array in moved])
+        return [_numpy(array) for array in results]
+
+    near, far = zip(at(1), at(-1)), zip(at(2), at(-2))
+    return [(8 * (up - down) - (above - below)) / (12 * step) for (up, down), (above, below) in zip(near, far)]
+
+
+def _jacobian_along(leaves: list[Any], places: list[int], directions: list[Any], results: int) -> list[Any]:
+    """The Jacobians of each result times the directions."""
+    count = len(leaves) // results
+    rows = [leaves[result * count : (result + 1) * count] for result in range(results)]
+    return [sum(np.tensordot(row[place], one, one.ndim) for place, one in zip(places, directions)) for row in rows]
+
+
+def _agreed(transformed: Transformed, found: list[Any], expected: list[Any], dtype: Any, rtol: float | None) -> Verified:
+    wanted = rtol if rtol is not None else float(np.finfo(dtype).eps) ** 0.5 * 50
+    worst = 0.0
+    for one, other in zip(found, expected, strict=True):
+        size = max(1e-3, float(np.abs(other).max(initial=0)), float(np.abs(one).max(initial=0)))
+        worst = max(worst, float(np.abs(np.asarray(one) - other).max(initial=0)) / size)
+    if not worst <= wanted:
+        raise VerificationFailed(
+            f"{transformed.__name__} differs from central differences by {worst:.2g} of the larger (allowed: {wanted:.2g}, in {dtype}): "
+            "at a kink, a jump or a point where it is steep no difference is a derivative; verify at other arguments"
+        )
+    return Verified(str(dtype), worst)

@@ -1,0 +1,87 @@
+"""``graph_compiler.jit``, and what compilers keep between processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax")
+pytest.importorskip("tensorflow")
+
+import jax
+import jax.numpy as jnp
+import tensorflow as tf
+import torch
+
+import graph_compiler
+from graph_compiler.errors import InvalidOption, NotCompilable
+
+
+@pytest.mark.parametrize("array", [jnp.ones, tf.ones], ids=["jax", "tensorflow"])
+def test_a_function_in_its_own_framework(array: Any) -> None:
+    @graph_compiler.jit(static_argnames="times")
+    def function(x: Any, times: int) -> Any:
+        return x * times
+
+    assert np.asarray(function(array((2, 3)), times=3)).tolist() == [[3, 3, 3]] * 2
+    assert np.asarray(function(array((4,)), times=2)).tolist() == [2] * 4
+    assert type(function(array((1,)), times=1)) is type(array((1,)))
+    assert repr(function) == "<jit(function)>" and "x * " in function.source or "mul" in function.source
+
+
+def test_devices() -> None:
+    function = graph_compiler.jit(lambda x: x + 1, device="cpu:0")
+    assert function(jnp.ones(2)).devices() == {jax.devices("cpu")[0]}
+    with pytest.raises(InvalidOption, match="device= is 'cpu:99', which there is not"):
+        graph_compiler.jit(lambda x: x + 1, device="cpu:99")(jnp.ones(2))
+    with pytest.raises(InvalidOption, match="device= is 'nowhere'"):
+        graph_compiler.jit(lambda x: x + 1, device="nowhere")(torch.ones(2))
+
+
+def test_numpy_has_no_compiler() -> None:
+    with pytest.raises(NotCompilable, match=r"jit of sin: numpy has no compiler; .*to='jax'"):
+        graph_compiler.jit(np.sin)(np.ones(2))
+    with pytest.raises(NotCompilable, match="a function or a model is needed"):
+        graph_compiler.jit(3)
+
+
+COMPILES = """
+import time, jax, torch, graph_compiler
+layers = torch.nn.ModuleList([torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True) for _ in range(4)]).eval()
+def run(x):
+    for layer in layers:
+        x = layer(x)
+    return x
+x = torch.ones(2, 8, 64)
+graph = graph_compiler.transpile(run, source="torch", to="jax", args=(x,), return_backend_compiled_fn=True)
+start = time.perf_counter()
+graph(x)
+print("first call", time.perf_counter() - start)
+print("left", jax.config.jax_compilation_cache_dir)
+"""
+
+
+def compiled(cache: Path | str, **variables: str) -> str:
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_ENABLE", "GRAPH_COMPILER_VERIFY"))}
+    environment |= {"GRAPH_COMPILER_CACHE": str(cache), **variables}
+    return subprocess.run([sys.executable, "-c", COMPILES], env=environment, capture_output=True, text=True, check=True, timeout=300).stdout
+
+
+def test_what_xla_compiled_is_kept_in_our_folder(tmp_path: Path) -> None:
+    assert "left None" in compiled(tmp_path / "ours")
+    programs = {path.name for path in (tmp_path / "ours" / "xla").iterdir() if path.name.endswith("-cache")}
+    assert programs
+    compiled(tmp_path / "ours")
+    assert {path.name for path in (tmp_path / "ours" / "xla").iterdir() if path.name.endswith("-cache")} == programs
+
+
+def test_the_users_own_folder_is_used(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    assert f"left {theirs}" in compiled(tmp_path / "ours", JAX_COMPILATION_CACHE_DIR=str(theirs))
+    assert not list((tmp_path / "ours").glob("xla/*-cache"))

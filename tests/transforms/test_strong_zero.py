@@ -1,0 +1,154 @@
+"""``strong_zero=True``: what does not reach the result adds nothing to a derivative, even where its slope is infinite or no number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax")
+pytest.importorskip("tensorflow")
+
+import jax
+import jax.numpy as jnp
+import tensorflow as tf
+import torch
+
+import graph_compiler
+from graph_compiler import transforms
+from graph_compiler.errors import CallMismatch
+from graph_compiler.passes import strong_zero
+
+TARGETS = ("torch", "jax", "tensorflow")
+
+# Functions of x, and their derivative at 0 and at 2, where zero times anything is zero.
+CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], float, float]] = {
+    "minimum": (lambda x: torch.minimum(torch.tensor(1.0), 1 / x), 0.0, -0.25),
+    "maximum": (lambda x: torch.maximum(torch.log(x), x - 1), 1.0, 1.0),
+    "amin": (lambda x: torch.stack([1 / x, torch.ones_like(x)]).amin(), 0.0, -0.25),
+    "sqrt": (lambda x: torch.where(x > 0, torch.sqrt(x), 0.0), 0.0, 0.5 / 2**0.5),
+    "log": (lambda x: torch.where(x > 0, x * torch.log(x), 0.0), 0.0, np.log(2) + 1),
+    "pow": (lambda x: torch.where(x > 0, x**0.25 + x**-2.0, 0.0), 0.0, 0.25 * 2**-0.75 - 0.25),
+    "rsqrt": (lambda x: torch.where(x > 0, torch.rsqrt(x), 0.0), 0.0, -0.5 * 2**-1.5),
+    "exp": (lambda x: torch.where(x >= 0, x, torch.exp(1000 - 600 * x)), 1.0, 1.0),
+    "norm": (lambda x: torch.where(x > 0, torch.linalg.vector_norm(torch.stack([x, x])) / x, 0.0), 0.0, 0.0),
+    "composed": (lambda x: torch.where(x > 0, torch.sqrt(torch.log(1 / x) ** 2 + x**1.5) / x, 0.0), 0.0, None),  # type: ignore[dict-item]
+}  # fmt: skip
+
+
+def as_numpy(array: Any) -> Any:
+    return np.asarray(array.detach() if isinstance(array, torch.Tensor) else array)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", CASES)
+def test_zeros_stay(name: str, to: str) -> None:
+    function, at_zero, at_two = CASES[name]
+    x = torch.tensor([0.0, 2.0])
+    own = torch.func.grad(function)(x[1])
+    expected = np.array([at_zero, float(own) if at_two is None else at_two], "float32")
+    np.testing.assert_allclose(own, expected[1], rtol=1e-5)
+    graph = graph_compiler.transpile(lambda x: torch.vmap(function)(x).sum(), source="torch", to=to, args=(torch.ones(3),))
+    np.testing.assert_allclose(as_numpy(transforms.grad(graph, strong_zero=True)(x)), expected, rtol=1e-5)
+    if (name, to) == ("amin", "tensorflow"):
+        return  # whose forward mode multiplies the slope 0 with an infinite tangent
+    forward = [transforms.jvp(graph, (x,), (one,), strong_zero=True)[1] for one in torch.eye(2)]
+    np.testing.assert_allclose([float(item) for item in forward], expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_every_word_has_the_option(to: str) -> None:
+    """All of them, first and second derivatives, in directions that are zero and others."""
+    x, ones = torch.tensor([0.0, 2.0]), torch.ones(2)
+    graph = graph_compiler.transpile(lambda x: torch.where(x > 0, x.sqrt() * x.log(), 0.0).sum(), source="torch", to=to, args=(x,))
+    assert np.isnan(as_numpy(transforms.grad(graph)(x))[0])
+    slope, curve = np.array([0, (np.log(2) / 2 + 1) / 2**0.5]), np.array([0, -np.log(2) / 4 / 2**1.5])
+    first = {
+        "value_and_grad": transforms.value_and_grad(graph, strong_zero=True)(x)[1],
+        "vjp": transforms.vjp(graph, x, strong_zero=True)[1](torch.tensor(1.0))[0],
+        "jacrev": transforms.jacrev(graph, strong_zero=True)(x),
+        "jacfwd": transforms.jacfwd(graph, strong_zero=True)(x),
+        "vmap": as_numpy(transforms.vmap(transforms.grad(graph, strong_zero=True))(x[:, None]))[:, 0],
+    }
+    for name, found in first.items():
+        np.testing.assert_allclose(as_numpy(found), slope, rtol=1e-5, err_msg=name)
+    np.testing.assert_allclose(float(transforms.linearize(graph, x, strong_zero=True)[1](ones)), slope.sum(), rtol=1e-5)
+    second = {
+        "hvp": transforms.hvp(graph, (x,), (ones,), strong_zero=True),
+        "hessian": as_numpy(transforms.hessian(graph, strong_zero=True)(x)).sum(0),
+        "of a gradient": as_numpy(transforms.jacrev(transforms.grad(graph), strong_zero=True)(x)).sum(0),
+    }
+    for name, found in second.items():
+        np.testing.assert_allclose(as_numpy(found), curve, rtol=1e-4, err_msg=name)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_cotangent_that_is_zero_at_a_point_has_a_derivative(to: str) -> None:
+    """The cotangent of the logarithm is 0 at 1, and changes there: selecting zeros would lose the second derivative."""
+    x = torch.tensor(1.0)
+    graph = graph_compiler.transpile(lambda x: torch.log(x) ** 2, source="torch", to=to, args=(torch.tensor(3.0),))
+    for second in (transforms.grad(transforms.grad(graph), strong_zero=True), transforms.hessian(graph, strong_zero=True)):
+        np.testing.assert_allclose(float(second(x)), 2.0, rtol=1e-6)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_loops_branches_and_parameters(to: str) -> None:
+    class Model(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.tensor([0.0, 2.0]))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            for row in x:
+                x = x + torch.where(self.weight > 0, self.weight.sqrt(), 0.0) * row
+            return x.sum()
+
+    x = torch.ones(12, 2)
+    graph = graph_compiler.transpile(Model(), to=to, args=(x,), roll="scan")
+    gradient = transforms.grad(graph.functional, strong_zero=True)(graph.parameters, x)
+    assert as_numpy(gradient["weight"])[0] == 0 and np.isfinite(as_numpy(gradient["weight"])).all()
+
+
+def minimum(x: Any) -> Any:
+    return min(1.0, 1 / x)
+
+
+@pytest.mark.parametrize(
+    "zero", [0.0, torch.tensor(0.0), tf.constant(0.0), np.asarray(0.0)], ids=["Python", "torch", "tensorflow", "numpy"]
+)
+def test_branches_of_python(zero: Any) -> None:
+    """What elements decide is recorded for each side."""
+    with np.errstate(divide="ignore"):
+        assert float(transforms.grad(minimum, strong_zero=True)(zero)) == 0
+    assert float(transforms.grad(minimum, strong_zero=True)(zero + 2.0)) == -0.25
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_branches_of_python_in_targets(to: str) -> None:
+    graph = graph_compiler.transpile(minimum, source="torch", to=to, args=(torch.tensor(4.0),))
+    assert float(transforms.grad(graph, strong_zero=True)(torch.tensor(0.0))) == 0
+    assert float(transforms.grad(graph, strong_zero=True)(torch.tensor(2.0))) == -0.25
+
+
+def test_functions_of_jax_and_what_numpy_computes() -> None:
+    function = lambda x: jnp.where(x > 0, jnp.sqrt(x), 0.0)  # noqa: E731
+    gradient = transforms.grad(function, strong_zero=True)
+    assert float(gradient(jnp.asarray(0.0))) == 0 and float(jax.jit(gradient)(jnp.asarray(0.25))) == 1.0
+    found = transforms.grad(lambda x: np.where(x > 0, np.sqrt(x), 0.0).sum(), strong_zero=True)(np.array([0.0, 0.25]))
+    assert type(found) is np.ndarray and found.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("x", [torch.tensor(3.0), jnp.asarray(3.0), tf.constant(3.0)], ids=TARGETS)
+def test_what_a_recording_would_take_for_a_constant_is_refused(x: Any) -> None:
+    def outer(x: Any) -> Any:
+        return transforms.grad(lambda y: x * y * y, strong_zero=True)(x)
+
+    with pytest.raises(CallMismatch, match=r"holds arrays beside its arguments \(x\): .* Make them arguments"):
+        transforms.grad(outer)(x)
+
+
+def test_the_pass_takes_real_operations_that_may_be_singular() -> None:
+    graph = graph_compiler.compile(lambda x, z: (x.exp() + x, z / 2), args=(torch.ones(2), torch.ones(2) + 1j)).with_passes(strong_zero)
+    assert graph.source.count("= strong_zero(") == 1 and "def exp" in graph.source

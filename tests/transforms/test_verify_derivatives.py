@@ -1,0 +1,61 @@
+"""``verify`` of derivatives: against differences, in float64."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax")
+pytest.importorskip("tensorflow")
+
+import jax.numpy as jnp
+import tensorflow as tf
+import torch
+
+import graph_compiler
+from graph_compiler import transforms
+from graph_compiler.errors import NotCompilable, VerificationFailed
+
+DERIVATIVES = {
+    "grad": lambda f: transforms.grad(f, argnums=(0, 1)),
+    "value_and_grad": transforms.value_and_grad,
+    "jacrev": lambda f: transforms.jacrev(f, argnums=1),
+    "jacfwd": transforms.jacfwd,
+    "hessian": transforms.hessian,
+    "strong": lambda f: transforms.grad(f, strong_zero=True),
+}
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
+def test_right_derivatives(name: str, to: str) -> None:
+    x, y = torch.tensor([0.3, -0.4]), torch.tensor([0.5, 0.25, 2.0])
+    graph = graph_compiler.transpile(lambda x, y: (torch.sin(x)[:, None] * y).exp().sum(), source="torch", to=to, args=(x, y))
+    checked = DERIVATIVES[name](graph).verify(x, y)
+    assert checked.dtype == "float64" and checked.error < 7e-7
+
+
+def test_complex_arguments_structures_and_aux() -> None:
+    function = lambda pair, scale: ((pair["z"].abs() ** 2 * pair["x"]).sum() * scale, "aux")  # noqa: E731
+    pair = {"x": torch.tensor([1.0, 2.0]), "z": torch.tensor([1 + 2j, 0.5j])}
+    assert transforms.grad(function, has_aux=True).verify(pair, 3.0).error < 7e-7
+
+
+def test_weights_of_another_type_keep_the_type() -> None:
+    linear = torch.nn.Linear(3, 1)
+    assert transforms.grad(lambda x: linear(x).sum()).verify(torch.ones(3)).dtype == "float32"
+
+
+@pytest.mark.parametrize("x", [torch.ones(2), jnp.ones(2), tf.ones(2)], ids=["torch", "jax", "tensorflow"])
+def test_wrong_derivatives(x: Any) -> None:
+    wrong = transforms.grad(lambda x: (x * transforms.stop_gradient(x))[0])
+    with pytest.raises(VerificationFailed, match=r"grad\(<lambda>\) differs from central differences by 0.5"):
+        wrong.verify(x)
+
+
+def test_what_is_no_derivative() -> None:
+    with pytest.raises(NotCompilable, match=r"vmap\(sin\) is no derivative"):
+        transforms.vmap(torch.sin).verify(torch.ones(2))
+    assert isinstance(transforms.grad(np.sum).verify(np.ones(3)).error, float)
