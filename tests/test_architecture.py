@@ -39,6 +39,7 @@ RANKS = {
     "api": 10,
     "transforms": 11,
     "training": 12,
+    "parallel": 12,
     "__init__": 13,
     "cli": 13,
     "__main__": 14,

@@ -44,3 +44,10 @@ def derivatives() -> Any:
     from .transforms import derivatives as found
 
     return found
+
+
+def parallelism() -> Any:
+    """See :mod:`graph_compiler.backends.jax.parallel`, which is loaded at the first use."""
+    from .parallel import parallelism as found
+
+    return found

@@ -44,3 +44,7 @@ def as_module(graph: Any) -> Any:
 
 def derivatives() -> None:
     """None: NumPy has no derivatives."""
+
+
+def parallelism() -> None:
+    """None: NumPy runs on one device."""

@@ -37,3 +37,10 @@ def derivatives() -> Any:
     from .transforms import derivatives as found
 
     return found
+
+
+def parallelism() -> Any:
+    """See :mod:`graph_compiler.backends.tensorflow.parallel`, which is loaded at the first use."""
+    from .parallel import parallelism as found
+
+    return found

@@ -41,3 +41,10 @@ def derivatives() -> Any:
     from .transforms import derivatives as found
 
     return found
+
+
+def parallelism() -> Any:
+    """See :mod:`graph_compiler.backends.torch.parallel`, which is loaded at the first use."""
+    from .parallel import parallelism as found
+
+    return found

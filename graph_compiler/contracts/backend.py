@@ -13,6 +13,7 @@ from ..passes import GraphPass
 from .checked import default
 from .derivatives import Derivatives
 from .dialect import TargetDialect
+from .parallelism import Parallelism
 
 
 class Tracer(Protocol):
@@ -241,6 +242,11 @@ class Backend(Protocol):
     @default
     def derivatives(self) -> Derivatives | None:
         """The framework's own derivatives; None where it has none."""
+        return None
+
+    @default
+    def parallelism(self) -> Parallelism | None:
+        """The framework's own means to run one function on many devices; None where it has none."""
         return None
 
     @default

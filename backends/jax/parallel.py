@@ -1,0 +1,196 @@
+"""Many devices in JAX: ``jax.shard_map`` over a mesh, ``jax.lax`` collectives, ``jax.sharding`` layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
+from ...errors import CollectiveFailed, InvalidOption
+from .native import target
+from .transforms import derivatives
+
+_COLLECTIVES: dict[str, Callable[..., Any]] = {
+    "psum": jax.lax.psum,
+    "pmean": jax.lax.pmean,
+    "pmax": jax.lax.pmax,
+    "pmin": jax.lax.pmin,
+}
+# What each device hands over, and whether that is a part of the result: the others are equal on all devices.
+_REDUCED: dict[Any, tuple[Callable[[Any, str], Any], bool]] = {
+    "concat": (lambda array, axis: array if array.ndim else array[None], True),
+    "mean": (jax.lax.pmean, False),
+    "sum": (jax.lax.psum, False),
+    "first": (lambda array, axis: array, False),
+}
+
+
+def _stacked(array: Any, axis: str) -> Any:
+    return array[None]
+
+
+class JaxParallelism(Parallelism):
+    """See :class:`graph_compiler.contracts.parallelism.Parallelism`. A mesh with axes of JAX's explicit kind is used as an automatic one."""
+
+    def array(self, item: Any) -> Any:
+        """As ``jnp.asarray``."""
+        return derivatives.array(item)
+
+    def axis(self, devices: Any, name: str) -> DeviceAxis:
+        """``jax.devices()``, some of them, or a mesh with this axis alone."""
+        if isinstance(devices, Mesh):
+            devices = devices.devices.ravel() if devices.devices.size == dict(devices.shape).get(name) else None
+            if devices is None:
+                raise InvalidOption(f"devices= is a mesh that has more than the axis {name!r}; pass a list of devices, or axis_name=")
+        found = list(jax.devices() if devices is None else devices)
+        if not found or not all(isinstance(device, jax.Device) for device in found):
+            raise InvalidOption(f"devices= is {devices!r}, and has to be a list of JAX devices such as jax.devices(), or a mesh")
+        local = sum(device.process_index == jax.process_index() for device in found)
+        return DeviceAxis(name, len(found), local, Mesh(np.array(found), (name,)))
+
+    def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
+        """By the sharding of the array that a derivative is taken of."""
+        while isinstance(array, jax.core.Tracer) and hasattr(array, "primal"):
+            array = array.primal
+        if isinstance(array, jax.core.Tracer):
+            raise InvalidOption("an argument is traced by jax.jit or jax.vmap, where its layout cannot be seen; say replicated_argnums=")
+        sharding = getattr(array, "sharding", None)
+        return axis.size > 1 and sharding is not None and sharding.is_fully_replicated and len(sharding.device_set) == axis.size
+
+    def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
+        """By ``jax.device_put`` with an empty ``PartitionSpec``."""
+        return [_placed(array, NamedSharding(axis.native, PartitionSpec())) for array in arrays]
+
+    def single(self, array: Any) -> Any:
+        """On the first device of JAX; of an array on devices of other processes too, what all of them hold together."""
+        if not array.is_fully_addressable and not array.is_fully_replicated:
+            array = jax.jit(lambda whole: whole, out_shardings=NamedSharding(array.sharding.mesh, PartitionSpec()))(array)
+        return jax.device_put(np.asarray(array), jax.local_devices()[0])
+
+    def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
+        """``jax.shard_map``, compiled."""
+        name, mesh = how.axis.name, how.axis.native
+        reduced, is_part = _REDUCED.get(how.reduce, (_stacked, True))
+        specs = [PartitionSpec(name) if split else PartitionSpec() for split in how.split]
+
+        def given(*arrays: Any) -> Arrays:
+            return [reduced(array, name) for array in function(list(arrays))]
+
+        out = PartitionSpec(name) if is_part else PartitionSpec()
+        mapped = jax.shard_map(given, mesh=mesh, in_specs=tuple(specs), out_specs=out, check_vma=False)
+        after: Callable[[Any], Any] = how.reduce if callable(how.reduce) else lambda array: array
+        compiled = jax.jit(lambda *arrays: list(map(after, mapped(*arrays))))
+        shardings = [NamedSharding(mesh, spec) for spec in specs]
+
+        def run(arrays: Arrays) -> Arrays:
+            placed = [
+                _placed(array, sharding, how.local_batch and split) for array, sharding, split in zip(arrays, shardings, how.split)
+            ]
+            with _failures():
+                results: Arrays = compiled(*placed)
+            return list(map(_parts, results)) if how.reduce == "none" else results
+
+        return run
+
+    def differing(self, array: Any, axis: DeviceAxis) -> bool:
+        """Compares what the devices of this process hold."""
+        if isinstance(array, jax.core.Tracer):
+            return False
+        first, *others = (np.asarray(shard.data) for shard in array.addressable_shards)
+        return not all(np.array_equal(first, other, equal_nan=first.dtype.kind in "fc") for other in others)
+
+    def collective(self, name: str, array: Any, axis_name: str) -> Any:
+        """``jax.lax.psum`` and its like, under ``jax.vmap`` too."""
+        with _unbound(axis_name):
+            return _COLLECTIVES[name](array, axis_name)
+
+    def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
+        """``jax.lax.all_gather``."""
+        with _unbound(axis_name):
+            return jax.lax.all_gather(array, axis_name, axis=axis, tiled=tiled)
+
+    def axis_index(self, axis_name: str) -> Any:
+        """``jax.lax.axis_index``."""
+        with _unbound(axis_name):
+            return jax.lax.axis_index(axis_name)
+
+    def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
+        """Of ``jax.sharding.Mesh``."""
+        return dict(mesh.shape) if isinstance(mesh, Mesh) else None
+
+    def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """By ``jax.device_put`` with a ``NamedSharding``."""
+        return _placed(array, _sharding(mesh, layout))
+
+    def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """``jax.lax.with_sharding_constraint``."""
+        return jax.lax.with_sharding_constraint(array, _sharding(mesh, layout))
+
+    def partitioned(
+        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], local_batch: bool
+    ) -> Callable[[Arrays, Arrays], Arrays]:
+        """``jax.jit``: XLA partitions the program as its arguments are laid out."""
+        compiled = jax.jit(function)
+
+        def run(parameters: Arrays, arrays: Arrays) -> Arrays:
+            layouts = [_sharding(mesh, (tuple(batch),) if array.ndim and batch else ()) for array in arrays]
+            with _failures():
+                found: Arrays = compiled(parameters, [_placed(array, sharding, local_batch) for array, sharding in zip(arrays, layouts)])
+            return found
+
+        return run
+
+
+def _sharding(mesh: Mesh, layout: Layout) -> NamedSharding:
+    """On a mesh whose axes are automatic: XLA chooses the layouts that nobody has asked for."""
+    return NamedSharding(Mesh(mesh.devices, mesh.axis_names), PartitionSpec(*layout))
+
+
+def _placed(array: Any, sharding: NamedSharding, is_local: bool = False) -> Any:
+    """On the devices of the sharding, where elements are there to be moved; what is there already is not moved."""
+    if isinstance(array, jax.core.Tracer) or getattr(array, "sharding", None) == sharding:
+        return array
+    if jax.process_count() == 1:
+        return jax.device_put(array, sharding)
+    if is_local:
+        return jax.make_array_from_process_local_data(sharding, np.asarray(array))
+    if not array.is_fully_addressable:
+        return jax.device_put(array, sharding)
+    elements = np.asarray(array)
+    return jax.make_array_from_callback(elements.shape, sharding, lambda index: elements[index])
+
+
+def _parts(array: Any) -> Any:
+    """What each device of this process holds, without the axis that they were stacked along; while JAX traces, all of it."""
+    if isinstance(array, jax.core.Tracer):
+        return list(array)
+    shards = sorted(array.addressable_shards, key=lambda shard: shard.index[0].start or 0)
+    return [jnp.squeeze(shard.data, 0) for shard in shards]
+
+
+@contextmanager
+def _unbound(axis_name: str) -> Iterator[None]:
+    try:
+        yield
+    except NameError as problem:
+        raise LookupError(axis_name) from problem
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    """Errors of communication with other processes as this package's."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as problem:
+        if jax.process_count() == 1:
+            raise
+        raise CollectiveFailed(f"a step over {jax.process_count()} processes failed: {problem}") from problem
+
+
+parallelism = JaxParallelism()

@@ -1,0 +1,173 @@
+"""Many devices in torch: one process for each, ``torch.distributed`` between them, ``DTensor`` for what lies on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate
+
+from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
+from ...errors import CallMismatch, InvalidOption
+from .collectives import Extreme, Gathered, Joined, Part, Same, Shared, Summed, Total, failures, stacked, together
+from .partition import constrained, laid_out, mesh_axes, partitioned
+from .transforms import derivatives
+
+_groups: ContextVar[Mapping[str, Any]] = ContextVar("groups", default={})  # name of an axis -> its group, while a function runs over it
+
+
+class TorchParallelism(Parallelism):
+    """See :class:`graph_compiler.contracts.parallelism.Parallelism`."""
+
+    def array(self, item: Any) -> Any:
+        """As ``torch.as_tensor``; parameters stay what their gradients are gathered in."""
+        return item if isinstance(item, torch.Tensor) else derivatives.array(item)
+
+    def axis(self, devices: Any, name: str) -> DeviceAxis:
+        """The processes of the default group, or of a ``DeviceMesh`` of one axis."""
+        if not (dist.is_available() and dist.is_initialized()):
+            raise InvalidOption(
+                "torch runs one process for each device, and no group of processes is set up in this one: start all of them with torchrun, "
+                "and call torch.distributed.init_process_group('gloo', timeout=...) (on GPUs 'nccl') first"
+            )
+        if isinstance(devices, DeviceMesh) and devices.ndim == 1:
+            return DeviceAxis(name, devices.size(), 1, devices)
+        if devices is not None:
+            raise InvalidOption(f"devices= is {devices!r}, and has to be a DeviceMesh of one axis in torch, or left out for all processes")
+        kind = "cuda" if dist.get_backend() == "nccl" else "cpu"
+        return DeviceAxis(name, dist.get_world_size(), 1, init_device_mesh(kind, (dist.get_world_size(),), mesh_dim_names=(name,)))
+
+    def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
+        """``DTensor`` with the placement ``Replicate()``."""
+        return isinstance(array, DTensor) and all(placement.is_replicate() for placement in array.placements)
+
+    def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
+        """``DTensor``, with the elements of the first process."""
+        group = axis.native.get_group()
+        local = [array.to_local() if isinstance(array, DTensor) else array for array in arrays]
+        sent = together(lambda flat: _broadcast(flat, group), [array.detach() for array in local])
+        for array, elements in zip(local, sent):
+            with torch.no_grad():
+                array.copy_(elements)
+        return [DTensor.from_local(array, axis.native, [Replicate()], run_check=False) for array in local]
+
+    def single(self, array: Any) -> Any:
+        """``DTensor.full_tensor``."""
+        if not isinstance(array, DTensor):
+            return array
+        with failures(array.device_mesh.get_group(0)):
+            return array.full_tensor()
+
+    def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
+        """Each process runs the function of its part."""
+        name, mesh = how.axis.name, how.axis.native
+        group = mesh.get_group()
+
+        def run(arrays: Arrays) -> Arrays:
+            _require_one_size([array for array, split in zip(arrays, how.split) if split], group)
+            parts = [
+                Part.apply(array, group) if split and not how.local_batch else _local(array) for array, split in zip(arrays, how.split)
+            ]
+            token = _groups.set({**_groups.get(), name: group})
+            try:
+                results = function(_shared(parts, how.split, group))
+            finally:
+                _groups.reset(token)
+            return [_reduced(array, how.reduce, mesh, group) for array in results]
+
+        return run
+
+    def differing(self, array: Any, axis: DeviceAxis) -> bool:
+        """Compares the elements of all processes."""
+        all_of_them = stacked(_local(array), axis.native.get_group())
+        return not all(torch.equal(first := all_of_them[0], other) or torch.allclose(first, other, 0, 0, True) for other in all_of_them)
+
+    def collective(self, name: str, array: Any, axis_name: str) -> Any:
+        """``torch.distributed.all_reduce``."""
+        group = _groups.get()[axis_name]
+        if name in ("pmax", "pmin"):
+            return Extreme.apply(array, name, group)
+        if name == "psum":
+            return Total.apply(array.long() if array.dtype == torch.bool else array, group)
+        return Total.apply(_floating(array), group) / dist.get_world_size(group)
+
+    def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
+        """``torch.distributed.all_gather``."""
+        found = Gathered.apply(array, _groups.get()[axis_name])
+        return torch.cat(list(found), axis) if tiled else found.movedim(0, axis)
+
+    def axis_index(self, axis_name: str) -> Any:
+        """``torch.distributed.get_rank``."""
+        return torch.tensor(dist.get_rank(_groups.get()[axis_name]), dtype=torch.int32)
+
+    def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
+        """Of a ``DeviceMesh`` with names."""
+        return mesh_axes(mesh)
+
+    def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """``distribute_tensor``."""
+        return laid_out(array, mesh, layout)
+
+    def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """``DTensor.redistribute``."""
+        return constrained(array, mesh, layout)
+
+    def partitioned(
+        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], local_batch: bool
+    ) -> Callable[[Arrays, Arrays], Arrays]:
+        """Operations of ``DTensor``; parameters that are split over the axes of the batch are gathered first, as FSDP does."""
+        return partitioned(function, mesh, batch, local_batch)
+
+
+def _local(array: Any) -> Any:
+    return array.to_local() if isinstance(array, DTensor) else array
+
+
+def _shared(arrays: Arrays, split: Sequence[bool], group: Any) -> Arrays:
+    """With the gradients of what is whole on each device added up over the devices."""
+    places = [place for place, is_split in enumerate(split) if not is_split and derivatives.is_differentiable(arrays[place])]
+    if not places:
+        return arrays
+    found = dict(zip(places, Shared.apply(group, *(arrays[place] for place in places))))
+    return [found.get(place, array) for place, array in enumerate(arrays)]
+
+
+def _reduced(array: Any, reduce: Any, mesh: DeviceMesh, group: Any) -> Any:
+    if reduce == "none":
+        return [array]
+    if reduce == "first":
+        return DTensor.from_local(Same.apply(array, group), mesh, [Replicate()], run_check=False)
+    if reduce == "concat":
+        return Joined.apply(array if array.ndim else array[None], group)
+    if reduce in ("sum", "mean"):
+        total = Summed.apply(_floating(array) if reduce == "mean" else array, group)
+        return total / dist.get_world_size(group) if reduce == "mean" else total
+    return reduce(Joined.apply(array[None], group))
+
+
+def _floating(array: Any) -> Any:
+    return array if derivatives.is_differentiable(array) else array.to(torch.get_default_dtype())
+
+
+def _broadcast(flat: Any, group: Any) -> Any:
+    with failures(group):
+        dist.broadcast(flat, group=group, group_src=0)
+    return flat
+
+
+def _require_one_size(arrays: Arrays, group: Any) -> None:
+    """``CallMismatch`` where processes give batches of different sizes: they would wait for each other, or exchange the wrong rows."""
+    if arrays:
+        sizes = stacked(torch.tensor(arrays[0].shape[0], device=arrays[0].device), group).tolist()
+        if len(set(sizes)) > 1:
+            raise CallMismatch(
+                f"the processes give batches of {', '.join(map(str, sizes))} rows, in the order of their ranks; all have to give one size: "
+                "leave the rest of the last batch out (drop_last=True)"
+            )
+
+
+parallelism = TorchParallelism()

@@ -1,0 +1,92 @@
+"""What a framework that functions are spread over devices in has to provide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Union
+
+Arrays = list[Any]
+Layout = tuple[Union[str, tuple[str, ...], None], ...]
+"""For each axis of an array, the axis of the mesh that it is split over, several of them, or None; axes that are left out are whole."""
+
+COLLECTIVES = ("psum", "pmean", "pmax", "pmin")
+REDUCTIONS = ("concat", "mean", "sum", "first", "none")
+
+
+@dataclass(frozen=True)
+class DeviceAxis:
+    """Devices in a row: ``size`` of them, of which ``local`` belong to this process. ``native`` is what the framework knows them by."""
+
+    name: str
+    size: int
+    local: int
+    native: Any
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a function runs on the devices of an axis.
+
+    ``split`` says which arrays are divided along their first axis; the others are whole on every device. ``reduce`` is one of
+    ``REDUCTIONS``, or a function of the results of all devices, stacked along a new first axis. ``local_batch``: a process gives the part
+    of its own devices.
+    """
+
+    axis: DeviceAxis
+    split: tuple[bool, ...]
+    reduce: str | Callable[[Any], Any]
+    local_batch: bool = False
+
+
+class Parallelism(Protocol):
+    """A framework's own means to run one function on many devices. Errors of communication are ``CollectiveFailed``."""
+
+    def array(self, item: Any) -> Any:
+        """A number or an array of any framework as a native array; None for what is neither."""
+
+    def axis(self, devices: Any, name: str) -> DeviceAxis:
+        """The devices as an axis; all there are for None. ``InvalidOption`` for what are none, or where they have to be set up first."""
+
+    def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
+        """Whether the array was put on every device by :meth:`replicated`, or was computed from such arrays alone."""
+
+    def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
+        """The arrays (of the first process), whole on every device."""
+
+    def single(self, array: Any) -> Any:
+        """A replicated or laid-out array as a plain one, whole, on one device."""
+
+    def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
+        """The function on every device; results are reduced. Of the reduction ``"none"`` each result is a list, with one array for each
+        device of this process."""
+
+    def differing(self, array: Any, axis: DeviceAxis) -> bool:
+        """Whether the devices hold different elements of an array that the reduction ``"first"`` has given. Every process asks."""
+
+    def collective(self, name: str, array: Any, axis_name: str) -> Any:
+        """One of ``COLLECTIVES`` over the axis; ``LookupError`` where no function runs over such an axis here."""
+
+    def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
+        """The arrays of all devices, stacked along a new axis, or joined along one (``tiled``); ``LookupError`` as above."""
+
+    def axis_index(self, axis_name: str) -> Any:
+        """The number of this device on the axis, of type int32; ``LookupError`` as above."""
+
+    def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
+        """Names and sizes of the axes of a mesh of the framework; None for what is none."""
+
+    def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """The array, split over the mesh."""
+
+    def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """An array inside of a function that :meth:`partitioned` runs, laid out so."""
+
+    def partitioned(
+        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], local_batch: bool
+    ) -> Callable[[Arrays, Arrays], Arrays]:
+        """A function of laid-out arrays and of arguments as if it ran on one device. Arguments are split along their first axis over the
+        axes ``batch`` of the mesh; ``local_batch`` as in :class:`Spread`."""
+
+
+__all__ = ["COLLECTIVES", "REDUCTIONS", "Arrays", "DeviceAxis", "Layout", "Parallelism", "Spread"]
