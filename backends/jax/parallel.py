@@ -89,9 +89,7 @@ class JaxParallelism(Parallelism):
         shardings = [NamedSharding(mesh, spec) for spec in specs]
 
         def run(arrays: Arrays) -> Arrays:
-            placed = [
-                _placed(array, sharding, how.local_batch and split) for array, sharding, split in zip(arrays, shardings, how.split)
-            ]
+            placed = [_placed(array, sharding, how.local_batch and split) for array, sharding, split in zip(arrays, shardings, how.split)]
             with _failures():
                 results: Arrays = compiled(*placed)
             return list(map(_parts, results)) if how.reduce == "none" else results
@@ -133,13 +131,13 @@ class JaxParallelism(Parallelism):
         return jax.lax.with_sharding_constraint(array, _sharding(mesh, layout))
 
     def partitioned(
-        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], local_batch: bool
+        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], split: Sequence[bool], local_batch: bool
     ) -> Callable[[Arrays, Arrays], Arrays]:
         """``jax.jit``: XLA partitions the program as its arguments are laid out."""
         compiled = jax.jit(function)
 
         def run(parameters: Arrays, arrays: Arrays) -> Arrays:
-            layouts = [_sharding(mesh, (tuple(batch),) if array.ndim and batch else ()) for array in arrays]
+            layouts = [_sharding(mesh, (tuple(batch),) if is_split and batch else ()) for is_split in split]
             with _failures():
                 found: Arrays = compiled(parameters, [_placed(array, sharding, local_batch) for array, sharding in zip(arrays, layouts)])
             return found

@@ -117,10 +117,10 @@ class TorchParallelism(Parallelism):
         return constrained(array, mesh, layout)
 
     def partitioned(
-        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], local_batch: bool
+        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], split: Sequence[bool], local_batch: bool
     ) -> Callable[[Arrays, Arrays], Arrays]:
         """Operations of ``DTensor``; parameters that are split over the axes of the batch are gathered first, as FSDP does."""
-        return partitioned(function, mesh, batch, local_batch)
+        return partitioned(function, mesh, batch, split, local_batch)
 
 
 def _local(array: Any) -> Any:

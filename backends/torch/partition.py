@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-import torch
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.tensor import DTensor, Partial, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.experimental import implicit_replication
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ...contracts.parallelism import Arrays, Layout
 from ...errors import UnsupportedOperation
@@ -50,7 +51,7 @@ def constrained(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
 
 
 def partitioned(
-    function: Callable[[Arrays, Arrays], Arrays], mesh: DeviceMesh, batch: Sequence[str], local_batch: bool
+    function: Callable[[Arrays, Arrays], Arrays], mesh: DeviceMesh, batch: Sequence[str], split: Sequence[bool], local_batch: bool
 ) -> Callable[[Arrays, Arrays], Arrays]:
     """See :meth:`graph_compiler.contracts.parallelism.Parallelism.partitioned`."""
     along = [(mesh.mesh_dim_names or ()).index(name) for name in batch]
@@ -58,17 +59,20 @@ def partitioned(
     def run(parameters: Arrays, arrays: Arrays) -> Arrays:
         with failures(mesh.get_group(0)):
             gathered = [_gathered(parameter, along) for parameter in parameters]
-            given = [_placed(array, mesh, along, local_batch) for array in arrays]
-            if all(parameter.placements == (Replicate(),) * mesh.ndim for parameter in gathered):
-                return _by_parts(function, gathered, given, mesh, along)
+            given = [_placed(array, mesh, along if is_split else (), local_batch) for array, is_split in zip(arrays, split)]
             try:
-                with implicit_replication():
+                with implicit_replication(), _attention(mesh):
                     results = function(gathered, given)
             except NotImplementedError as problem:
                 raise UnsupportedOperation(f"{problem}. {_REMEDY}") from problem
             return [_whole(array) for array in results]
 
     return run
+
+
+def _attention(mesh: DeviceMesh) -> AbstractContextManager[Any]:
+    """Attention by matrix products on CPUs, for whose fused kernel ``DTensor`` has no rule."""
+    return sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
 
 
 def _gathered(parameter: Any, along: Sequence[int]) -> Any:
@@ -78,22 +82,13 @@ def _gathered(parameter: Any, along: Sequence[int]) -> Any:
 
 
 def _placed(array: Any, mesh: DeviceMesh, along: Sequence[int], local_batch: bool) -> Any:
-    wanted = [Shard(0) if axis in along and array.ndim else Replicate() for axis in range(mesh.ndim)]
+    wanted = [Shard(0) if axis in along else Replicate() for axis in range(mesh.ndim)]
     if isinstance(array, DTensor):
         return array.redistribute(mesh, wanted)
-    if local_batch and array.ndim and along:
+    if local_batch and along:
         return DTensor.from_local(array, mesh, wanted)
     whole = DTensor.from_local(array, mesh, [Replicate()] * mesh.ndim, run_check=False)
     return whole.redistribute(placements=wanted)
-
-
-def _by_parts(function: Callable[[Arrays, Arrays], Arrays], parameters: Arrays, arrays: Arrays, mesh: DeviceMesh, along: Sequence[int]) -> Arrays:
-    """Where no parameter is split but over the batch, each process runs the function of plain arrays, its part of the batch."""
-    shares = [Partial() if axis in along else Replicate() for axis in range(mesh.ndim)]
-    split = [Shard(0) if axis in along else Replicate() for axis in range(mesh.ndim)]
-    local = [parameter.to_local(grad_placements=shares) for parameter in parameters]
-    results = function(local, [array.to_local() for array in arrays])
-    return [_whole(DTensor.from_local(array if array.ndim else array[None], mesh, split, run_check=False)) for array in results]
 
 
 def _whole(array: Any) -> Any:

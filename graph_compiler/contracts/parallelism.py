@@ -83,10 +83,10 @@ class Parallelism(Protocol):
         """An array inside of a function that :meth:`partitioned` runs, laid out so."""
 
     def partitioned(
-        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], local_batch: bool
+        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], split: Sequence[bool], local_batch: bool
     ) -> Callable[[Arrays, Arrays], Arrays]:
-        """A function of laid-out arrays and of arguments as if it ran on one device. Arguments are split along their first axis over the
-        axes ``batch`` of the mesh; ``local_batch`` as in :class:`Spread`."""
+        """A function of laid-out arrays and of arguments as if it ran on one device. Arguments that are ``split`` are divided
+        along their first axis over the axes ``batch`` of the mesh; ``local_batch`` as in :class:`Spread`."""
 
 
 __all__ = ["COLLECTIVES", "REDUCTIONS", "Arrays", "DeviceAxis", "Layout", "Parallelism", "Spread"]

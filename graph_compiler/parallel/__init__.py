@@ -7,6 +7,7 @@
 (8, 1)
 """
 
+from . import rules as rules
 from .collectives import all_gather as all_gather
 from .collectives import axis_index as axis_index
 from .collectives import pmax as pmax
@@ -20,4 +21,7 @@ from .reductions import none as none
 from .reductions import sum as sum
 from .replication import replicate as replicate
 from .replication import unreplicate as unreplicate
+from .sharding import Sharded as Sharded
+from .sharding import hint as hint
+from .sharding import shard as shard
 from .spreading import Parallel as Parallel

@@ -100,9 +100,7 @@ class SplitCall:
 
     def first_part(self) -> tuple[list[Any], dict[str, Any]]:
         """Arguments as the first device gets them."""
-        parts = [
-            array[: array.shape[0] // self._axis.size] if is_split else array for array, is_split in zip(self.arrays, self.split)
-        ]
+        parts = [array[: array.shape[0] // self._axis.size] if is_split else array for array, is_split in zip(self.arrays, self.split)]
         return self.arguments(parts)
 
 

@@ -102,9 +102,7 @@ class Parallel:
             program.is_checked = True
         return program.flat.result(results)
 
-    def _program(
-        self, engine: Parallelism, axis: DeviceAxis, call: SplitCall, names: list[str] | None, framework: str
-    ) -> _Program:
+    def _program(self, engine: Parallelism, axis: DeviceAxis, call: SplitCall, names: list[str] | None, framework: str) -> _Program:
         function = self.function if names is None else _pure(self.function)
         flat = FlatFunction(function, names, call, engine, (axis.name, framework))
         how = Spread(axis, (*(False for _ in names or ()), *call.split), self.reduce, self.local_batch)
