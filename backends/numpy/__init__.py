@@ -48,3 +48,7 @@ def derivatives() -> None:
 
 def parallelism() -> None:
     """None: NumPy runs on one device."""
+
+
+def training_engine() -> None:
+    """None: without derivatives nothing is trained."""

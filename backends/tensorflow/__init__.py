@@ -44,3 +44,10 @@ def parallelism() -> Any:
     from .parallel import parallelism as found
 
     return found
+
+
+def training_engine() -> Any:
+    """See :mod:`graph_compiler.backends.tensorflow.training`, which is loaded at the first use."""
+    from .training import training as found
+
+    return found

@@ -48,3 +48,10 @@ def parallelism() -> Any:
     from .parallel import parallelism as found
 
     return found
+
+
+def training_engine() -> Any:
+    """See :mod:`graph_compiler.backends.torch.training`, which is loaded at the first use."""
+    from .training import training as found
+
+    return found

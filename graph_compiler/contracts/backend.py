@@ -14,6 +14,7 @@ from .checked import default
 from .derivatives import Derivatives
 from .dialect import TargetDialect
 from .parallelism import Parallelism
+from .training import Training
 
 
 class Tracer(Protocol):
@@ -247,6 +248,11 @@ class Backend(Protocol):
     @default
     def parallelism(self) -> Parallelism | None:
         """The framework's own means to run one function on many devices; None where it has none."""
+        return None
+
+    @default
+    def training_engine(self) -> Training | None:
+        """The framework's own optimizers and steps of training; None where it has none."""
         return None
 
     @default

@@ -1,0 +1,190 @@
+"""Training in TensorFlow: optimizers of Keras, ``tf.GradientTape``, steps by ``tf.function``. What is held are variables."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from ...contracts.training import Arrays, Held, Make, Program, Training
+from ...errors import InvalidOption
+from .native import target
+
+
+class TensorFlowTraining(Training):
+    """See :class:`graph_compiler.contracts.training.Training`. An optimizer is a function that gives a new
+    ``keras.optimizers.Optimizer``."""
+
+    # ------------------------------------------------------------------------------ optimizers
+    def named(self, name: str, options: Mapping[str, Any]) -> Make:
+        """See :mod:`graph_compiler.backends.tensorflow.optimizers`."""
+        _require_backend()
+        from .optimizers import made
+
+        return made(name, options)
+
+    def own(self, item: Any) -> Make | None:
+        """A class, or an optimizer, of which each state has a new one with the same options."""
+        cls = item if inspect.isclass(item) else type(item)
+        if not issubclass(cls, keras.optimizers.Optimizer):
+            return None
+        _require_backend()
+        return item if item is cls else lambda: cls.from_config(item.get_config())
+
+    def has_rate(self, make: Make) -> bool:
+        """Where it has no schedule of its own."""
+        return isinstance(make()._learning_rate, keras.Variable)
+
+    def begun(self, make: Make, trained: Arrays) -> Any:
+        """The optimizer, built for these variables."""
+        found = make()
+        found.build(list(trained.values()))
+        return found
+
+    def updated(self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any) -> tuple[Arrays, Any]:
+        """``Optimizer.apply``."""
+        optimizer, variables = held.optimizer, list(held.trained.values())
+
+        def update() -> Any:
+            if rate is not None:
+                optimizer.learning_rate.assign(rate)
+            optimizer.apply([gradients[name] for name in held.trained], variables)
+            return tf.constant(0)
+
+        if is_finite is None:
+            update()
+        else:
+            tf.cond(is_finite, update, lambda: tf.constant(0))
+        return held.trained, optimizer
+
+    def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
+        """Its variables in their order."""
+        return {str(place): tf.convert_to_tensor(variable) for place, variable in enumerate(held.optimizer.variables)}
+
+    def with_optimizer_arrays(self, make: Make, held: Held, arrays: Arrays) -> Any:
+        """A new one, with these variables."""
+        made = self.begun(make, held.trained)
+        for place, variable in enumerate(made.variables):
+            variable.assign(arrays[str(place)])
+        return made
+
+    # ------------------------------------------------------------------------------ arrays
+    def trainable(self, array: Any) -> Any:
+        """A variable of Keras, as its optimizers want them."""
+        return keras.Variable(array, dtype=array.dtype.name)
+
+    def kept(self, array: Any) -> Any:
+        """A variable."""
+        return tf.Variable(array, trainable=False)
+
+    def values(self, arrays: Arrays) -> Arrays:
+        """Their elements of now."""
+        return {name: tf.convert_to_tensor(array) for name, array in arrays.items()}
+
+    def snapshot(self, array: Any) -> Any:
+        """A tensor."""
+        return tf.identity(tf.convert_to_tensor(array))
+
+    def put(self, held: Arrays, new: Arrays) -> Arrays:
+        """The variables, with new elements."""
+        for name, variable in held.items():
+            if name in new:
+                variable.assign(tf.cast(new[name], variable.dtype))
+        return held
+
+    def zeros_like(self, array: Any) -> Any:
+        """``tf.zeros_like``."""
+        return tf.zeros_like(array)
+
+    def number(self, value: float | int) -> Any:
+        """Of 32 bits."""
+        return tf.constant(value, tf.int32 if isinstance(value, int) else tf.float32)
+
+    def is_floating(self, array: Any) -> bool:
+        """By the dtype."""
+        return bool(array.dtype.is_floating)
+
+    # ------------------------------------------------------------------------------ gradients
+    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
+        """``tf.GradientTape``; sparse gradients become dense."""
+        values = self.values(trained)
+        with tf.GradientTape(watch_accessed_variables=False) as tape:
+            for value in values.values():
+                tape.watch(value)
+            value, aux = function(values)
+        found = tape.gradient(value, values, unconnected_gradients=tf.UnconnectedGradients.ZERO)
+        return value, aux, {name: tf.convert_to_tensor(gradient) for name, gradient in found.items()}
+
+    def norm(self, arrays: Arrays) -> Any:
+        """``tf.linalg.global_norm``."""
+        return tf.linalg.global_norm(list(arrays.values()))
+
+    def minimum(self, left: Any, right: Any) -> Any:
+        """``tf.minimum``."""
+        return tf.minimum(left, right)
+
+    def is_finite(self, arrays: Arrays) -> Any:
+        """One boolean."""
+        return tf.reduce_all([tf.reduce_all(tf.math.is_finite(array)) for array in arrays.values()])
+
+    def where(self, condition: Any, new: Arrays, old: Arrays) -> Arrays:
+        """``tf.where``."""
+        return {name: tf.where(condition, array, old[name]) for name, array in new.items()}
+
+    # ------------------------------------------------------------------------------ random numbers
+    def generator(self, like: Any) -> Any:
+        """A key of stateless random numbers."""
+        return tf.Variable(target.next_key(), trainable=False)
+
+    def key(self, rng: Any) -> tuple[Any, Any]:
+        """The key is split."""
+        following, key = tf.unstack(tf.random.split(rng, 2))
+        rng.assign(following)
+        return key, rng
+
+    def rng_arrays(self, rng: Any) -> Arrays:
+        """The key."""
+        return {"key": tf.convert_to_tensor(rng)}
+
+    def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
+        """The key."""
+        return tf.Variable(arrays["key"], trainable=False)
+
+    # ------------------------------------------------------------------------------ running
+    def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
+        """``tf.function`` of the batch; what is held are variables that it changes."""
+        functions: dict[int, Any] = {}
+
+        def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+            if id(held.optimizer) not in functions:
+                functions[id(held.optimizer)] = tf.function(
+                    lambda arrays, rate: step(held, arrays, rate)[1], autograph=False, **dict(options or {})
+                )
+            given = None if rate is None else tf.constant(rate, tf.float32)
+            return held, functions[id(held.optimizer)](arrays, given)
+
+        return run
+
+    def placed(self, array: Any, where: Any) -> Any:
+        """``tf.identity`` on the device."""
+        with tf.device(getattr(where, "name", where)):
+            return tf.identity(target.convert(array))
+
+    def is_device(self, item: Any) -> bool:
+        """A device, or its name as TensorFlow writes it (``"/GPU:0"``)."""
+        name = item if isinstance(item, str) else ""
+        return isinstance(item, tf.config.LogicalDevice) or name.startswith("/") or name.partition(":")[0] in ("CPU", "GPU", "TPU")
+
+
+def _require_backend() -> None:
+    if keras.backend.backend() != "tensorflow":
+        raise InvalidOption(
+            f"Keras computes in {keras.backend.backend()} here, and its optimizers train variables of TensorFlow only in TensorFlow: set "
+            "KERAS_BACKEND=tensorflow before the first import"
+        )
+
+
+training = TensorFlowTraining()

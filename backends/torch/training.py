@@ -1,0 +1,251 @@
+"""Training in torch: ``torch.optim``, ``torch.autograd``; steps run as they are, or by ``torch.compile``. Arrays are updated in place."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+
+from ...contracts.training import Arrays, Held, Make, Program, Training
+from ...errors import InvalidOption
+from .native import target
+
+_NAMED: Mapping[str, tuple[Any, Mapping[str, str]]] = {
+    "sgd": (torch.optim.SGD, {}),
+    "adam": (torch.optim.Adam, {}),
+    "adamw": (torch.optim.AdamW, {}),
+    "rmsprop": (torch.optim.RMSprop, {"decay": "alpha"}),
+    "adagrad": (torch.optim.Adagrad, {"initial_accumulator": "initial_accumulator_value"}),
+    "adadelta": (torch.optim.Adadelta, {"decay": "rho"}),
+    "adamax": (torch.optim.Adamax, {}),
+    "nadam": (torch.optim.NAdam, {}),
+}  # classes, and what they call options of ours
+
+
+class TorchTraining(Training):
+    """See :class:`graph_compiler.contracts.training.Training`. An optimizer is a function of tensors that gives a
+    ``torch.optim.Optimizer``."""
+
+    # ------------------------------------------------------------------------------ optimizers
+    def named(self, name: str, options: Mapping[str, Any]) -> Make:
+        """The class of ``torch.optim``."""
+        if name not in _NAMED:
+            raise InvalidOption(f"torch.optim has no {name!r}: train in jax or tensorflow, or pass a class of yours that is an Optimizer")
+        cls, names = _NAMED[name]
+        given = {names.get(option, option): value for option, value in options.items() if option not in ("learning_rate", "b1", "b2")}
+        if "b1" in options:
+            given["betas"] = (options["b1"], options["b2"])
+        return partial(cls, lr=0.0, **given)
+
+    def own(self, item: Any) -> Make | None:
+        """A class, a partial of one, or a function that takes the tensors; of an optimizer, its class with its options."""
+        if isinstance(item, torch.optim.Optimizer):
+            return _like(item)
+        cls = item.func if isinstance(item, partial) else item
+        is_one = inspect.isclass(cls) and issubclass(cls, torch.optim.Optimizer) or inspect.isfunction(cls)
+        return item if is_one else None
+
+    def has_rate(self, make: Make) -> bool:
+        """Groups of parameters have theirs."""
+        return True
+
+    def begun(self, make: Make, trained: Arrays) -> Any:
+        """The optimizer of these tensors."""
+        found = make(list(trained.values()))
+        if not isinstance(found, torch.optim.Optimizer):
+            raise InvalidOption(
+                f"the optimizer gives a {type(found).__name__} for a list of tensors, and has to give a torch.optim.Optimizer"
+            )
+        return found
+
+    def updated(self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any) -> tuple[Arrays, Any]:
+        """``Optimizer.step``."""
+        if is_finite is False:
+            return held.trained, held.optimizer
+        for group in held.optimizer.param_groups if rate is not None else ():
+            group["lr"] = rate
+        for name, tensor in held.trained.items():
+            tensor.grad = gradients[name]
+        held.optimizer.step()
+        held.optimizer.zero_grad(set_to_none=True)
+        return held.trained, held.optimizer
+
+    def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
+        """What it holds of each tensor, ``name/exp_avg``; numbers as arrays of 64 bits."""
+        return {
+            f"{name}/{key}": value if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=torch.float64)
+            for name, tensor in held.trained.items()
+            for key, value in held.optimizer.state.get(tensor, {}).items()
+            if value is not None
+        }
+
+    def with_optimizer_arrays(self, make: Make, held: Held, arrays: Arrays) -> Any:
+        """The same in a new optimizer."""
+        made = self.begun(make, held.trained)
+        for name, tensor in held.trained.items():
+            of_tensor = {key.rpartition("/")[2]: key for key in arrays if key.rpartition("/")[0] == name}
+            if of_tensor:
+                made.state[tensor] = {key: arrays[path].clone() for key, path in of_tensor.items()}
+        return made
+
+    # ------------------------------------------------------------------------------ arrays
+    def trainable(self, array: Any) -> Any:
+        """A leaf of its own."""
+        return array.detach().clone().requires_grad_()
+
+    def kept(self, array: Any) -> Any:
+        """A tensor of its own."""
+        return array.detach().clone()
+
+    snapshot = kept
+
+    def values(self, arrays: Arrays) -> Arrays:
+        """As they are."""
+        return arrays
+
+    def put(self, held: Arrays, new: Arrays) -> Arrays:
+        """The new ones."""
+        return {name: new[name].detach() if name in new else array for name, array in held.items()}
+
+    def zeros_like(self, array: Any) -> Any:
+        """``torch.zeros_like``."""
+        return torch.zeros_like(array, requires_grad=False)
+
+    def number(self, value: float | int) -> Any:
+        """Of 32 bits."""
+        return torch.tensor(value, dtype=torch.int32 if isinstance(value, int) else torch.float32)
+
+    def is_floating(self, array: Any) -> bool:
+        """By the dtype."""
+        return bool(array.is_floating_point())
+
+    # ------------------------------------------------------------------------------ gradients
+    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
+        """``torch.autograd.grad``."""
+        with torch.enable_grad():
+            value, aux = function(trained)
+            found = torch.autograd.grad(value, list(trained.values()), allow_unused=True) if value.requires_grad else [None] * len(trained)
+        gradients = {
+            name: torch.zeros_like(tensor) if gradient is None else gradient for (name, tensor), gradient in zip(trained.items(), found)
+        }
+        return value.detach(), aux, gradients
+
+    def detached(self, array: Any) -> Any:
+        """``Tensor.detach``."""
+        return array.detach()
+
+    def scaled(self, arrays: Arrays, factor: Any) -> Arrays:
+        """All at once."""
+        return dict(zip(arrays, torch._foreach_mul(list(arrays.values()), factor))) if arrays else {}
+
+    def added(self, left: Arrays, right: Arrays) -> Arrays:
+        """All at once."""
+        return dict(zip(left, torch._foreach_add(list(left.values()), [right[name] for name in left])))
+
+    def mixed(self, left: Arrays, right: Arrays, weight: float) -> Arrays:
+        """All at once."""
+        others = [right[name].detach() for name in left]
+        return dict(zip(left, torch._foreach_lerp(list(left.values()), others, 1 - weight)))
+
+    def norm(self, arrays: Arrays) -> Any:
+        """As ``torch.nn.utils.clip_grad_norm_``."""
+        return torch.nn.utils.get_total_norm(list(arrays.values()))
+
+    def minimum(self, left: Any, right: Any) -> Any:
+        """``torch.clamp``."""
+        return torch.clamp(left, max=right)
+
+    def is_finite(self, arrays: Arrays) -> Any:
+        """A bool of Python."""
+        return bool(torch.stack([torch.isfinite(array).all() for array in arrays.values()]).all())
+
+    def where(self, condition: Any, new: Arrays, old: Arrays) -> Arrays:
+        """One of the two."""
+        return new if condition else old
+
+    # ------------------------------------------------------------------------------ random numbers
+    def generator(self, like: Any) -> Any:
+        """In the state of torch's default generator of the device."""
+        made = torch.Generator(like.device)
+        made.set_state(_default(made).get_state())
+        return made
+
+    def key(self, rng: Any) -> tuple[Any, Any]:
+        """The default generator, which is in this one's state while a step is computed."""
+        return _default(rng), rng
+
+    @contextmanager
+    def drawing(self, rng: Any) -> Iterator[None]:
+        """The default generator is in the state of this one, and afterwards as before."""
+        with self.drawing_aside(rng):
+            yield
+            rng.set_state(_default(rng).get_state())
+
+    @contextmanager
+    def drawing_aside(self, rng: Any) -> Iterator[None]:
+        """The default generator is in the state of this one, which stays as it is."""
+        default = _default(rng)
+        outside = default.get_state()
+        default.set_state(rng.get_state())
+        try:
+            yield
+        finally:
+            default.set_state(outside)
+
+    def rng_arrays(self, rng: Any) -> Arrays:
+        """Its bytes."""
+        return {"generator": rng.get_state()}
+
+    def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
+        """A generator with these bytes."""
+        made = torch.Generator(like.device)
+        made.set_state(arrays["generator"])
+        return made
+
+    # ------------------------------------------------------------------------------ running
+    def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
+        """As it is: of a graph that is compiled, ``gradients`` are."""
+        return step
+
+    def placed(self, array: Any, where: Any) -> Any:
+        """``Tensor.to``, from pinned memory where that is another device."""
+        tensor = target.convert(array)
+        if where is None or torch.device(where).type == tensor.device.type == "cpu":
+            return tensor
+        return (tensor.pin_memory() if torch.device(where).type == "cuda" and tensor.is_cpu else tensor).to(where, non_blocking=True)
+
+    def is_device(self, item: Any) -> bool:
+        """A ``torch.device``, or the name of one as torch writes it (``"cuda:0"``)."""
+        if isinstance(item, str):
+            try:
+                torch.device(item)
+            except RuntimeError:
+                return False
+            return True
+        return isinstance(item, torch.device)
+
+
+def _default(generator: torch.Generator) -> torch.Generator:
+    """Torch's own generator of the same device."""
+    if generator.device.type == "cpu":
+        return torch.default_generator
+    found: torch.Generator = torch.cuda.default_generators[generator.device.index or 0]
+    return found
+
+
+def _like(item: Any) -> Make:
+    """Of an optimizer that has one group of parameters, one with the same options."""
+    if len(item.param_groups) > 1:
+        raise InvalidOption(
+            f"the optimizer {type(item).__name__} has {len(item.param_groups)} groups of parameters, of tensors that are not those of the "
+            "state: pass its class, functools.partial(cls, ...), or a function of the list of tensors"
+        )
+    known = inspect.signature(type(item)).parameters
+    return partial(type(item), **{name: value for name, value in item.param_groups[0].items() if name in known and name != "params"})
+
+
+training = TorchTraining()

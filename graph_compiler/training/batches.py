@@ -1,0 +1,63 @@
+"""A batch, ``(inputs, target)``, as a call of the model with arrays of the target framework."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..contracts import Target
+from ..errors import CallMismatch
+from ..trees import Tree, flatten, unflatten
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The arrays of a batch as they were given, and as those of the target, and the rest of it, by which compiled steps are known."""
+
+    given: list[Any]
+    arrays: list[Any]
+    tree: Tree
+
+
+def taken_apart(batch: Any, target: Target) -> Batch:
+    """The arrays of the target in ``(inputs, target)``. ``CallMismatch`` for what is no such pair."""
+    if not (isinstance(batch, (tuple, list)) and len(batch) == 2):
+        raise CallMismatch(
+            f"a batch is (inputs, target), and this one is {_shown(batch)}; inputs are an array, a tuple of arguments or a dict of "
+            "keywords, and "
+            "a model that computes its own loss takes (inputs, None)"
+        )
+    inputs, wanted = batch
+    leaves, tree = flatten((_call(inputs), wanted), _is_array)
+    converted = [leaf if isinstance(leaf, target.array_types) else target.convert(leaf) for leaf in leaves]
+    for leaf, array in zip(leaves, converted):
+        if array is None:
+            raise CallMismatch(f"a batch holds a {type(leaf).__name__} of the type {leaf.dtype}, which {target.name} has no array for")
+    return Batch(leaves, converted, tree)
+
+
+def put_together(tree: Tree, arrays: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
+    """The arguments of the model, by position and by keyword, and the target."""
+    (args, kwargs), wanted = unflatten(tree, arrays)
+    return args, kwargs, wanted
+
+
+def _call(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(inputs, (tuple, list)):
+        return tuple(inputs), {}
+    if isinstance(inputs, dict) or hasattr(inputs, "keys"):  # a batch of a tokenizer is a mapping of its own class
+        return (), {str(name): inputs[name] for name in inputs}
+    return (inputs,), {}
+
+
+def _is_array(item: Any) -> bool:
+    return hasattr(item, "dtype") and hasattr(item, "shape") and not isinstance(item, type)
+
+
+def _shown(batch: Any) -> str:
+    if isinstance(batch, (tuple, list)):
+        return f"a {type(batch).__name__} of {len(batch)}"
+    return f"an array of the shape {list(batch.shape)}" if _is_array(batch) else f"a {type(batch).__name__}"
+
+
+__all__ = ["Batch", "put_together", "taken_apart"]

@@ -1,0 +1,114 @@
+"""The loss of a step: a function of the outputs and the target, in the words of the framework that is trained in or of the model's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..api import transpile
+from ..errors import CallMismatch, GraphCompilerError, GuardFailed, InvalidOption
+from ..runtime import Graph
+from ..tracing.definitions import place_of
+from ..tracing.reach.framework import framework_of
+from ..trees import iterate_structure, map_structure
+
+Loss = Callable[[Any, Any], Any]
+
+
+class FramedLoss:
+    """A loss as it is called with arrays of the target.
+
+    Code of another framework is recorded, at the first batch and wherever later ones fit nothing that was recorded. Code that names no
+    framework is called as it is. Arguments called ``(y_true, y_pred)``, as Keras has them, are given in this order.
+    """
+
+    def __init__(self, function: Any, source: str, target: str) -> None:
+        if isinstance(function, str) or not callable(function) or isinstance(function, type):
+            raise InvalidOption(
+                f"loss= is {function!r}, and has to be a function of the outputs of the model and the target, loss=lambda outputs, "
+                "target: ..."
+            )
+        self._function, self._is_reversed = function, _is_reversed(function)
+        self.name = getattr(function, "__name__", type(function).__name__)
+        written_in = framework_of(function)
+        self._graph: Graph | None = function if isinstance(function, Graph) else None
+        if self._graph is None and written_in not in (None, target):
+            self._graph = transpile(function, source=written_in, to=target)
+        self.is_recorded = self._graph is not None
+        self.place = place_of(function)
+
+    def arguments(self, outputs: Any, wanted: Any) -> tuple[Any, Any]:
+        """As the function takes them."""
+        return (wanted, outputs) if self._is_reversed else (outputs, wanted)
+
+    def record(self, outputs: Any, wanted: Any) -> None:
+        """Records a loss of another framework for arrays like these, which have elements.
+
+        Where it refuses integers of 32 bits, as JAX has them, it is recorded with those of 64, which it was written for.
+        """
+        assert self._graph is not None
+        why, wide = "the loss of a training step", map_structure(_widened, wanted)
+        try:
+            self._graph.add_variant(self.arguments(outputs, wanted), {}, why)
+        except Exception:
+            if wide is wanted:
+                raise
+            self._graph.add_variant(self.arguments(outputs, wide), {}, why)
+
+    def __call__(self, outputs: Any, wanted: Any) -> tuple[Any, dict[str, Any]]:
+        """The loss, and what it tells beside. ``CallMismatch`` where it is no number; ``GuardFailed`` where a recorded one does not fit."""
+        given = self.arguments(outputs, wanted)
+        try:
+            found = self._function(*given) if self._graph is None else self._recorded(self._graph, given)
+        except GraphCompilerError:
+            raise
+        except Exception as problem:
+            raise CallMismatch(
+                f"the loss {self.name} fails with {type(problem).__name__}: {problem}; it was called with {_shown(given[0])} and "
+                f"{_shown(given[1])}{self.place}"
+            ) from problem
+        return self._checked(found)
+
+    def _recorded(self, graph: Graph, given: tuple[Any, Any]) -> Any:
+        if not graph.variants:
+            raise GuardFailed(f"the loss {self.name} is not recorded yet")
+        return graph.functional(graph.parameters, *given)
+
+    def _checked(self, found: Any) -> tuple[Any, dict[str, Any]]:
+        more: dict[str, Any] = {}
+        if isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], dict):
+            found, more = found
+        shape = getattr(found, "shape", None)
+        if shape is None or not hasattr(found, "dtype") or len(shape) != 0:
+            what = f"an array of the shape {list(shape)}" if shape is not None else f"a {type(found).__name__}"
+            raise CallMismatch(
+                f"the loss {self.name} has to give one number, or that and a dict of metrics, and gives {what}; take the mean or sum of it"
+                f"{self.place}"
+            )
+        return found, more
+
+
+def _is_reversed(function: Any) -> bool:
+    """Whether the function is written as Keras writes losses."""
+    try:
+        names = [parameter.name for parameter in inspect.signature(function).parameters.values()]
+    except (TypeError, ValueError):
+        return False
+    return names[:2] == ["y_true", "y_pred"]
+
+
+def _widened(item: Any) -> Any:
+    """An array of 32-bit integers as one of 64 bits of NumPy."""
+    return np.asarray(item).astype(np.int64) if str(getattr(item, "dtype", "")).endswith("int32") else item
+
+
+def _shown(item: Any) -> str:
+    """The arrays in something, for an error."""
+    arrays = [f"{leaf.dtype}{list(leaf.shape)}" for leaf in iterate_structure(item) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
+    return ", ".join(arrays) if arrays else repr(item)
+
+
+__all__ = ["FramedLoss", "Loss"]

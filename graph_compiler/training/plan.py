@@ -1,0 +1,123 @@
+"""What one training step computes: a function of all that is held, and of a batch. It is the same for every framework."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..contracts.training import Arrays, Held, Make, Training
+from ..runtime import Graph
+from ..runtime.module_calls import in_mode
+from ..trees import Tree
+from .batches import put_together
+from .losses import FramedLoss
+from .schedules import Rate
+
+_FIRST_SCALE, _GROWS_AFTER = 2.0**16, 2000  # of torch.amp.GradScaler; it is doubled then, and halved where a gradient is not finite
+_NEAR_ZERO = 1e-6  # as torch.nn.utils.clip_grad_norm_ adds it to the norm
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How a model is trained: everything of a state that never changes.
+
+    :meth:`step`, :meth:`compute` and :meth:`apply` change no object of Python. In JAX they are pure functions of arrays (``Held`` is a
+    pytree), which may be wrapped in transformations and compiled by whoever likes to.
+    """
+
+    graph: Graph
+    engine: Training
+    make: Make
+    rate: Rate | None
+    loss: FramedLoss
+    accumulate: int = 1
+    clip_norm: float | None = None
+    ema: float | None = None
+    is_scaled: bool = False
+
+    @property
+    def compile_options(self) -> Mapping[str, Any] | None:
+        """Those of the target's compiler, of a graph that is compiled; else None."""
+        return self.graph.variants[0].compile_options
+
+    # ------------------------------------------------------------------------------ pure functions of arrays
+    def step(self, held: Held, arrays: list[Any], rate: Any, tree: Tree, is_last: bool) -> tuple[Held, Arrays]:
+        """One training step: what is held then, and metrics. ``is_last`` of the batches whose gradients are added up for one update."""
+        held, (gradients, metrics) = self.compute(held, arrays, rate, tree)
+        held, more = self.apply(held, gradients, rate, is_last)
+        return held, {**metrics, **more}
+
+    def compute(self, held: Held, arrays: list[Any], rate: Any, tree: Tree) -> tuple[Held, tuple[Arrays, Arrays]]:
+        """Gradients by name and metrics, and what is held after the model was called: buffers and random numbers."""
+        engine = self.engine
+        args, kwargs, wanted = put_together(tree, arrays)
+        rest = {**engine.values(held.fixed), **engine.values(held.buffers)}
+        scale = engine.values(held.scaling).get("scale")
+
+        def value_of(trained: Arrays) -> tuple[Any, Any]:
+            outputs, changed = self.outputs({**rest, **trained}, args, kwargs, key, held.places)
+            value, metrics = self.loss(outputs, wanted)
+            return value if scale is None else value * scale, (value, metrics, changed)
+
+        with engine.drawing(held.rng):
+            key, rng = engine.key(held.rng)
+            _, (value, metrics, changed), gradients = engine.gradients(value_of, held.trained)
+        if scale is not None:
+            gradients = engine.scaled(gradients, 1 / scale)
+        held = replace(held, rng=rng, buffers=engine.put(held.buffers, changed), places=engine.put(held.places, changed))
+        return held, (gradients, {"loss": engine.detached(value), **{name: engine.detached(item) for name, item in metrics.items()}})
+
+    def apply(self, held: Held, gradients: Arrays, rate: Any, is_last: bool) -> tuple[Held, Arrays]:
+        """What is held after one update with these gradients, or after they were added to those before; and metrics."""
+        engine, metrics = self.engine, {}
+        if self.accumulate > 1:
+            held, gradients = self._summed(held, gradients, is_last)
+        if not is_last:
+            return held, {}
+        is_finite = engine.is_finite(gradients) if self.is_scaled else None
+        if self.clip_norm is not None:
+            metrics["gradient_norm"] = norm = engine.norm(gradients)
+            gradients = engine.scaled(gradients, engine.minimum(self.clip_norm / (norm + _NEAR_ZERO), 1.0))
+        trained, optimizer = engine.updated(self.make, held, gradients, rate, is_finite)
+        held = replace(held, trained=trained, optimizer=optimizer)
+        if self.ema is not None:
+            averaged = engine.mixed(held.ema, engine.values(trained), self.ema)
+            averaged = averaged if is_finite is None else engine.where(is_finite, averaged, held.ema)
+            held = replace(held, ema=engine.put(held.ema, averaged))
+        if is_finite is not None:
+            metrics["loss_scale"] = engine.values(held.scaling)["scale"]
+            held = replace(held, scaling=engine.put(held.scaling, self._rescaled(engine.values(held.scaling), is_finite)))
+        return held, metrics
+
+    def outputs(self, parameters: Arrays, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, places: Arrays) -> tuple[Any, Arrays]:
+        """The model's outputs in training mode, and what the call changes, by name."""
+        with in_mode(self.graph, True):
+            draws = any(variant.is_random for variant in self.graph.variants if variant.holds())
+            return self.graph.purely(parameters, args, kwargs, key if draws else None, places or None)
+
+    # ------------------------------------------------------------------------------ parts
+    def _summed(self, held: Held, gradients: Arrays, is_last: bool) -> tuple[Held, Arrays]:
+        """Gradients are added up; at the last batch their mean counts, and the sum begins again."""
+        engine = self.engine
+        total = engine.added(engine.values(held.accumulated), gradients)
+        if not is_last:
+            return replace(held, accumulated=engine.put(held.accumulated, total)), gradients
+        mean = engine.scaled(total, 1 / self.accumulate)
+        nothing = {name: engine.zeros_like(array) for name, array in total.items()}
+        return replace(held, accumulated=engine.put(held.accumulated, nothing)), mean
+
+    def _rescaled(self, scaling: Arrays, is_finite: Any) -> Arrays:
+        """The scale of the loss after an update, or after one that was left out."""
+        where, scale, good = self.engine.where, scaling["scale"], scaling["good"]
+        none = good * 0
+        due = where(good + 1 >= _GROWS_AFTER, {"scale": scale * 2, "good": none}, {"scale": scale, "good": good + 1})
+        return where(is_finite, due, {"scale": scale * 0.5, "good": none})
+
+    def first_scaling(self) -> Arrays:
+        """The scale of the loss before the first step."""
+        number = self.engine.number
+        return {"scale": number(_FIRST_SCALE), "good": number(0)} if self.is_scaled else {}
+
+
+__all__ = ["Plan"]

@@ -1,0 +1,169 @@
+"""Gradients, updates, and both at once, of a state and a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ..contracts.training import Arrays, Held, Program
+from ..errors import CallMismatch, GuardFailed, NotCompilable
+from ..runtime.module_calls import in_mode
+from .batches import Batch, put_together, taken_apart
+from .schedules import called
+from .state import TrainState
+
+
+def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, TrainState]:
+    """``(gradients, metrics, state)`` of a batch ``(inputs, target)``: nothing is trained yet.
+
+    Gradients are arrays of the target by the names of the parameters, those that are frozen left out. ``metrics["loss"]`` is the loss,
+    beside what the loss function tells itself. The state that is returned has the buffers (batch norm) and the random numbers after the
+    call; the one that was given is used up.
+
+    Raises:
+        CallMismatch: the batch is no such pair, or the loss gives no number, or fails; the state was used before.
+
+    >>> import torch
+    >>> from graph_compiler import training
+    >>> state = training.TrainState.create(
+    ...     torch.nn.Linear(2, 1), "sgd", loss=lambda outputs, target: (outputs - target).square().mean(), args=(torch.ones(1, 2),)
+    ... )
+    >>> gradients, metrics, state = training.compute_gradients(state, (torch.zeros(3, 2), torch.zeros(3, 1)))
+    >>> gradients["weight"].tolist()
+    [[0.0, 0.0]]
+    """
+    taken = _begun(state, batch)
+    held, (gradients, metrics) = _recorded_if_new(state, taken, partial(_program, state, "compute", taken))
+    return gradients, metrics, state.followed(held, state.step)
+
+
+def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
+    """The state after one update of the optimizer with these gradients, by name; with ``accumulate=``, after every so many.
+
+    Raises:
+        CallMismatch: names or shapes are not those of the parameters that are trained; the state was used before.
+
+    >>> import torch
+    >>> from graph_compiler import training
+    >>> state = training.TrainState.create(
+    ...     torch.nn.Linear(1, 1, bias=False), training.optimizer("sgd", learning_rate=1.0), loss=torch.nn.MSELoss(), args=(torch.ones(1,
+    1),)
+    ... )
+    >>> before = state.parameters["weight"]
+    >>> state = training.apply_gradients(state, {"weight": torch.ones(1, 1)})
+    >>> (before - state.parameters["weight"]).item()
+    1.0
+    """
+    state.require_unused()
+    _require_like(state, gradients)
+    engine, is_last = state.plan.engine, state.is_last
+    key = ("apply", is_last)
+    if key not in state.programs:
+        step: Program = lambda held, arrays, rate: state.plan.apply(held, arrays, rate, is_last)  # type: ignore[arg-type,return-value] # noqa: E731
+        state.programs[key] = engine.compiled(step, True, state.plan.compile_options)
+    held, _ = state.programs[key](state.held, dict(gradients), _rate(state))  # type: ignore[arg-type]
+    return state.followed(held, state.step + 1)
+
+
+def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays]:
+    """``(state, metrics)`` after one step on a batch ``(inputs, target)``: gradients, clipping, update, averages, compiled as one program
+    (``jax.jit``, ``tf.function``; in torch as the graph is: as it stands, or by ``torch.compile``).
+
+    ``inputs`` are one array, a tuple of arguments or a dict of keywords, of any framework. The state that is given is used up: its memory
+    is taken over. ``metrics`` are arrays of the target: ``loss``, what the loss function tells beside, ``gradient_norm`` with
+    ``clip_norm=``, ``loss_scale`` in float16.
+
+    Raises:
+        CallMismatch: the batch is no such pair, or the loss gives no number, or fails; the state was used before.
+
+    >>> import torch
+    >>> from graph_compiler import training
+    >>> rule = training.optimizer("sgd", learning_rate=0.1)
+    >>> loss = lambda outputs, target: ((outputs - target) ** 2).mean()
+    >>> state = training.TrainState.create(torch.nn.Linear(2, 1), rule, loss=loss, to="jax", args=(torch.ones(1, 2),))
+    >>> batch = (torch.eye(2), torch.zeros(2, 1))
+    >>> state, first = training.single_train_step(state, batch)
+    >>> state, second = training.single_train_step(state, batch)
+    >>> bool(second["loss"] < first["loss"]), state.step
+    (True, 2)
+    """
+    taken = _begun(state, batch)
+    held, metrics = _recorded_if_new(state, taken, partial(_program, state, "step", taken))
+    return state.followed(held, state.step + 1), metrics
+
+
+def _begun(state: TrainState, batch: Any) -> Batch:
+    state.require_unused()
+    return taken_apart(batch, state.plan.graph.pipeline.target.target)
+
+
+def _program(state: TrainState, kind: str, taken: Batch) -> tuple[Held, Any]:
+    """Runs a step, which is compiled once for each form of a batch."""
+    plan, is_last = state.plan, state.is_last
+    key = (kind, taken.tree, is_last)
+    if key not in state.programs:
+        step = partial(plan.step, tree=taken.tree, is_last=is_last) if kind == "step" else partial(plan.compute, tree=taken.tree)
+        state.programs[key] = plan.engine.compiled(step, kind == "step", plan.compile_options)
+    return state.programs[key](state.held, taken.arrays, _rate(state))
+
+
+def _rate(state: TrainState) -> float | None:
+    """The learning rate of the update that this batch belongs to."""
+    plan = state.plan
+    return None if plan.rate is None else called(plan.rate, state.step // plan.accumulate)
+
+
+def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) -> Any:
+    """Runs a step; where the model or the loss is not recorded for such a batch, after it was."""
+    try:
+        return run()
+    except GuardFailed:
+        _record(state, taken)
+    return run()
+
+
+def _record(state: TrainState, taken: Batch) -> None:
+    """Records the model and the loss for a batch, in training mode."""
+    plan, graph = state.plan, state.plan.graph
+    args, kwargs, wanted = put_together(taken.tree, taken.arrays)
+    parameters, held = plan.engine.values(state.held.parameters), state.held
+
+    def outputs() -> Any:
+        key = plan.engine.key(held.rng)[0]
+        return plan.engine.once(lambda parameters, key: plan.outputs(parameters, args, kwargs, key, held.places))(parameters, key)[0]
+
+    with in_mode(graph, True), plan.engine.drawing_aside(held.rng):
+        try:
+            found = outputs()
+        except GuardFailed:
+            graph.add_variant(*put_together(taken.tree, taken.given)[:2], "a training step")
+            if more := [name for name in graph.parameters if name not in parameters]:
+                raise NotCompilable(
+                    f"{graph.name}: this batch takes a way through the model that uses {', '.join(more)}, which the state does not hold: "
+                    "create it with args= of such a batch, too"
+                ) from None
+            found = outputs()
+        try:
+            plan.loss(found, wanted)
+        except GuardFailed:
+            plan.loss.record(found, put_together(taken.tree, taken.given)[2])
+
+
+def _require_like(state: TrainState, gradients: Arrays) -> None:
+    """``CallMismatch`` where gradients are not those of the parameters."""
+    trained = state.held.trained
+    wrong = [
+        *(f"missing: {name}" for name in trained if name not in gradients),
+        *(f"unexpected: {name}" for name in gradients if name not in trained),
+        *(
+            f"{name} has the shape {list(gradients[name].shape)}, and the parameter {list(array.shape)}"
+            for name, array in trained.items()
+            if name in gradients and tuple(gradients[name].shape) != tuple(array.shape)
+        ),
+    ]
+    if wrong:
+        raise CallMismatch("these are not gradients of the parameters that are trained: " + "; ".join(wrong))
+
+
+__all__ = ["apply_gradients", "compute_gradients", "single_train_step"]
