@@ -12,8 +12,12 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
-from ...errors import CollectiveFailed, InvalidOption
-from .native import target
+from ...contracts.training import Held, Training
+from ...errors import InvalidOption
+from .layouts import failures, placed, single
+from .layouts import sharding as sharding_of
+from .parallel_training import JaxTrainingOverMesh, held_by_one, held_over
+from .training import training as alone
 from .transforms import derivatives
 
 _COLLECTIVES: dict[str, Callable[..., Any]] = {
@@ -36,7 +40,7 @@ def _stacked(array: Any, axis: str) -> Any:
 
 
 class JaxParallelism(Parallelism):
-    """See :class:`graph_compiler.contracts.parallelism.Parallelism`. A mesh with axes of JAX's explicit kind is used as an automatic one."""
+    """See :class:`graph_compiler.contracts.parallelism.Parallelism`. Explicit axes of a mesh are used as automatic ones."""
 
     def array(self, item: Any) -> Any:
         """As ``jnp.asarray``."""
@@ -65,13 +69,11 @@ class JaxParallelism(Parallelism):
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         """By ``jax.device_put`` with an empty ``PartitionSpec``."""
-        return [_placed(array, NamedSharding(axis.native, PartitionSpec())) for array in arrays]
+        return [placed(array, NamedSharding(axis.native, PartitionSpec())) for array in arrays]
 
     def single(self, array: Any) -> Any:
         """On the first device of JAX; of an array on devices of other processes too, what all of them hold together."""
-        if not array.is_fully_addressable and not array.is_fully_replicated:
-            array = jax.jit(lambda whole: whole, out_shardings=NamedSharding(array.sharding.mesh, PartitionSpec()))(array)
-        return jax.device_put(np.asarray(array), jax.local_devices()[0])
+        return single(array)
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
         """``jax.shard_map``, compiled."""
@@ -89,9 +91,9 @@ class JaxParallelism(Parallelism):
         shardings = [NamedSharding(mesh, spec) for spec in specs]
 
         def run(arrays: Arrays) -> Arrays:
-            placed = [_placed(array, sharding, how.local_batch and split) for array, sharding, split in zip(arrays, shardings, how.split)]
-            with _failures():
-                results: Arrays = compiled(*placed)
+            there = [placed(array, sharding, how.local_batch and split) for array, sharding, split in zip(arrays, shardings, how.split)]
+            with failures():
+                results: Arrays = compiled(*there)
             return list(map(_parts, results)) if how.reduce == "none" else results
 
         return run
@@ -124,11 +126,11 @@ class JaxParallelism(Parallelism):
 
     def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
         """By ``jax.device_put`` with a ``NamedSharding``."""
-        return _placed(array, _sharding(mesh, layout))
+        return placed(array, sharding_of(mesh, layout))
 
     def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
         """``jax.lax.with_sharding_constraint``."""
-        return jax.lax.with_sharding_constraint(array, _sharding(mesh, layout))
+        return jax.lax.with_sharding_constraint(array, sharding_of(mesh, layout))
 
     def partitioned(
         self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], split: Sequence[bool], local_batch: bool
@@ -137,31 +139,26 @@ class JaxParallelism(Parallelism):
         compiled = jax.jit(function)
 
         def run(parameters: Arrays, arrays: Arrays) -> Arrays:
-            layouts = [_sharding(mesh, (tuple(batch),) if is_split and batch else ()) for is_split in split]
-            with _failures():
-                found: Arrays = compiled(parameters, [_placed(array, sharding, local_batch) for array, sharding in zip(arrays, layouts)])
+            layouts = [sharding_of(mesh, (tuple(batch),) if is_split and batch else ()) for is_split in split]
+            with failures():
+                found: Arrays = compiled(parameters, [placed(array, sharding, local_batch) for array, sharding in zip(arrays, layouts)])
             return found
 
         return run
 
+    def training_over_axis(self, held: Held, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+        """As over a mesh of this axis, on which everything that is held is whole."""
+        return JaxTrainingOverMesh(axis.native, [axis.name], local_batch), held_over(held, axis.native, {})
 
-def _sharding(mesh: Mesh, layout: Layout) -> NamedSharding:
-    """On a mesh whose axes are automatic: XLA chooses the layouts that nobody has asked for."""
-    return NamedSharding(Mesh(mesh.devices, mesh.axis_names), PartitionSpec(*layout))
+    def training_over_mesh(
+        self, held: Held, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+    ) -> tuple[Training, Held]:
+        """``jax.jit`` of arrays with these layouts."""
+        return JaxTrainingOverMesh(mesh, batch, local_batch), held_over(held, mesh, layouts)
 
-
-def _placed(array: Any, sharding: NamedSharding, is_local: bool = False) -> Any:
-    """On the devices of the sharding, where elements are there to be moved; what is there already is not moved."""
-    if isinstance(array, jax.core.Tracer) or getattr(array, "sharding", None) == sharding:
-        return array
-    if jax.process_count() == 1:
-        return jax.device_put(array, sharding)
-    if is_local:
-        return jax.make_array_from_process_local_data(sharding, np.asarray(array))
-    if not array.is_fully_addressable:
-        return jax.device_put(array, sharding)
-    elements = np.asarray(array)
-    return jax.make_array_from_callback(elements.shape, sharding, lambda index: elements[index])
+    def training_alone(self, training: Training, held: Held) -> tuple[Training, Held]:
+        """On one device."""
+        return alone, held_by_one(held)
 
 
 def _parts(array: Any) -> Any:
@@ -178,17 +175,6 @@ def _unbound(axis_name: str) -> Iterator[None]:
         yield
     except NameError as problem:
         raise LookupError(axis_name) from problem
-
-
-@contextmanager
-def _failures() -> Iterator[None]:
-    """Errors of communication with other processes as this package's."""
-    try:
-        yield
-    except jax.errors.JaxRuntimeError as problem:
-        if jax.process_count() == 1:
-            raise
-        raise CollectiveFailed(f"a step over {jax.process_count()} processes failed: {problem}") from problem
 
 
 parallelism = JaxParallelism()

@@ -8,9 +8,11 @@ from typing import Any
 import tensorflow as tf
 
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
+from ...contracts.training import Held, Training
 from ...errors import GradientRefused, InvalidOption, NotCompilable
 from .transforms import derivatives
 
+_NO_MESH = "tensorflow lays no arrays out over a mesh here: shard a graph for jax or torch, graph.to('jax')"
 _SUM = tf.distribute.ReduceOp.SUM
 _EXTREMES = {"pmax": tf.reduce_max, "pmin": tf.reduce_min}
 _REDUCED: dict[Any, Callable[[list[Any]], Any]] = {
@@ -114,8 +116,8 @@ class TensorFlowParallelism(Parallelism):
         return context
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
-        """None: there are no meshes."""
-        raise NotCompilable("tensorflow lays no arrays out over a mesh here: shard a graph for jax or torch, graph.to('jax')")
+        """``NotCompilable``."""
+        raise NotCompilable(_NO_MESH)
 
     def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
         """``NotCompilable``."""
@@ -129,7 +131,24 @@ class TensorFlowParallelism(Parallelism):
         self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], split: Sequence[bool], local_batch: bool
     ) -> Callable[[Arrays, Arrays], Arrays]:
         """``NotCompilable``."""
-        raise NotCompilable("tensorflow lays no arrays out over a mesh here: shard a graph for jax or torch, graph.to('jax')")
+        raise NotCompilable(_NO_MESH)
+
+    def training_over_axis(self, held: Held, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+        """``NotCompilable``: the optimizers of Keras have variables of their own."""
+        raise NotCompilable(
+            "a TrainState of tensorflow trains on one device: call Parallel of a function that computes gradients and parallel.pmean of them, "
+            "and apply_gradients, or train in jax or torch"
+        )
+
+    def training_over_mesh(
+        self, held: Held, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+    ) -> tuple[Training, Held]:
+        """``NotCompilable``."""
+        raise NotCompilable(_NO_MESH)
+
+    def training_alone(self, training: Training, held: Held) -> tuple[Training, Held]:
+        """As it is."""
+        return training, held
 
 
 def _of_replicas(strategy: Any, part: Callable[[Any], Arrays], place: int) -> Any:

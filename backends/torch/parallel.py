@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -17,7 +18,9 @@ from .collectives import Extreme, Gathered, Joined, Part, Same, Shared, Summed, 
 from .partition import constrained, laid_out, mesh_axes, partitioned
 from .transforms import derivatives
 
-_groups: ContextVar[Mapping[str, Any]] = ContextVar("groups", default={})  # name of an axis -> its group, while a function runs over it
+_groups: ContextVar[Mapping[str, Any]] = ContextVar(
+    "groups", default=MappingProxyType({})
+)  # name of an axis -> its group, while a function runs over it
 
 
 class TorchParallelism(Parallelism):

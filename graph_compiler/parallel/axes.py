@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import MappingProxyType
 
-_running: ContextVar[Mapping[str, str]] = ContextVar("axes", default={})  # name of an axis -> its framework, innermost last
+_running: ContextVar[Mapping[str, str]] = ContextVar(
+    "axes", default=MappingProxyType({})
+)  # name of an axis -> its framework, innermost last
 
 
 @contextmanager

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from ..contracts import Parallelism
 from ..contracts.parallelism import Arrays, Layout
 from ..errors import CallMismatch, InvalidOption, NotCompilable
 from ..runtime import Graph
+from ..training import TrainState
 from ..transforms.flat import is_array, is_value
 from ..transforms.functions import owner_of, target_of
 from ..trees import Tree, flatten, map_structure, unflatten
 from .engines import engine_named
 from .rules import layouts_of, names_in, require_fit
+from .states import with_training
 
 T = TypeVar("T")
 _mesh: ContextVar[tuple[Parallelism, Any] | None] = ContextVar("mesh", default=None)  # that the code of this moment runs over
@@ -69,8 +71,8 @@ class Sharded:
             count *= self._sizes[name]
         if rows % count and not self._local_batch:
             raise CallMismatch(
-                f"shard of {self.graph.name}: a batch of {rows} does not divide into the {count} devices of {', '.join(self._batch)}; pass a "
-                f"multiple of {count}, or batch=() to leave it whole"
+                f"shard of {self.graph.name}: a batch of {rows} does not divide into the {count} devices of {', '.join(self._batch)}; "
+                f"pass a multiple of {count}, or batch=() to leave it whole"
             )
         return tuple(bool(self._batch) and bool(array.shape) and array.shape[0] == rows for array in arrays)
 
@@ -95,11 +97,18 @@ class _Program:
         return unflatten(self._result, results)
 
 
-def shard(graph: Graph, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False) -> Sharded:
+@overload
+def shard(graph: Graph, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False) -> Sharded: ...
+@overload
+def shard(
+    graph: TrainState, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False
+) -> TrainState: ...
+def shard(graph: Any, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False) -> Any:
     """The graph with its parameters laid out over a mesh: results are those of one device.
 
     Args:
-        graph: one that is written for JAX or torch, and recorded.
+        graph: one that is written for JAX or torch, and recorded; or a ``TrainState`` of one, which is given back with its parameters, and
+            what the optimizer holds of each, laid out.
         mesh: ``jax.make_mesh(...)``, or torch's ``init_device_mesh(..., mesh_dim_names=...)``, with one process for each device.
         rules: patterns of names (``*`` stands for any text), each with a layout: for each axis of the array the axis of the mesh that it
             is split over, several, or None; the first pattern that matches counts. Or several of such sets, one after the other:
@@ -118,6 +127,8 @@ def shard(graph: Graph, mesh: Any, rules: Any, *, batch: str | Sequence[str] | N
     >>> sharded.layouts, sharded(torch.ones(8, 4)).shape
     ({'weight': ('model', None), 'bias': ()}, (8, 2))
     """
+    if isinstance(graph, TrainState):
+        return _sharded_state(graph, mesh, rules, batch, local_batch)
     if not isinstance(graph, Graph):
         raise NotCompilable(
             f"parallel.shard takes a graph, not a {type(graph).__name__}: graph_compiler.transpile(model, to='jax', args=...)"
@@ -147,6 +158,13 @@ def hint(x: T, layout: Layout) -> T:
     return found
 
 
+def _sharded_state(state: TrainState, mesh: Any, rules: Any, batch: Any, local_batch: bool) -> TrainState:
+    engine = engine_named(state.graph.pipeline.target.name, f"shard of {state.graph.name}")
+    sizes = axes_of(engine, mesh, state.graph.name)
+    layouts = layouts_of({name: tuple(array.shape) for name, array in state.held.parameters.items()}, rules, sizes)
+    return with_training(state, *engine.training_over_mesh(state.held, mesh, layouts, _batch_axes(batch, sizes), local_batch))
+
+
 @contextmanager
 def running_over_mesh(engine: Parallelism, mesh: Any) -> Iterator[None]:
     """Inside of the block code runs over this mesh."""
@@ -162,8 +180,8 @@ def axes_of(engine: Parallelism, mesh: Any, what: str) -> Mapping[str, int]:
     sizes = engine.mesh_axes(mesh)
     if sizes is None:
         raise InvalidOption(
-            f"shard of {what}: mesh= is {mesh!r}, and has to be a mesh of the target with names: jax.make_mesh((2, 4), ('data', 'model')), or "
-            "torch's init_device_mesh('cpu', (2, 4), mesh_dim_names=('data', 'model'))"
+            f"shard of {what}: mesh= is {mesh!r}, and has to be a mesh of the target with names: "
+            "jax.make_mesh((2, 4), ('data', 'model')), or torch's init_device_mesh('cpu', (2, 4), mesh_dim_names=('data', 'model'))"
         )
     return sizes
 

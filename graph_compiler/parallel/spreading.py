@@ -158,8 +158,8 @@ def _pure(graph: Graph) -> Callable[..., Any]:
         result, state = graph.purely(parameters, args, kwargs, kwargs.pop("rng", None))
         if state:
             raise NotCompilable(
-                f"Parallel of {graph.name}: each device would change {', '.join(state)} in its own way. Call graph.functional(parameters, x) "
-                "in a function of yours, and return the result and parallel.pmean(state, axis_name); or set the model to eval()"
+                f"Parallel of {graph.name}: each device would change {', '.join(state)} in its own way. Call graph.functional(parameters, "
+                "x) in a function of yours, and return the result and parallel.pmean(state, axis_name); or set the model to eval()"
             )
         return result
 

@@ -1,0 +1,90 @@
+"""Training steps over a mesh of JAX: what is held lies over it, a batch is split over it, and XLA partitions the step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from ...contracts.parallelism import Layout
+from ...contracts.training import Arrays, Held, Make, Program
+from ..batches import batches
+from .layouts import failures, placed, sharding, single
+from .training import JaxTraining
+
+
+class JaxTrainingOverMesh(JaxTraining):
+    """Steps compute as if they ran on one device, batch norm too."""
+
+    def __init__(self, mesh: Mesh, batch: Sequence[str], local_batch: bool) -> None:
+        self._mesh, self._batch, self._local_batch = mesh, tuple(batch), local_batch
+
+    def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
+        """What is held afterwards lies as it lay before."""
+        compiled: dict[Any, Callable[..., Any]] = {}
+
+        def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+            layouts = jax.tree.map(lambda array: array.sharding, held)
+            key = jax.tree.structure(held)
+            if key not in compiled:
+                compiled[key] = super(JaxTrainingOverMesh, self).compiled(_lying(step, layouts), is_consuming, options)
+            with failures():
+                found: tuple[Held, Any] = compiled[key](held, self._split(arrays), rate)
+            return found
+
+        return run
+
+    def _split(self, arrays: Any) -> Any:
+        if isinstance(arrays, Mapping):  # gradients
+            return arrays
+        parts = 1 if self._local_batch else int(np.prod([self._mesh.shape[name] for name in self._batch]))
+        split = sharding(self._mesh, (self._batch,) if self._batch else ())
+        whole = sharding(self._mesh, ())
+        return [placed(array, split if is_split else whole, self._local_batch) for array, is_split in batches(arrays, parts)]
+
+    def once(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """On one device: recordings are made from the results."""
+        alone = super().once(function)
+        return lambda *arrays: alone(*jax.tree.map(single, arrays))
+
+    def snapshot(self, array: Any) -> Any:
+        """On one device."""
+        return single(array)
+
+    def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
+        """On one device."""
+        return {name: single(array) for name, array in super().optimizer_arrays(make, held).items()}
+
+
+def _lying(step: Program, layouts: Held) -> Program:
+    def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+        held, results = step(held, arrays, rate)
+        return jax.tree.map(jax.lax.with_sharding_constraint, held, layouts), results
+
+    return run
+
+
+def held_over(held: Held, mesh: Mesh, layouts: Mapping[str, Layout]) -> Held:
+    """Each array with the name of a parameter as that one, wherever it is held; all others on every device."""
+    shapes = {name: array.shape for name, array in held.parameters.items()}
+
+    def lying(path: Any, array: Any) -> Any:
+        names = [key.key for key in path if isinstance(key, jax.tree_util.DictKey) and key.key in shapes]
+        is_like = bool(names) and array.shape == shapes[names[-1]]
+        layout = layouts.get(names[-1], ()) if is_like else ()
+        return placed(jax.numpy.copy(array), NamedSharding(Mesh(mesh.devices, mesh.axis_names), PartitionSpec(*layout)))
+
+    found: Held = jax.tree_util.tree_map_with_path(lying, held)
+    return found
+
+
+def held_by_one(held: Held) -> Held:
+    """On one device."""
+    found: Held = jax.tree.map(single, held)
+    return found
+
+
+__all__ = ["JaxTrainingOverMesh", "held_by_one", "held_over"]
