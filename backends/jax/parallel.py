@@ -12,7 +12,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
-from ...contracts.training import Held, Training
+from ...contracts.training import Held, Make, Training
 from ...errors import InvalidOption
 from .layouts import failures, placed, single
 from .layouts import sharding as sharding_of
@@ -146,17 +146,17 @@ class JaxParallelism(Parallelism):
 
         return run
 
-    def training_over_axis(self, held: Held, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+    def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
         """As over a mesh of this axis, on which everything that is held is whole."""
         return JaxTrainingOverMesh(axis.native, [axis.name], local_batch), held_over(held, axis.native, {})
 
     def training_over_mesh(
-        self, held: Held, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+        self, held: Held, make: Make, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
     ) -> tuple[Training, Held]:
         """``jax.jit`` of arrays with these layouts."""
         return JaxTrainingOverMesh(mesh, batch, local_batch), held_over(held, mesh, layouts)
 
-    def training_alone(self, training: Training, held: Held) -> tuple[Training, Held]:
+    def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
         """On one device."""
         return alone, held_by_one(held)
 

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow as tf
 
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
-from ...contracts.training import Held, Training
+from ...contracts.training import Held, Make, Training
 from ...errors import GradientRefused, InvalidOption, NotCompilable
 from .transforms import derivatives
 
@@ -133,20 +133,20 @@ class TensorFlowParallelism(Parallelism):
         """``NotCompilable``."""
         raise NotCompilable(_NO_MESH)
 
-    def training_over_axis(self, held: Held, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+    def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
         """``NotCompilable``: the optimizers of Keras have variables of their own."""
         raise NotCompilable(
-            "a TrainState of tensorflow trains on one device: call Parallel of a function that computes gradients and parallel.pmean of them, "
-            "and apply_gradients, or train in jax or torch"
+            "a TrainState of tensorflow trains on one device: call Parallel of a function that computes gradients and parallel.pmean of "
+            "them, and apply_gradients, or train in jax or torch"
         )
 
     def training_over_mesh(
-        self, held: Held, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+        self, held: Held, make: Make, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
     ) -> tuple[Training, Held]:
         """``NotCompilable``."""
         raise NotCompilable(_NO_MESH)
 
-    def training_alone(self, training: Training, held: Held) -> tuple[Training, Held]:
+    def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
         """As it is."""
         return training, held
 

@@ -15,17 +15,21 @@ import torch
 import torch.distributed as dist
 from torch.autograd import Function
 
-from ...errors import CollectiveFailed, GradientRefused
+from ...errors import CallMismatch, CollectiveFailed, GradientRefused
 
+COMMUNICATION = ("gloo", "NCCL", "ProcessGroup", "Connection closed", "Timed out waiting")
+"""What is in messages of errors of communication, of code that may fail in other ways, too."""
 _EXTREMES = {"pmax": dist.ReduceOp.MAX, "pmin": dist.ReduceOp.MIN}
 
 
 @contextmanager
-def failures(group: Any) -> Iterator[None]:
-    """Errors of communication as this package's."""
+def failures(group: Any, words: tuple[str, ...] = ("",)) -> Iterator[None]:
+    """Errors of communication as this package's: those of torch whose message has one of these words."""
     try:
         yield
     except RuntimeError as problem:
+        if not isinstance(problem, dist.DistError) and not any(word in str(problem) for word in words):
+            raise
         raise CollectiveFailed(
             f"process {dist.get_rank(group)} of {dist.get_world_size(group)} could not exchange arrays with the others: one has ended, did "
             "not come to the same collective within the timeout of torch.distributed.init_process_group(timeout=), or came with an array "
@@ -48,6 +52,24 @@ def stacked(array: Any, group: Any) -> Any:
     with failures(group):
         dist.all_gather(found, array, group)
     return torch.stack(found)
+
+
+def broadcast(array: Any, group: Any) -> Any:
+    """The array, with the elements that the first process has in it."""
+    with failures(group):
+        dist.broadcast(array, group=group, group_src=0)
+    return array
+
+
+def require_one_size(arrays: list[Any], group: Any) -> None:
+    """``CallMismatch`` where processes give batches of different sizes: they would wait for each other, or exchange the wrong rows."""
+    if arrays:
+        sizes = stacked(torch.tensor(arrays[0].shape[0], device=arrays[0].device), group).tolist()
+        if len(set(sizes)) > 1:
+            raise CallMismatch(
+                f"the processes give batches of {', '.join(map(str, sizes))} rows, in the order of their ranks; all have to give one size: "
+                "leave the rest of the last batch out (drop_last=True)"
+            )
 
 
 class _Collective(Function):
@@ -179,4 +201,20 @@ def together(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
     return found
 
 
-__all__ = ["Extreme", "Gathered", "Joined", "Part", "Same", "Shared", "Summed", "Total", "all_reduced", "failures", "stacked", "together"]
+__all__ = [
+    "COMMUNICATION",
+    "Extreme",
+    "Gathered",
+    "Joined",
+    "Part",
+    "Same",
+    "Shared",
+    "Summed",
+    "Total",
+    "all_reduced",
+    "broadcast",
+    "failures",
+    "require_one_size",
+    "stacked",
+    "together",
+]

@@ -13,9 +13,26 @@ from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate
 
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
-from ...errors import CallMismatch, InvalidOption
-from .collectives import Extreme, Gathered, Joined, Part, Same, Shared, Summed, Total, failures, stacked, together
+from ...contracts.training import Held, Make, Training
+from ...errors import InvalidOption
+from .collectives import (
+    Extreme,
+    Gathered,
+    Joined,
+    Part,
+    Same,
+    Shared,
+    Summed,
+    Total,
+    broadcast,
+    failures,
+    require_one_size,
+    stacked,
+    together,
+)
+from .parallel_training import TorchDataParallel, TorchTrainingOverMesh, held_by_one, held_over_axis, held_over_mesh
 from .partition import constrained, laid_out, mesh_axes, partitioned
+from .training import training as alone
 from .transforms import derivatives
 
 _groups: ContextVar[Mapping[str, Any]] = ContextVar(
@@ -52,7 +69,7 @@ class TorchParallelism(Parallelism):
         """``DTensor``, with the elements of the first process."""
         group = axis.native.get_group()
         local = [array.to_local() if isinstance(array, DTensor) else array for array in arrays]
-        sent = together(lambda flat: _broadcast(flat, group), [array.detach() for array in local])
+        sent = together(lambda flat: broadcast(flat, group), [array.detach() for array in local])
         for array, elements in zip(local, sent):
             with torch.no_grad():
                 array.copy_(elements)
@@ -71,7 +88,7 @@ class TorchParallelism(Parallelism):
         group = mesh.get_group()
 
         def run(arrays: Arrays) -> Arrays:
-            _require_one_size([array for array, split in zip(arrays, how.split) if split], group)
+            require_one_size([array for array, split in zip(arrays, how.split) if split], group)
             parts = [
                 Part.apply(array, group) if split and not how.local_batch else _local(array) for array, split in zip(arrays, how.split)
             ]
@@ -125,6 +142,21 @@ class TorchParallelism(Parallelism):
         """Operations of ``DTensor``; parameters that are split over the axes of the batch are gathered first, as FSDP does."""
         return partitioned(function, mesh, batch, split, local_batch)
 
+    def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+        """Each process trains with its part of the batch, and ``all_reduce`` of the gradients."""
+        group = axis.native.get_group()
+        return TorchDataParallel(group, local_batch), held_over_axis(held, make, group)
+
+    def training_over_mesh(
+        self, held: Held, make: Make, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+    ) -> tuple[Training, Held]:
+        """Operations and optimizers of ``DTensor``."""
+        return TorchTrainingOverMesh(mesh, batch, local_batch), held_over_mesh(held, make, mesh, layouts)
+
+    def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
+        """Plain tensors."""
+        return alone, held_by_one(held, make)
+
 
 def _local(array: Any) -> Any:
     return array.to_local() if isinstance(array, DTensor) else array
@@ -154,23 +186,6 @@ def _reduced(array: Any, reduce: Any, mesh: DeviceMesh, group: Any) -> Any:
 
 def _floating(array: Any) -> Any:
     return array if derivatives.is_differentiable(array) else array.to(torch.get_default_dtype())
-
-
-def _broadcast(flat: Any, group: Any) -> Any:
-    with failures(group):
-        dist.broadcast(flat, group=group, group_src=0)
-    return flat
-
-
-def _require_one_size(arrays: Arrays, group: Any) -> None:
-    """``CallMismatch`` where processes give batches of different sizes: they would wait for each other, or exchange the wrong rows."""
-    if arrays:
-        sizes = stacked(torch.tensor(arrays[0].shape[0], device=arrays[0].device), group).tolist()
-        if len(set(sizes)) > 1:
-            raise CallMismatch(
-                f"the processes give batches of {', '.join(map(str, sizes))} rows, in the order of their ranks; all have to give one size: "
-                "leave the rest of the last batch out (drop_last=True)"
-            )
 
 
 parallelism = TorchParallelism()

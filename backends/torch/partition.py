@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from torch.distributed.device_mesh import DeviceMesh
@@ -13,7 +13,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ...contracts.parallelism import Arrays, Layout
 from ...errors import UnsupportedOperation
-from .collectives import failures
+from .collectives import COMMUNICATION, failures
 
 _REMEDY = (
     "torch has no rule for this operation on a DTensor of such a layout. Lay the parameters before it out otherwise, by rules=, give the "
@@ -57,31 +57,33 @@ def partitioned(
     along = [(mesh.mesh_dim_names or ()).index(name) for name in batch]
 
     def run(parameters: Arrays, arrays: Arrays) -> Arrays:
-        with failures(mesh.get_group(0)):
-            gathered = [_gathered(parameter, along) for parameter in parameters]
-            given = [_placed(array, mesh, along if is_split else (), local_batch) for array, is_split in zip(arrays, split)]
-            try:
-                with implicit_replication(), _attention(mesh):
-                    results = function(gathered, given)
-            except NotImplementedError as problem:
-                raise UnsupportedOperation(f"{problem}. {_REMEDY}") from problem
-            return [_whole(array) for array in results]
+        with over_mesh(mesh):
+            there = [gathered(parameter, along) for parameter in parameters]
+            given = [placed(array, mesh, along if is_split else (), local_batch) for array, is_split in zip(arrays, split)]
+            return [whole(array) for array in function(there, given)]
 
     return run
 
 
-def _attention(mesh: DeviceMesh) -> AbstractContextManager[Any]:
-    """Attention by matrix products on CPUs, for whose fused kernel ``DTensor`` has no rule."""
-    return sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
+@contextmanager
+def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
+    """Inside of the block plain tensors are whole on every device. On CPUs attention is computed by matrix products, for ``DTensor`` has no
+    rule for their fused kernel."""
+    attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
+    try:
+        with failures(mesh.get_group(0), COMMUNICATION), implicit_replication(), attention:
+            yield
+    except NotImplementedError as problem:
+        raise UnsupportedOperation(f"{problem}. {_REMEDY}") from problem
 
 
-def _gathered(parameter: Any, along: Sequence[int]) -> Any:
+def gathered(parameter: Any, along: Sequence[int]) -> Any:
     """Whole along the axes of the batch: its gradient is reduced and scattered, as in FSDP."""
     wanted = [Replicate() if axis in along else placement for axis, placement in enumerate(parameter.placements)]
     return parameter.redistribute(placements=wanted)
 
 
-def _placed(array: Any, mesh: DeviceMesh, along: Sequence[int], local_batch: bool) -> Any:
+def placed(array: Any, mesh: DeviceMesh, along: Sequence[int], local_batch: bool) -> Any:
     wanted = [Shard(0) if axis in along else Replicate() for axis in range(mesh.ndim)]
     if isinstance(array, DTensor):
         return array.redistribute(mesh, wanted)
@@ -91,8 +93,8 @@ def _placed(array: Any, mesh: DeviceMesh, along: Sequence[int], local_batch: boo
     return whole.redistribute(placements=wanted)
 
 
-def _whole(array: Any) -> Any:
+def whole(array: Any) -> Any:
     return array.full_tensor() if isinstance(array, DTensor) else array
 
 
-__all__ = ["constrained", "laid_out", "mesh_axes", "partitioned", "placements"]
+__all__ = ["constrained", "gathered", "laid_out", "mesh_axes", "over_mesh", "partitioned", "placed", "placements", "whole"]

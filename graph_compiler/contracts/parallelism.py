@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Union
 
-from .training import Held, Training
+from .training import Held, Make, Training
 
 Arrays = list[Any]
 Layout = tuple[Union[str, tuple[str, ...], None], ...]
@@ -91,15 +91,15 @@ class Parallelism(Protocol):
         along their first axis over the axes ``batch`` of the mesh; ``local_batch`` as in :class:`Spread`."""
 
     # ------------------------------------------------------------------------------ training
-    def training_over_axis(self, held: Held, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+    def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
         """Steps that split a batch over the axis, and what they hold, whole on every device: the mean of the devices' losses is trained."""
 
     def training_over_mesh(
-        self, held: Held, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+        self, held: Held, make: Make, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
     ) -> tuple[Training, Held]:
         """Steps over a mesh, as if they ran on one device, and what they hold, laid out by the names of parameters."""
 
-    def training_alone(self, training: Training, held: Held) -> tuple[Training, Held]:
+    def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
         """Steps on one device, and what such steps, over an axis or a mesh, hold."""
 
 

@@ -30,7 +30,7 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
     """
     if isinstance(tree, TrainState):
         engine = engine_named(tree.graph.pipeline.target.name, "parallel.replicate")
-        return with_training(tree, *engine.training_over_axis(tree.held, engine.axis(devices, axis_name), local_batch))
+        return with_training(tree, *engine.training_over_axis(tree.held, tree.plan.make, engine.axis(devices, axis_name), local_batch))
     engine = engine_of_arrays(tree, "parallel.replicate")
     leaves, structure = flatten(tree, is_array)
     found: T = unflatten(structure, engine.replicated(list(map(engine.array, leaves)), engine.axis(devices, axis_name)))
@@ -42,7 +42,7 @@ def unreplicate(tree: T) -> T:
     ``TrainState`` is again one that trains there."""
     if isinstance(tree, TrainState):
         engine = engine_named(tree.graph.pipeline.target.name, "parallel.unreplicate")
-        return with_training(tree, *engine.training_alone(tree.plan.engine, tree.held))
+        return with_training(tree, *engine.training_alone(tree.plan.engine, tree.held, tree.plan.make))
     engine = engine_of_arrays(tree, "parallel.unreplicate")
     leaves, structure = flatten(tree, is_array)
     found: T = unflatten(structure, map(engine.single, leaves))

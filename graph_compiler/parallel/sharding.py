@@ -162,7 +162,9 @@ def _sharded_state(state: TrainState, mesh: Any, rules: Any, batch: Any, local_b
     engine = engine_named(state.graph.pipeline.target.name, f"shard of {state.graph.name}")
     sizes = axes_of(engine, mesh, state.graph.name)
     layouts = layouts_of({name: tuple(array.shape) for name, array in state.held.parameters.items()}, rules, sizes)
-    return with_training(state, *engine.training_over_mesh(state.held, mesh, layouts, _batch_axes(batch, sizes), local_batch))
+    return with_training(
+        state, *engine.training_over_mesh(state.held, state.plan.make, mesh, layouts, _batch_axes(batch, sizes), local_batch)
+    )
 
 
 @contextmanager
