@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -75,15 +76,15 @@ def held_over(held: Held, mesh: Mesh, layouts: Mapping[str, Layout]) -> Held:
         names = [key.key for key in path if isinstance(key, jax.tree_util.DictKey) and key.key in shapes]
         is_like = bool(names) and array.shape == shapes[names[-1]]
         layout = layouts.get(names[-1], ()) if is_like else ()
-        return placed(jax.numpy.copy(array), NamedSharding(Mesh(mesh.devices, mesh.axis_names), PartitionSpec(*layout)))
+        return placed(jnp.copy(array), NamedSharding(Mesh(mesh.devices, mesh.axis_names), PartitionSpec(*layout)))
 
     found: Held = jax.tree_util.tree_map_with_path(lying, held)
     return found
 
 
 def held_by_one(held: Held) -> Held:
-    """On one device."""
-    found: Held = jax.tree.map(single, held)
+    """Copies on one device."""
+    found: Held = jax.tree.map(lambda array: jnp.copy(single(array)), held)
     return found
 
 

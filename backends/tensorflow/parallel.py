@@ -179,7 +179,7 @@ def _gathered(context: Any, array: Any) -> Any:
 
         return context.all_gather(array[None], axis=0), gradient
 
-    return gathered(array)
+    return tf.ensure_shape(gathered(array), [context.num_replicas_in_sync, *array.shape])
 
 
 def _inside(context: Any) -> Any:

@@ -22,16 +22,25 @@ from .training import TorchTraining
 
 
 class TorchDataParallel(TorchTraining):
-    """Each process computes with its part of the batch. Gradients, losses, metrics and buffers are averaged, in one exchange for each
-    type."""
+    """Each process computes with its part of the batch. Gradients, losses and metrics are averaged in one exchange for each type, and
+    buffers in another one."""
 
     def __init__(self, group: Any, local_batch: bool) -> None:
         self._group, self._local_batch = group, local_batch
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """Of the part of the batch."""
+        """Of the part of the batch; buffers, which the model has written to, are averaged then."""
         compiled = super().compiled(step, is_consuming, options)
-        return lambda held, arrays, rate: compiled(held, self._part(arrays), rate)
+
+        def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+            held, results = compiled(held, self._part(arrays), rate)
+            written = [array for array in (*held.buffers.values(), *held.places.values()) if array.is_floating_point()]
+            with torch.no_grad():
+                for array, mean in zip(written, together(self._mean, written)):
+                    array.copy_(mean)
+            return held, results
+
+        return run
 
     def _part(self, arrays: Any) -> Any:
         if isinstance(arrays, Mapping):  # gradients
@@ -42,7 +51,7 @@ class TorchDataParallel(TorchTraining):
         return [array.chunk(parts)[place] if is_split else array for array, is_split in found]
 
     def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
-        """Averaged, with what is handed on."""
+        """Averaged, with the metrics."""
         value, aux, gradients = super().gradients(function, trained)
         leaves, tree = flatten((value, aux, gradients), lambda item: isinstance(item, torch.Tensor))
         floating = [place for place, leaf in enumerate(leaves) if leaf.is_floating_point()]

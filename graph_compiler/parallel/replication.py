@@ -21,7 +21,7 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
 
     Of a ``TrainState`` it gives one whose steps are data-parallel: ``training.single_train_step(replicate(state), batch)`` splits the batch
     over the devices. JAX computes as if on one device. In torch each process computes the loss of its part, gradients, losses and buffers
-    (statistics of batch norm) are averaged over the processes in one exchange, and a loss has to be a mean over the batch. With
+    (statistics of batch norm) are averaged over the processes, and a loss has to be a mean over the batch. With
     ``local_batch`` a process gives the part of its own devices.
 
     Raises:
