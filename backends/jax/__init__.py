@@ -13,6 +13,7 @@ from .native import target as target
 name = "jax"
 copy_aliased_outputs = None  # its arrays never change
 imports = {
+    "parallel": "from graph_compiler import parallel",
     "Any": "from typing import Any",
     "Callable": "from collections.abc import Callable",
     "GradientRefused": "from graph_compiler.errors import GradientRefused",

@@ -17,6 +17,7 @@ from ...errors import InvalidOption
 from .layouts import failures, placed, single
 from .layouts import sharding as sharding_of
 from .parallel_training import JaxTrainingOverMesh, held_by_one, held_over
+from .recorded_collectives import recorded
 from .training import training as alone
 from .transforms import derivatives
 
@@ -109,6 +110,10 @@ class JaxParallelism(Parallelism):
         """``jax.lax.psum`` and its like, under ``jax.vmap`` too."""
         with _unbound(axis_name):
             return _COLLECTIVES[name](array, axis_name)
+
+    def recorded(self, name: str, array: Any, axis_name: str) -> Any:
+        """A primitive of its own."""
+        return recorded(name, array, axis_name)
 
     def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
         """``jax.lax.all_gather``."""

@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
 from ...contracts.training import Held, Make, Training
-from ...errors import GradientRefused, InvalidOption, NotCompilable
+from ...errors import GradientRefused, InvalidOption, NotCompilable, UnsupportedOperation
 from .transforms import derivatives
 
 _NO_MESH = "tensorflow lays no arrays out over a mesh here: shard a graph for jax or torch, graph.to('jax')"
@@ -98,6 +98,13 @@ class TensorFlowParallelism(Parallelism):
         if name == "psum":
             return _total(context, tf.cast(array, tf.int32) if array.dtype == tf.bool else array)
         return _total(context, _floating(array)) / context.num_replicas_in_sync
+
+    def recorded(self, name: str, array: Any, axis_name: str) -> Any:
+        """``UnsupportedOperation``: a graph of TensorFlow has no operation for it."""
+        raise UnsupportedOperation(
+            f"parallel.{name} in a function of TensorFlow cannot be recorded: call the function itself by parallel.Parallel, or "
+            "write it in torch or JAX"
+        )
 
     def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
         """``ReplicaContext.all_gather``."""

@@ -12,6 +12,7 @@ from .native import target as target
 
 name = "torch"
 imports = {
+    "parallel": "from graph_compiler import parallel",
     "Any": "from typing import Any",
     "Callable": "from collections.abc import Callable",
     "GradientRefused": "from graph_compiler.errors import GradientRefused",

@@ -32,6 +32,7 @@ from .collectives import (
 )
 from .parallel_training import TorchDataParallel, TorchTrainingOverMesh, held_by_one, held_over_axis, held_over_mesh
 from .partition import constrained, laid_out, mesh_axes, partitioned
+from .recorded_collectives import define
 from .training import training as alone
 from .transforms import derivatives
 
@@ -115,6 +116,10 @@ class TorchParallelism(Parallelism):
             return Total.apply(array.long() if array.dtype == torch.bool else array, group)
         return Total.apply(_floating(array), group) / dist.get_world_size(group)
 
+    def recorded(self, name: str, array: Any, axis_name: str) -> Any:
+        """An operator of its own."""
+        return getattr(torch.ops.graph_compiler, name)(array, axis_name)
+
     def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
         """``torch.distributed.all_gather``."""
         found = Gathered.apply(array, _groups.get()[axis_name])
@@ -189,3 +194,4 @@ def _floating(array: Any) -> Any:
 
 
 parallelism = TorchParallelism()
+_library = define(parallelism.collective)  # as long as it lives, so do its operators

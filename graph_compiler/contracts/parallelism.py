@@ -69,6 +69,9 @@ class Parallelism(Protocol):
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
         """One of ``COLLECTIVES`` over the axis; ``LookupError`` where no function runs over such an axis here."""
 
+    def recorded(self, name: str, array: Any, axis_name: str) -> Any:
+        """A collective in a function that is recorded, over an axis that is not there yet: what a recording sees as a call of it."""
+
     def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
         """The arrays of all devices, stacked along a new axis, or joined along one (``tiled``); ``LookupError`` as above."""
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..contracts import Parallelism
-from ..errors import InvalidOption
+from ..contracts.parallelism import COLLECTIVES
+from ..errors import InvalidOption, UnsupportedOperation
+from ..tracing import active
 from ..transforms.functions import owner_of
 from ..trees import map_structure
 from .axes import axes
@@ -79,10 +81,22 @@ def _mapped(name: str, x: T, axis_name: str, collective: Callable[[Parallelism, 
         try:
             return collective(engine, engine.array(item))
         except LookupError:
+            if active.anywhere and active.recording:
+                return _recorded(engine, name, engine.array(item), axis_name)
             raise _no_axis(name, axis_name) from None
 
     found: T = map_structure(exchanged, x)
     return found
+
+
+def _recorded(engine: Parallelism, name: str, array: Any, axis_name: str) -> Any:
+    """The call in a function that is recorded: the axis is there when the graph runs over it."""
+    if name not in COLLECTIVES:
+        raise UnsupportedOperation(
+            f"parallel.{name} over {axis_name!r} cannot be recorded: its size is the number of devices. Call the function itself by "
+            "parallel.Parallel, or take psum, pmean, pmax or pmin"
+        )
+    return engine.recorded(name, array, axis_name)
 
 
 def _engine(name: str, item: Any, axis_name: str) -> Parallelism:

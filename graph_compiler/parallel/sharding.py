@@ -131,7 +131,8 @@ def shard(graph: Any, mesh: Any, rules: Any, *, batch: str | Sequence[str] | Non
         return _sharded_state(graph, mesh, rules, batch, local_batch)
     if not isinstance(graph, Graph):
         raise NotCompilable(
-            f"parallel.shard takes a graph or a TrainState, not a {type(graph).__name__}: graph_compiler.transpile(model, to='jax', args=...)"
+            f"parallel.shard takes a graph or a TrainState, not a {type(graph).__name__}: graph_compiler.transpile(model, to='jax', "
+            "args=...)"
         )
     return Sharded(graph, mesh, rules, batch, local_batch)
 

@@ -92,7 +92,7 @@ class Parallel:
         call = SplitCall(engine, name_of(self.function), axis, args, kwargs, static, self._replicated)
         call.require_even(self.local_batch)
         names, parameters = self._parameters(engine, axis, call)
-        key = framework, names and tuple(names), call.key
+        key = framework, None if names is None else tuple(names), call.key
         program = self._programs.get(key)
         if program is None:
             program = self._programs[key] = self._program(engine, axis, call, names, framework)

@@ -15,7 +15,7 @@ import torch  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
-from graph_compiler.errors import CallMismatch, InvalidOption, NotCompilable  # noqa: E402
+from graph_compiler.errors import CallMismatch, InvalidOption, NotCompilable, UnsupportedOperation  # noqa: E402
 from tests.parallel import models  # noqa: E402
 from tests.parallel.checks import checks_in, outcomes_of, refuses, report  # noqa: E402
 
@@ -82,6 +82,27 @@ def check_graphs() -> None:
         graph = graph_compiler.transpile(model, to="jax", args=args)
         close(parallel.Parallel(graph, devices=jax.devices()[:4])(rows), model(rows).detach(), rtol=1e-5, atol=1e-6)
     refuses(lambda: parallel.Parallel(graph_compiler.transpile(model.train(), to="jax"))(rows), NotCompilable, "running_mean", "pmean")
+
+
+def normalised(x: Any) -> Any:
+    return (x * 2 - parallel.pmean(x.mean(0), "device")) / parallel.psum(x.sum(), "device") + parallel.pmax(x, "device").max()
+
+
+def check_recorded_collectives() -> None:
+    rows = np.arange(24, dtype="float32").reshape(8, 3)
+    expected = (rows * 2 - rows.mean(0)) / rows.sum() + 23
+    for source, example in (("torch", torch.ones(2, 3)), ("jax", jnp.ones((2, 3)))):
+        graph = graph_compiler.transpile(normalised, source=source, to="jax", args=(example,))
+        assert "parallel.psum(" in graph.source
+        close(parallel.Parallel(graph, devices=jax.devices()[:4])(rows), expected, rtol=1e-6)
+        close(transforms.vmap(graph, axis_name="device")(rows.reshape(4, 2, 3)).reshape(8, 3), expected, rtol=1e-6)
+        refuses(lambda graph=graph: graph(rows), InvalidOption, "'device'", "parallel.Parallel")
+        refuses(lambda graph=graph: graph.to("numpy"), UnsupportedOperation, "NumPy runs on one device")
+    refuses(
+        lambda: graph_compiler.compile(lambda x: parallel.all_gather(x, "device"), args=(torch.ones(2),)),
+        UnsupportedOperation,
+        "its size is the number of devices",
+    )
 
 
 def check_vmap() -> None:

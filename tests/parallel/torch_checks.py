@@ -98,6 +98,18 @@ def check_graphs_and_modules() -> None:
     assert sums[0] == sums[1]
 
 
+def normalised(x: Any) -> Any:
+    return (x * 2 - parallel.pmean(x.mean(0), "device")) / parallel.psum(x.sum(), "device") + parallel.pmax(x, "device").max()
+
+
+def check_recorded_collectives() -> None:
+    graph = graph_compiler.compile(normalised, args=(torch.ones(2, 3),))
+    expected = (x * 2 - x.mean(0)) / x.sum() + x.max()
+    for written in (graph, graph_compiler.transpile(normalised, to="torch", args=(torch.ones(2, 3),))):
+        close(parallel.Parallel(written)(x), expected)
+        refuses(lambda written=written: written(x), InvalidOption, "'device'", "parallel.Parallel")
+
+
 def check_layouts_over_meshes() -> None:
     model, words = models.decoder(), models.tokens(rows=4)
     graph, expected = graph_compiler.compile(model, args=(words[:2],)), model(words)
@@ -182,7 +194,7 @@ def check_a_process_that_waits_elsewhere() -> None:
 
 
 TOGETHER = (
-    check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_layouts_over_meshes, check_training,
+    check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_layouts_over_meshes, check_training,
     check_buffers_are_averaged, check_wrong_uses,
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
