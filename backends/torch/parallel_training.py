@@ -14,9 +14,10 @@ from torch.distributed.tensor import DTensor
 
 from ...contracts.parallelism import Layout
 from ...contracts.training import Arrays, Held, Make, Program
+from ...errors import CallMismatch
 from ...trees import flatten, unflatten
 from ..batches import batches
-from .collectives import all_reduced, broadcast, require_one_size, together
+from .collectives import broadcast, failures, together
 from .partition import gathered, laid_out, over_mesh, placed, whole
 from .training import TorchTraining
 
@@ -27,6 +28,7 @@ class TorchDataParallel(TorchTraining):
 
     def __init__(self, group: Any, local_batch: bool) -> None:
         self._group, self._local_batch = group, local_batch
+        self._rows = 0  # of this process's part of the batch of the moment
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
         """Of the part of the batch; buffers, which the model has written to, are averaged then."""
@@ -47,7 +49,7 @@ class TorchDataParallel(TorchTraining):
             return arrays
         parts, place = (1, 0) if self._local_batch else (dist.get_world_size(self._group), dist.get_rank(self._group))
         found = batches(arrays, parts)
-        require_one_size([array for array, is_split in found if is_split], self._group)
+        self._rows = next((array.shape[0] // parts for array, is_split in found if is_split), 0)
         return [array.chunk(parts)[place] if is_split else array for array, is_split in found]
 
     def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
@@ -55,13 +57,28 @@ class TorchDataParallel(TorchTraining):
         value, aux, gradients = super().gradients(function, trained)
         leaves, tree = flatten((value, aux, gradients), lambda item: isinstance(item, torch.Tensor))
         floating = [place for place, leaf in enumerate(leaves) if leaf.is_floating_point()]
-        averaged = together(self._mean, [leaves[place].detach() for place in floating])
+        # sizes go with the gradients, for an exchange of their own would cost each step another wait for all processes
+        sizes = value.new_tensor([self._rows, self._rows**2], dtype=torch.float32)
+        *averaged, sizes = together(self._mean, [*(leaves[place].detach() for place in floating), sizes])
+        self._require_one_size(sizes)
         found = dict(zip(floating, averaged))
         result: tuple[Any, Any, Arrays] = unflatten(tree, [found.get(place, leaf) for place, leaf in enumerate(leaves)])
         return result
 
+    def _require_one_size(self, sizes: Any) -> None:
+        """``CallMismatch`` in all processes where their batches differ; on GPUs nobody waits for the answer."""
+        if sizes.is_cpu:
+            mean, of_squares = sizes.tolist()
+            if abs(of_squares - mean**2) > 1e-5 * of_squares:
+                raise CallMismatch(
+                    f"the processes give batches of different sizes: {self._rows} rows here, {mean:g} in the mean of all; all have to give "
+                    "one size: leave the rest of the last batch out (drop_last=True)"
+                )
+
     def _mean(self, flat: Any) -> Any:
-        return all_reduced(flat, self._group) / dist.get_world_size(self._group)
+        with failures(self._group):
+            dist.all_reduce(flat, group=self._group)
+        return flat.div_(dist.get_world_size(self._group))
 
 
 class TorchTrainingOverMesh(TorchTraining):

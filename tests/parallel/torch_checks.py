@@ -150,6 +150,8 @@ def check_buffers_are_averaged() -> None:
     state, _ = training.single_train_step(state, (x, torch.ones(8, 1)))
     close(state.held.buffers["0.running_mean"], 0.1 * x.reshape(2, 4, 3).mean(1).mean(0))
     refuses(lambda: training.single_train_step(state, (x[:3], torch.ones(3, 1))), CallMismatch, "[3, 3]", "2 devices", "drop_last")
+    rows = 2 + 2 * dist.get_rank()
+    refuses(lambda: training.single_train_step(state, (x[:rows], torch.ones(rows, 1))), CallMismatch, "different sizes", "1.5 in the mean")
 
 
 def check_wrong_uses() -> None:
