@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
@@ -76,6 +77,11 @@ class Entry:
     packages: tuple[str, ...]
     aliases: tuple[str, ...] = ()
     install: str = ""
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether the framework is imported."""
+        return self.packages[0] in sys.modules
 
     def require(self) -> None:
         """``FrameworkNotInstalled`` where the framework cannot be imported."""

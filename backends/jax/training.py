@@ -41,8 +41,8 @@ class JaxTraining(Training):
         return not getattr(make, "is_own", False)
 
     def begun(self, make: Make, trained: Arrays) -> Any:
-        """``init``."""
-        return jax.tree.map(jnp.copy, make(0.0).init(trained))  # some hold the parameters themselves, which a step takes over
+        """``init``, as one program; some give the parameters themselves, which a step takes over, so all are copies."""
+        return jax.jit(lambda trained: jax.tree.map(jnp.copy, make(0.0).init(trained)))(trained)
 
     def updated(self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any) -> tuple[Arrays, Any]:
         """``update``, and ``optax.apply_updates``."""
@@ -65,10 +65,25 @@ class JaxTraining(Training):
 
     # ------------------------------------------------------------------------------ arrays
     def trainable(self, array: Any) -> Any:
-        """In memory of its own, which the first step takes over."""
-        return jnp.array(array, copy=True)
+        """In memory of its own, which the first step takes over. By numpy where it is on a CPU: ``jnp.copy`` compiles for each shape."""
+        if _is_key(array):
+            return self.restored(jnp.copy(jax.random.key_data(array)), array)
+        device, *more = array.devices()
+        return jax.device_put(np.array(array), array.sharding) if device.platform == "cpu" and not more else jnp.copy(array)
 
     kept = snapshot = trainable
+
+    def storable(self, array: Any) -> Any:
+        """Of keys their words."""
+        return jax.random.key_data(array) if _is_key(array) else array
+
+    def stored_spec(self, array: Any) -> list[Any] | None:
+        """Words of 32 bits, along the last axis."""
+        return ["uint32", *array.shape, *jax.eval_shape(jax.random.key_data, array).shape[array.ndim :]] if _is_key(array) else None
+
+    def restored(self, array: Any, like: Any) -> Any:
+        """Keys of the words."""
+        return jax.random.wrap_key_data(array, impl=jax.random.key_impl(like)) if _is_key(like) else array
 
     def values(self, arrays: Arrays) -> Arrays:
         """As they are."""
@@ -160,6 +175,11 @@ class _Own:
 
     def __call__(self, rate: Any) -> Any:
         return self._item
+
+
+def _is_key(array: Any) -> bool:
+    """Whether the elements are keys of random numbers, which numpy has not."""
+    return bool(jnp.issubdtype(array.dtype, jax.dtypes.prng_key))
 
 
 def _require_optax() -> None:

@@ -30,6 +30,8 @@ class TorchTraining(Training):
     """See :class:`graph_compiler.contracts.training.Training`. An optimizer is a function of tensors that gives a
     ``torch.optim.Optimizer``."""
 
+    compiles_models = True
+
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
         """The class of ``torch.optim``."""
@@ -181,18 +183,12 @@ class TorchTraining(Training):
     @contextmanager
     def drawing(self, rng: Any) -> Iterator[None]:
         """The default generator is in the state of this one, and afterwards as before."""
-        with self.drawing_aside(rng):
-            yield
-            rng.set_state(_default(rng).get_state())
-
-    @contextmanager
-    def drawing_aside(self, rng: Any) -> Iterator[None]:
-        """The default generator is in the state of this one, which stays as it is."""
         default = _default(rng)
         outside = default.get_state()
         default.set_state(rng.get_state())
         try:
             yield
+            rng.set_state(default.get_state())
         finally:
             default.set_state(outside)
 
@@ -208,7 +204,7 @@ class TorchTraining(Training):
 
     # ------------------------------------------------------------------------------ running
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
-        """As it is: of a graph that is compiled, ``gradients`` are."""
+        """As it is: of a graph that is compiled, the model is."""
         return step
 
     def placed(self, array: Any, where: Any) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..results import Results
 from ..settings import Settings
-from . import chain, conversion, jitted, keras, memory, overhead, recurrent, scaling, speed
+from . import chain, conversion, jitted, keras, memory, overhead, recurrent, scaling, speed, training
 
 SECTIONS: dict[str, Callable[[Settings], Results]] = {
     "overhead": overhead.run,
@@ -18,4 +18,5 @@ SECTIONS: dict[str, Callable[[Settings], Results]] = {
     "recurrent": recurrent.run,
     "scaling": scaling.run,
     "speed": speed.run,
+    "training": training.run,
 }

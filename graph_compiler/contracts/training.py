@@ -58,6 +58,12 @@ class Training(Protocol):
         """Whether steps change no array, so that one compiled step serves all states of its form."""
         return False
 
+    @property
+    @default
+    def compiles_models(self) -> bool:
+        """Whether of a graph that is compiled the model is compiled by itself, rather than whole steps."""
+        return False
+
     # ------------------------------------------------------------------------------ optimizers
     def named(self, name: str, options: Mapping[str, Any]) -> Make:
         """The optimizer of a name of the table in ``training.optimizers``, with options of the table. ``InvalidOption`` where the framework
@@ -94,6 +100,21 @@ class Training(Protocol):
 
     def snapshot(self, array: Any) -> Any:
         """A copy of what is held, which later steps leave alone."""
+
+    @default
+    def storable(self, array: Any) -> Any:
+        """What a file holds of a held array."""
+        return array
+
+    @default
+    def stored_spec(self, array: Any) -> list[Any] | None:
+        """Type and sizes of what a file holds of it, where these are others; it may have no elements any more."""
+        return None
+
+    @default
+    def restored(self, array: Any, like: Any) -> Any:
+        """An array of a file as one like a held array."""
+        return array
 
     def put(self, held: Arrays, new: Arrays) -> Arrays:
         """The arrays that are held after these take their place, by name."""
@@ -154,11 +175,6 @@ class Training(Protocol):
     @default
     def drawing(self, rng: Any) -> AbstractContextManager[None]:
         """Inside of the block the framework's own generators give the numbers of what is held."""
-        return nullcontext()
-
-    @default
-    def drawing_aside(self, rng: Any) -> AbstractContextManager[None]:
-        """As :meth:`drawing`; what is held stays as it is."""
         return nullcontext()
 
     def rng_arrays(self, rng: Any) -> Arrays:

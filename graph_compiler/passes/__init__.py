@@ -17,6 +17,7 @@ from .freeze import freeze as freeze
 from .generators import GeneratorState as GeneratorState
 from .generators import bake_generators as bake_generators
 from .generators import repeat_draws as repeat_draws
+from .half_products import half_products as half_products
 from .interpreter import Interpreter as Interpreter
 from .kernel_layout import kernel_layout as kernel_layout
 from .layout import layout as layout

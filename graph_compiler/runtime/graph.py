@@ -184,7 +184,10 @@ class Graph(Retraced, Inspected, Viewed):
         >>> graph.to("jax")
         <graph of Linear for jax, 1 variant>
         """
-        pipeline = self.pipeline.for_framework(framework)
+        return self.written_by(self.pipeline.for_framework(framework))
+
+    def written_by(self, pipeline: Pipeline) -> Graph:
+        """The same recordings written by another pipeline of the same callable."""
         made = self._by(pipeline)
         with recording_lock:
             for variant in self._variants:
@@ -293,10 +296,17 @@ class Graph(Retraced, Inspected, Viewed):
         return (result, state) if state else result
 
     def purely(
-        self, parameters: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any, given: Any = None
+        self,
+        parameters: Mapping[str, Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        rng: Any,
+        given: Any = None,
+        compiled: bool = False,
     ) -> tuple[Any, dict[str, Any]]:
-        """:meth:`functional` that always gives ``(result, state)``; ``given`` is the state."""
-        return purely(self, parameters, args, kwargs, rng, given)
+        """:meth:`functional` that always gives ``(result, state)``; ``given`` is the state. ``compiled``: by the target's compiler, where
+        the graph is compiled, rather than as it is written, which all transformations take."""
+        return purely(self, parameters, args, kwargs, rng, given, compiled)
 
     def step(
         self,

@@ -23,9 +23,12 @@ ENCODED = {
 _placing = threading.Lock()  # the files of one folder are those of one graph
 
 
-def safetensors_of(arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes]) -> Iterator[bytes]:
+def safetensors_of(
+    arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes], metadata: Mapping[str, str] | None = None
+) -> Iterator[bytes]:
     """A safetensors file, written here: the library's own writer takes other arguments in every second release."""
-    header, place = {}, 0
+    header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    place = 0
     for name, array in arrays.items():
         dtype, end = dtype_name(array), place + math.prod(array.shape) * ITEMSIZE[dtype_name(array)]
         shape = [*array.shape, 2] if dtype.startswith("complex") else list(array.shape)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def purely(
-    graph: Graph, parameters: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any, given: Any
+    graph: Graph, parameters: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any, given: Any, compiled: bool = False
 ) -> tuple[Any, dict[str, Any]]:
     """See :meth:`Graph.purely`."""
     if not isinstance(parameters, Mapping):
@@ -29,7 +29,7 @@ def purely(
         leaves = variant.match(*call, held) if variant.state else variant.match(*call)
         if leaves is not None:
             try:
-                return variant.pure(parameters, leaves, rng, held)
+                return variant.pure(parameters, leaves, rng, held, compiled)
             except GuardFailed as failed:  # on elements; another variant may be for these
                 problem = failed
     if problem is not None:

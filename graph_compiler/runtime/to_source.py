@@ -14,16 +14,22 @@ if TYPE_CHECKING:
     from .graph import Graph
 
 
+_KEY = "key<"  # types of keys of random numbers
+
+
 def to_source(graph: Graph, values: Any) -> None:
     """See :meth:`Graph.to_source`."""
     owners, target = _owners(graph), graph.pipeline.target.target
     held = {name: weights.live([name])()[name] for name, weights in owners.items()}
     given = _native(_by_name(graph, values), target)
+    for name in [name for name, array in held.items() if dtype_name(array).startswith(_KEY) and name not in graph.state]:
+        del held[name]  # nothing writes to it, and other frameworks have words in its place
+        given.pop(name, None)
     if problems := [*_names_wrong(held, given), *_arrays_wrong(held, given)]:
         raise WeightsMismatch(f"{graph.name}: these are not the parameters of the graph; nothing was changed.\n  " + "\n  ".join(problems))
     elements = {name: elements_of(target, array) for name, array in given.items()}
-    for name, weights in owners.items():
-        weights.leave(name, elements[name], False)
+    for name in held:
+        owners[name].leave(name, elements[name], False)
 
 
 def _owners(graph: Graph) -> dict[str, Any]:

@@ -341,11 +341,11 @@ class Variant:
             if not (is_alone and put(arguments, list(paths(self.graph.input_tree))[index], value)):
                 raise
 
-    def _traced(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> Any:
+    def _traced(self, leading: tuple[Any, ...], leaves: tuple[Any, ...], compiled: bool) -> Any:
         """What the flat function gives. ``GuardFailed`` where Python has to know a size (``math.sqrt``) that is unknown while it is traced,
         ``CallMismatch`` for a missing parameter, ``TargetRefused`` where only the original's framework takes such arguments."""
         try:
-            return self.flat(*leading, *leaves)
+            return (self.function if compiled else self.flat)(*leading, *leaves)
         except Exception as problem:
             if isinstance(problem, KeyError) and problem.args[0] in self.graph.parameters:
                 raise self._lacking(problem.args[0]) from None
@@ -370,7 +370,7 @@ class Variant:
                 )
 
     def pure(
-        self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None, held: tuple[Any, ...] = ()
+        self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None, held: tuple[Any, ...] = (), compiled: bool = False
     ) -> tuple[Any, dict[str, Any]]:
         """``(result, state)`` as a pure function: effects are returned, not applied."""
         if self.is_random:
@@ -378,7 +378,7 @@ class Variant:
                 raise CallMismatch(f"{self.graph.name} draws random numbers: pass a key, rng={self.target.a_key}, another at each call")
             leaves = (*leaves, rng)
         self._require_shapes(parameters)
-        outcome = self._traced(self._leading(parameters), leaves)
+        outcome = self._traced(self._leading(parameters), leaves, compiled)
         result, effects, checks = self._parts(outcome)
         state: dict[str, Any] = {"arguments": result[1]} if self._updates else {}
         if self.state is not None and self._updates is not None:

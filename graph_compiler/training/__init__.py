@@ -14,6 +14,8 @@ True
 >>> state.to_source()  # the model has the trained weights
 """
 
+from .devices import DeviceIterator as DeviceIterator
+from .fitting import fit as fit
 from .optimizers import Optimizer as Optimizer
 from .optimizers import optimizer as optimizer
 from .schedules import Schedule as Schedule

@@ -46,10 +46,10 @@ def created(
     graph = with_precision(_graph_of(model, to, given), half)
     engine = graph.pipeline.target.training_engine()
     target = graph.pipeline.target.name
-    make, own_rate = made(optimizer, engine, target)
+    make, name, own_rate = made(optimizer, engine, target)
     rate = rate_of(schedule, own_rate, own_rate is not None or engine.has_rate(make))
     framed = FramedLoss(loss, graph.pipeline.frontend.name, target)
-    plan = Plan(graph, engine, make, rate, framed, accumulate, clip_norm, ema, is_scaled=half == "float16")
+    plan = Plan(graph, engine, make, name, rate, framed, accumulate, clip_norm, ema, is_scaled=half == "float16")
     return plan, _held(plan, freeze)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ class FramedLoss:
     """A loss as it is called with arrays of the target.
 
     Code of another framework is recorded, at the first batch and wherever later ones fit nothing that was recorded. Code that names no
-    framework is called as it is. Arguments called ``(y_true, y_pred)``, as Keras has them, are given in this order.
+    framework is called as it is, and where that fails taken for code of the model's. Arguments called ``(y_true, y_pred)``, as Keras has
+    them, are given in this order.
     """
 
     def __init__(self, function: Any, source: str, target: str) -> None:
@@ -37,7 +39,8 @@ class FramedLoss:
         self._graph: Graph | None = function if isinstance(function, Graph) else None
         if self._graph is None and written_in not in (None, target):
             self._graph = transpile(function, source=written_in, to=target)
-        self.is_recorded = self._graph is not None
+        self._target = target
+        self._source = source if self._graph is None and written_in is None and source != target else None  # which it may be code of
         self.place = place_of(function)
 
     def arguments(self, outputs: Any, wanted: Any) -> tuple[Any, Any]:
@@ -54,15 +57,29 @@ class FramedLoss:
         try:
             self._graph.add_variant(self.arguments(outputs, wanted), {}, why)
         except Exception:
-            if wide is wanted:
-                raise
-            self._graph.add_variant(self.arguments(outputs, wide), {}, why)
+            with self._telling(*self.arguments(outputs, wide)):
+                self._graph.add_variant(self.arguments(outputs, wide), {}, why)
 
     def __call__(self, outputs: Any, wanted: Any) -> tuple[Any, dict[str, Any]]:
         """The loss, and what it tells beside. ``CallMismatch`` where it is no number; ``GuardFailed`` where a recorded one does not fit."""
         given = self.arguments(outputs, wanted)
+        if self._graph is not None:
+            return self._checked(self._recorded(self._graph, given))
         try:
-            found = self._function(*given) if self._graph is None else self._recorded(self._graph, given)
+            with self._telling(*given):
+                found = self._function(*given)
+        except CallMismatch:
+            if self._source is None:
+                raise
+            self._graph, self._source = transpile(self._function, source=self._source, to=self._target), None
+            raise GuardFailed(f"the loss {self.name} is not recorded yet") from None
+        return self._checked(found)
+
+    @contextmanager
+    def _telling(self, *given: Any) -> Iterator[None]:
+        """What the user's function raises is a ``CallMismatch`` that tells what it was called with."""
+        try:
+            yield
         except GraphCompilerError:
             raise
         except Exception as problem:
@@ -70,7 +87,6 @@ class FramedLoss:
                 f"the loss {self.name} fails with {type(problem).__name__}: {problem}; it was called with {_shown(given[0])} and "
                 f"{_shown(given[1])}{self.place}"
             ) from problem
-        return self._checked(found)
 
     def _recorded(self, graph: Graph, given: tuple[Any, Any]) -> Any:
         if not graph.variants:

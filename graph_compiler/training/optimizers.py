@@ -80,11 +80,12 @@ def optimizer(name: str, **options: Any) -> Optimizer:
     return Optimizer(name, {**ROWS[name], **given})
 
 
-def made(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], Any]:
-    """The optimizer as the engine makes it, and its learning rate: a number, a function, or None where the optimizer has its own."""
+def made(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], str, Any]:
+    """The optimizer as the engine makes it, its name, and its learning rate: a number, a function, or None where the optimizer has its
+    own."""
     found = optimizer(item) if isinstance(item, str) else item
     if isinstance(found, Optimizer):
-        return engine.named(found.name, found.options), found.learning_rate
+        return engine.named(found.name, found.options), found.name, found.learning_rate
     own = engine.own(found)
     if own is None:
         raise InvalidOption(
@@ -92,7 +93,13 @@ def made(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], 
             "a name "
             f"({_listed(ROWS)}), training.optimizer(name, ...), or an optimizer of {target}'s own"
         )
-    return own, None
+    return own, _name(found), None
+
+
+def _name(own: Any) -> str:
+    """Of a framework's optimizer: that of its class, behind partials."""
+    own = getattr(own, "func", own)
+    return str(own.__name__ if hasattr(own, "__name__") else type(own).__name__)
 
 
 def _spelt(option: str, value: Any) -> list[tuple[str, Any]]:

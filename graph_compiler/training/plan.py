@@ -29,6 +29,7 @@ class Plan:
     graph: Graph
     engine: Training
     make: Make
+    optimizer_name: str
     rate: Rate | None
     loss: FramedLoss
     accumulate: int = 1
@@ -92,9 +93,10 @@ class Plan:
 
     def outputs(self, parameters: Arrays, args: tuple[Any, ...], kwargs: dict[str, Any], key: Any, places: Arrays) -> tuple[Any, Arrays]:
         """The model's outputs in training mode, and what the call changes, by name."""
+        compiled = self.engine.compiles_models and self.compile_options is not None
         with in_mode(self.graph, True):
             draws = any(variant.is_random for variant in self.graph.variants if variant.holds())
-            return self.graph.purely(parameters, args, kwargs, key if draws else None, places or None)
+            return self.graph.purely(parameters, args, kwargs, key if draws else None, places or None, compiled)
 
     # ------------------------------------------------------------------------------ parts
     def _summed(self, held: Held, gradients: Arrays, is_last: bool) -> tuple[Held, Arrays]:

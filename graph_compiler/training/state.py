@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from ..contracts.training import Arrays, Held, Program
 from ..errors import CallMismatch, InvalidOption
+from .files import load, save
 from .plan import Plan
 
 
@@ -147,6 +149,39 @@ class TrainState:
         1.0
         """
         self.plan.graph.to_source(self.ema if ema else self.parameters)
+
+    # ------------------------------------------------------------------------------ files
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes everything that is held into one safetensors file: parameters, buffers, the state of the optimizer, random numbers,
+        running means, the scale of the loss; the step and what the arrays are stand as JSON in its header. Training goes on from it bit by
+        bit as it would have gone on.
+
+        It is written beside, and takes the place of what stood at the path once it is whole on the disk: a process that is killed leaves
+        the old file as it was.
+
+        >>> import os, tempfile, torch
+        >>> from graph_compiler import training
+        >>> state = training.TrainState.create(torch.nn.Linear(2, 1), "adam", loss=torch.nn.MSELoss(), args=(torch.ones(1, 2),))
+        >>> state, _ = training.single_train_step(state, (torch.ones(3, 2), torch.ones(3, 1)))
+        >>> path = os.path.join(tempfile.mkdtemp(), "state.safetensors")
+        >>> state.save(path)
+        >>> training.TrainState.load(path, like=state).step
+        1
+        """
+        self.require_unused()
+        save(self.plan, self.held, self.step, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], like: TrainState) -> TrainState:
+        """The state that :meth:`save` wrote. ``like`` is a state of the same model, target and optimizer, of any step; it stays as it is.
+
+        Raises:
+            InvalidFile: the file is none, is damaged, or holds another training: all names, shapes and types that differ are told.
+        """
+        if not isinstance(like, TrainState):
+            raise InvalidOption(f"like= is a {type(like).__name__}, and has to be a TrainState, created as the saved one was")
+        held, step = load(like.plan, like.held, path)
+        return cls(like.plan, held, step, like.programs if like.plan.engine.is_pure else {})
 
     def __repr__(self) -> str:
         graph, held = self.plan.graph, self.held

@@ -127,13 +127,15 @@ def _record(state: TrainState, taken: Batch) -> None:
     """Records the model and the loss for a batch, in training mode."""
     plan, graph = state.plan, state.plan.graph
     args, kwargs, wanted = put_together(taken.tree, taken.arrays)
-    parameters, held = plan.engine.values(state.held.parameters), state.held
+    engine, held = plan.engine, state.held
+    parameters = {name: engine.snapshot(array) for name, array in held.parameters.items()}  # a graph may write to its buffers
+    rng = engine.with_rng_arrays(engine.rng_arrays(held.rng), next(iter(parameters.values())))  # the step draws the same numbers anew
 
     def outputs() -> Any:
-        key = plan.engine.key(held.rng)[0]
-        return plan.engine.once(lambda parameters, key: plan.outputs(parameters, args, kwargs, key, held.places))(parameters, key)[0]
+        key = engine.key(rng)[0]
+        return engine.once(lambda parameters, key: plan.outputs(parameters, args, kwargs, key, held.places))(parameters, key)[0]
 
-    with in_mode(graph, True), plan.engine.drawing_aside(held.rng):
+    with in_mode(graph, True), engine.drawing(rng):
         try:
             found = outputs()
         except GuardFailed:

@@ -1,0 +1,187 @@
+"""A state in one safetensors file, with the rest of it as JSON in the header. What stands at the path stays whole until all is written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import IO, Any
+
+from ..contracts import Target
+from ..contracts.training import Arrays, Held, Training
+from ..errors import GraphCompilerError, InvalidFile, NotSerialisable
+from ..ops.dtypes import dtype_name
+from ..runtime.piecewise import safetensors_of
+from ..runtime.stored import Hashed, stored_arrays
+from .plan import Plan
+
+FORMAT, VERSION, KEY = "graph_compiler.training", 1, "graph_compiler"
+_GROUPS = tuple(field.name for field in fields(Held) if field.name not in ("optimizer", "rng"))
+
+
+def save(plan: Plan, held: Held, step: int, path: str | os.PathLike[str]) -> None:
+    """See :meth:`TrainState.save`."""
+    target: Target = plan.graph.pipeline.target.target
+    arrays = _arrays(plan, held)
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": plan.graph.name,
+        "target": target.name,
+        "optimizer": plan.optimizer_name,
+        "step": step,
+        "arrays": {name: _spec(array) for name, array in arrays.items()},
+        "sha256": _digest(map(target.to_bytes, arrays.values())),
+    }
+    try:
+        pieces = safetensors_of(arrays, target.to_bytes, {KEY: json.dumps(about, allow_nan=False)})
+        _replace(Path(path), pieces)
+    except KeyError as problem:
+        raise NotSerialisable(f"an array has the type {problem}, which a safetensors file cannot hold; nothing was written") from problem
+
+
+def load(plan: Plan, like: Held, path: str | os.PathLike[str]) -> tuple[Held, int]:
+    """What is held, and the step. See :meth:`TrainState.load`."""
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    target = plan.graph.pipeline.target.target
+    try:
+        with path.open("rb") as file:
+            about = _about(path, file)
+            _require_same(plan, like, about, path)
+            arrays = _native(path, Hashed(file), about, target)
+    except InvalidFile:
+        raise
+    except (ValueError, KeyError, TypeError, OSError, OverflowError, MemoryError, GraphCompilerError) as problem:
+        raise InvalidFile(f"{path} is no saved state, or a damaged one: {type(problem).__name__}: {problem}") from problem
+    return _held(plan, like, arrays, path), about["step"]
+
+
+# ------------------------------------------------------------------------------------- writing
+def _arrays(plan: Plan, held: Held) -> Arrays:
+    """All that is held, by group and name."""
+    engine = plan.engine
+    found = {f"{group}/{name}": engine.storable(array) for group in _GROUPS for name, array in engine.values(getattr(held, group)).items()}
+    found.update((f"optimizer/{name}", array) for name, array in engine.optimizer_arrays(plan.make, held).items())
+    found.update((f"rng/{name}", array) for name, array in engine.rng_arrays(held.rng).items())
+    return found
+
+
+def _spec(array: Any) -> list[Any]:
+    return [dtype_name(array), *map(int, array.shape)]
+
+
+def _stored_spec(plan: Plan, array: Any) -> list[Any]:
+    """Of an array as a file holds it, which may be one that a step has used up: it has a shape and a type then, and no elements."""
+    return plan.engine.stored_spec(array) or _spec(array)
+
+
+def _digest(pieces: Iterable[bytes]) -> str:
+    found = hashlib.sha256()
+    for piece in pieces:
+        found.update(piece)
+    return found.hexdigest()
+
+
+def _replace(path: Path, pieces: Iterable[bytes]) -> None:
+    """Writes a file beside, down to the disk, and puts it in the place of what stood at the path."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} to save {path.name} in")
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            for piece in pieces:
+                file.write(piece)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            Path(name).unlink()
+        raise
+
+
+# ------------------------------------------------------------------------------------- reading
+def _about(path: Path, file: IO[bytes]) -> dict[str, Any]:
+    """What the header says; the file is at its beginning then."""
+    length = int.from_bytes(file.read(8), "little")
+    if length > path.stat().st_size:
+        raise InvalidFile(f"{path} is no saved state, or a damaged one: it has no header")
+    about: dict[str, Any] = json.loads(json.loads(file.read(length))["__metadata__"][KEY])
+    if about["format"] != FORMAT or about["version"] != VERSION:
+        found = f"{about['format']}, version {about['version']}"
+        raise InvalidFile(f"{path} is of the format {found}, and {FORMAT}, version {VERSION}, can be read here")
+    if type(about["step"]) is not int or about["step"] < 0:
+        raise InvalidFile(f"{path} says that it is of step {about['step']!r}")
+    file.seek(0)
+    return about
+
+
+def _native(path: Path, file: Hashed, about: Mapping[str, Any], target: Target) -> Arrays:
+    specs, digest, arrays = about["arrays"], hashlib.sha256(), {}
+    for name, _, stored in stored_arrays(file):
+        digest.update(stored.data)
+        dtype, *shape = specs[name]
+        arrays[name] = target.from_bytes(stored, dtype, tuple(shape))
+        if _spec(arrays[name]) != specs[name]:
+            raise InvalidFile(f"{path} holds {name} as {dtype}, which {target.name} has as {_spec(arrays[name])[0]} as it is set up here")
+    if digest.hexdigest() != about["sha256"] or arrays.keys() != specs.keys():
+        raise InvalidFile(f"{path} was altered or damaged since it was saved")
+    return arrays
+
+
+def _require_same(plan: Plan, like: Held, about: Mapping[str, Any], path: Path) -> None:
+    """``InvalidFile`` where the file is of another training."""
+    found = {"target": plan.graph.pipeline.target.name, "optimizer": plan.optimizer_name}
+    wrong = [f"its {name} is {about[name]}, and that of the state {own}" for name, own in found.items() if about[name] != own]
+    wanted = {f"{group}/{name}": _stored_spec(plan, array) for group in _GROUPS for name, array in getattr(like, group).items()}
+    given = {name: spec for name, spec in about["arrays"].items() if name.partition("/")[0] in _GROUPS}
+    wrong += [f"missing: {name}" for name in wanted if name not in given]
+    wrong += [f"unexpected: {name}" for name in given if name not in wanted]
+    wrong += [
+        f"{name} is {_shown(given[name])}, and that of the state {_shown(spec)}"
+        for name, spec in wanted.items()
+        if given.get(name, spec) != spec
+    ]
+    if wrong:
+        raise InvalidFile(f"{path} holds another training than the state that it is loaded for:\n  " + "\n  ".join(wrong))
+
+
+def _shown(spec: list[Any]) -> str:
+    return f"{spec[0]}{spec[1:]}"
+
+
+def _held(plan: Plan, like: Held, arrays: Arrays, path: Path) -> Held:
+    engine = plan.engine
+    groups: dict[str, Arrays] = {
+        group: {name: _restored(engine, group, arrays[f"{group}/{name}"], array) for name, array in getattr(like, group).items()}
+        for group in _GROUPS
+    }
+    rest = {kind: _under(arrays, kind) for kind in ("optimizer", "rng")}
+    first = next(iter(engine.values(groups["trained"]).values()))
+    held = Held(**groups, rng=engine.with_rng_arrays(rest["rng"], first))
+    try:
+        held = Held(**groups, rng=held.rng, optimizer=engine.with_optimizer_arrays(plan.make, held, rest["optimizer"]))
+        made = {name: _spec(array) for name, array in engine.optimizer_arrays(plan.make, held).items()}
+    except (KeyError, ValueError, TypeError) as problem:
+        raise InvalidFile(f"{path} holds the state of another optimizer: {type(problem).__name__}: {problem}") from problem
+    if made != {name: _spec(array) for name, array in rest["optimizer"].items()}:
+        raise InvalidFile(f"{path} holds the state of another optimizer, or of one with other options")
+    return held
+
+
+def _restored(engine: Training, group: str, array: Any, like: Any) -> Any:
+    return (engine.trainable if group == "trained" else engine.kept)(engine.restored(array, like))
+
+
+def _under(arrays: Arrays, kind: str) -> Arrays:
+    return {name.partition("/")[2]: array for name, array in arrays.items() if name.startswith(f"{kind}/")}
+
+
+__all__ = ["load", "save"]

@@ -1,0 +1,125 @@
+"""The loop over epochs and batches, with a progress bar and the metrics of each epoch."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from ..errors import InvalidOption
+from .state import TrainState
+from .steps import single_train_step
+
+Metrics = dict[str, float]
+Callback = Callable[[TrainState, Metrics], Any]
+
+
+def fit(
+    state: TrainState, data: Iterable[Any], epochs: int = 1, callbacks: Sequence[Callback] = (), progress: bool = True
+) -> tuple[TrainState, list[Metrics]]:
+    """``(state, history)`` after training on all batches of ``data``, ``epochs`` times.
+
+    Args:
+        data: batches ``(inputs, target)``, which can be looped over once an epoch: a list, a ``DataLoader``, a ``tf.data.Dataset``, a
+            :class:`DeviceIterator`.
+        callbacks: functions ``callback(state, metrics)``, called after each epoch; where one returns True, training ends there.
+        progress: whether a bar is shown, where ``rich`` is installed.
+
+    The history has one dict for each epoch: ``epoch``, from 1 on, ``seconds``, ``steps``, and the mean over its batches of each metric.
+
+    Raises:
+        InvalidOption: no number of epochs, a callback that is no function, or data that is empty, also from the second epoch on.
+
+    >>> import torch
+    >>> from graph_compiler import training
+    >>> state = training.TrainState.create(torch.nn.Linear(2, 1), "adam", loss=torch.nn.MSELoss(), args=(torch.ones(1, 2),))
+    >>> state, history = training.fit(state, [(torch.ones(4, 2), torch.ones(4, 1))] * 5, epochs=2, progress=False)
+    >>> [epoch["steps"] for epoch in history], history[1]["loss"] < history[0]["loss"]
+    ([5, 5], True)
+    """
+    if type(epochs) is not int or epochs < 1:
+        raise InvalidOption(f"epochs= is {epochs!r}, and has to be a number of epochs, 1 or more")
+    if wrong := next((callback for callback in callbacks if not callable(callback)), None):
+        raise InvalidOption(f"callbacks= has {wrong!r}, which cannot be called: a callback is a function of the state and the metrics")
+    history: list[Metrics] = []
+    with _bar(progress) as bar:
+        for epoch in range(1, epochs + 1):
+            state, metrics = _epoch(state, bar.over(data, f"epoch {epoch}/{epochs}", history), epoch)
+            history.append(metrics)
+            answers = [callback(state, dict(metrics)) for callback in callbacks]
+            if any(answer is True for answer in answers):
+                break
+    return state, history
+
+
+def _epoch(state: TrainState, batches: Iterator[Any], epoch: int) -> tuple[TrainState, Metrics]:
+    """One loop over the data. Sums stay on the device, so that no step waits for the metrics of another."""
+    begin, sums, steps = time.perf_counter(), {}, 0
+    counts: dict[str, int] = {}
+    for batch in batches:
+        state, metrics = single_train_step(state, batch)
+        steps += 1
+        for name, value in metrics.items():
+            sums[name] = sums[name] + value if name in sums else value
+            counts[name] = counts.get(name, 0) + 1
+    if not steps:
+        raise InvalidOption(
+            f"the data of epoch {epoch} is empty; a generator can be looped over only once: give a list or a loader, or one epoch"
+        )
+    means = {name: float(value) / counts[name] for name, value in sums.items()}
+    return state, {"epoch": epoch, "steps": steps, "seconds": time.perf_counter() - begin, **means}
+
+
+class _Quiet:
+    """Shows nothing."""
+
+    def over(self, data: Iterable[Any], words: str, history: list[Metrics]) -> Iterator[Any]:
+        """The batches."""
+        return iter(data)
+
+
+class _Bar(_Quiet):
+    """A bar for each epoch."""
+
+    def __init__(self, progress: Any) -> None:
+        self._progress = progress
+
+    def over(self, data: Iterable[Any], words: str, history: list[Metrics]) -> Iterator[Any]:
+        """The batches, counted on the bar."""
+        told = f", loss {history[-1]['loss']:.4g} before" if history else ""
+        yield from self._progress.track(data, total=_length(data), description=words + told)
+
+
+def _length(data: Any) -> int | None:
+    try:
+        return len(data)
+    except TypeError:
+        return None
+
+
+def _bar(is_shown: bool) -> AbstractContextManager[_Quiet]:
+    try:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    except ImportError:
+        is_shown = False
+    if not is_shown:
+        return nullcontext(_Quiet())
+    return _Shown(Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()))
+
+
+class _Shown(AbstractContextManager[_Quiet]):
+    """A bar of rich, shown inside of the block."""
+
+    def __init__(self, progress: Any) -> None:
+        self._progress = progress
+
+    def __enter__(self) -> _Quiet:
+        self._progress.__enter__()
+        return _Bar(self._progress)
+
+    def __exit__(self, *problem: Any) -> None:
+        self._progress.__exit__(*problem)
+
+
+__all__ = ["fit"]

@@ -1,0 +1,287 @@
+"""Steps of training: the same losses in three frameworks, whatever the model is written in; options; wrong uses."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("optax")
+pytest.importorskip("flax")
+pytest.importorskip("keras")
+
+import numpy as np  # noqa: E402
+
+import graph_compiler  # noqa: E402
+from graph_compiler import training  # noqa: E402
+from graph_compiler.errors import CallMismatch, InvalidOption, NotCompilable  # noqa: E402
+
+from .models import BATCHES, SAMPLES, TARGETS, classifier, cross_entropy, network_parameters  # noqa: E402
+
+RULE = training.optimizer("sgd", learning_rate=0.1, momentum=0.9)
+
+
+def example(name: str, to: str) -> tuple[Any, ...]:
+    """Arguments to record with: arrays of the source, of another size than the batches."""
+    import jax.numpy as jnp
+    import tensorflow as tf
+
+    x = np.ones((5, 4), "float32")
+    made = {"torch": torch.from_numpy, "flax": jnp.asarray, "jax": jnp.asarray, "keras": tf.constant}[name](x)
+    return (network_parameters(), made) if name == "jax" else (made,)
+
+
+def trained(state: Any, batches: Any = BATCHES) -> tuple[Any, list[float]]:
+    losses = []
+    for batch in batches:
+        state, metrics = training.single_train_step(state, batch)
+        losses.append(float(metrics["loss"]))
+    return state, losses
+
+
+@functools.cache
+def graph(to: str, dropout: float = 0.0) -> Any:
+    return graph_compiler.compile(classifier(dropout), to=to, args=(torch.ones(5, 4),))
+
+
+def elements(state: Any, arrays: Any) -> dict[str, Any]:
+    native = state.graph.pipeline.target.target
+    return {name: np.array(native.to_numpy(array)) for name, array in arrays.items()}
+
+
+def by_hand(batches: Any, **options: Any) -> tuple[Any, list[float]]:
+    """The same in torch, as its tutorials write it."""
+    model, losses = classifier(), []
+    rule = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    for x, target in batches:
+        rule.zero_grad()
+        loss = cross_entropy(model(torch.from_numpy(x)), torch.from_numpy(target))
+        loss.backward()
+        rule.step()
+        losses.append(loss.item())
+    return model, losses
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_three_targets_train_alike(name: str) -> None:
+    """Also where numbers are drawn: Keras and flax draw by keys, which are the same words everywhere."""
+    sample, found = SAMPLES[name], {}
+    for to in TARGETS:
+        model = sample.model()
+        state = training.TrainState.create(model, RULE, loss=sample.loss, to=to, args=example(name, to), **sample.options)
+        state, found[to] = trained(state)
+        held = elements(state, state.parameters)
+        if name != "jax":
+            state.to_source()
+            again = graph_compiler.compile(model, to=to, args=example(name, to)).parameters
+            for key, array in elements(state, again).items():
+                np.testing.assert_array_equal(array, held[key], err_msg=f"{key} in {to}")
+    for to in TARGETS[1:]:
+        np.testing.assert_allclose(found[to], found["torch"], rtol=1e-5, err_msg=to)
+    if name == "torch":
+        np.testing.assert_allclose(found["torch"], by_hand(BATCHES)[1], rtol=1e-6)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_weights_come_back_under_their_names(to: str) -> None:
+    model = classifier()
+    before, mode = copy.deepcopy(model.state_dict()), model.eval().training
+    state = training.TrainState.create(model, RULE, loss=cross_entropy, to=to, args=(torch.ones(5, 4),))
+    state, _ = trained(state)
+    for name, array in model.state_dict().items():  # the original is as it was, and in its mode
+        assert torch.equal(array, before[name])
+    state.to_source()
+    expected = by_hand(BATCHES)[0].state_dict()
+    assert model.training is mode
+    assert model.again.weight is model.last.weight
+    for name, array in model.state_dict().items():
+        if name not in ("first.bias", "norm.running_mean"):  # batch norm takes the mean away: what is left of its gradient is rounding
+            torch.testing.assert_close(array, expected[name], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_gradients_apart_and_options_together(to: str) -> None:
+    """Two batches to an update, a frozen layer, a running mean, a metric of the loss."""
+
+    def loss(outputs: Any, target: Any) -> Any:
+        return cross_entropy(outputs, target), {"most": outputs.max()}
+
+    options = {"accumulate": 2, "freeze": ["first.*"], "ema": 0.75}
+    state = training.TrainState.create(graph(to), training.optimizer("sgd", learning_rate=0.5), loss=loss, **options)
+    start = elements(state, state.parameters)
+    sums, seen = {}, []
+    for batch in BATCHES[:2]:
+        gradients, metrics, state = training.compute_gradients(state, batch)
+        given = elements(state, gradients)
+        assert given.keys() == {"norm.weight", "norm.bias", "last.weight", "last.bias"}
+        assert set(metrics) == {"loss", "most"}
+        sums = {name: sums.get(name, 0) + array for name, array in given.items()}
+        state = training.apply_gradients(state, gradients)
+        seen.append(elements(state, state.parameters))
+    ema = elements(state, state.ema)
+    for name, array in start.items():
+        if name in sums:
+            np.testing.assert_array_equal(seen[0][name], array)
+            np.testing.assert_allclose(seen[1][name], array - 0.5 * sums[name] / 2, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(ema[name], 0.75 * array + 0.25 * seen[1][name], rtol=1e-5, atol=1e-6)
+        elif name.startswith("first"):
+            np.testing.assert_array_equal(seen[1][name], array)
+    assert int(seen[1]["norm.num_batches_tracked"]) == 2
+    assert state.step == 2
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_numbers_are_drawn_anew_at_each_step(to: str) -> None:
+    """With a rate of 0, so that only dropout can change the loss; its mean is that of torch."""
+    state = training.TrainState.create(graph(to, 0.5), training.optimizer("sgd", learning_rate=0.0), loss=cross_entropy)
+    state, losses = trained(state, BATCHES[:1] * 60)
+    assert len(set(losses)) > 30
+    torch.manual_seed(1)
+    model, x, target = classifier(0.5), *map(torch.from_numpy, BATCHES[0])
+    expected = [cross_entropy(model(x), target).item() for _ in range(200)]
+    assert abs(np.mean(losses) - np.mean(expected)) < 4 * np.std(expected) / np.sqrt(60)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize(("precision", "near"), [("bf16", 0.02), ("f16", 0.003)])
+def test_half_precision(precision: str, near: float, to: str) -> None:
+    state = training.TrainState.create(graph(to), RULE, loss=cross_entropy, precision=precision)
+    kind = {"bf16": "bfloat16", "f16": "float16"}[precision]
+    assert kind in state.graph.source
+    state, losses = trained(state)
+    expected = by_hand(BATCHES)[1]
+    np.testing.assert_allclose(losses, expected, rtol=near)
+    assert not np.array_equal(losses, expected)
+    assert {str(array.dtype) for array in elements(state, state.parameters).values()} <= {"float32", "int32", "int64"}
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_updates_that_are_not_finite_are_left_out(to: str) -> None:
+    state = training.TrainState.create(graph(to), RULE, loss=cross_entropy, precision="f16", ema=0.5)
+    before, scale = elements(state, state.parameters), float(state.held.scaling["scale"])
+    broken = {name: array * 0 + float("inf") for name, array in state.plan.engine.values(state.held.trained).items()}
+    state = training.apply_gradients(state, broken)
+    after = elements(state, {**state.parameters, **{f"ema.{name}": array for name, array in state.ema.items()}})
+    for name, array in before.items():
+        np.testing.assert_array_equal(after[name], array)
+        np.testing.assert_array_equal(after[f"ema.{name}"], array)
+    assert float(state.held.scaling["scale"]) == scale / 2
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_state_that_is_used_up_says_so(to: str) -> None:
+    state = training.TrainState.create(graph(to), RULE, loss=cross_entropy)
+    kept = elements(state, state.parameters)
+    later, _ = training.single_train_step(state, BATCHES[0])
+    for name, array in elements(later, state.parameters).items():  # what was asked for before stays
+        np.testing.assert_array_equal(array, kept[name])
+    for use in (
+        lambda: training.single_train_step(state, BATCHES[0]),
+        lambda: state.save("state"),
+        lambda: training.compute_gradients(state, BATCHES[0]),
+    ):
+        with pytest.raises(CallMismatch, match="was used up by a training step"):
+            use()
+
+
+def test_inputs_in_each_form() -> None:
+    """One array, a tuple, keywords; of other sizes, and of other frameworks."""
+    import jax.numpy as jnp
+
+    x, target = BATCHES[0]
+    state = training.TrainState.create(graph("jax"), training.optimizer("sgd", learning_rate=0.0), loss=cross_entropy)
+    losses = []
+    for inputs in (x, (x,), [x], {"x": x}, torch.from_numpy(x), jnp.asarray(x)):
+        state, metrics = training.single_train_step(state, (inputs, torch.from_numpy(target)))
+        losses.append(float(metrics["loss"]))
+    assert len(set(losses)) == 1
+    state, metrics = training.single_train_step(state, (x[:3], target[:3]))
+    assert float(metrics["loss"]) != losses[0]
+
+
+def test_a_batch_of_another_kind_is_recorded() -> None:
+    class Two(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Linear(4, 3)
+
+        def forward(self, x: Any, scale: Any = None) -> Any:
+            return self.layer(x if scale is None else x * scale)
+
+    for to in ("torch", "jax"):
+        state = training.TrainState.create(Two(), RULE, loss=cross_entropy, to=to, args=(torch.ones(5, 4),))
+        x, target = BATCHES[0]
+        state, _ = training.single_train_step(state, (x, target))
+        state, metrics = training.single_train_step(state, ({"x": x, "scale": np.float32(2) * np.ones((6, 1), "float32")}, target))
+        assert len(state.graph.variants) == 2 and np.isfinite(float(metrics["loss"]))
+
+
+def test_fit_gives_a_history(capsys: Any) -> None:
+    state = training.TrainState.create(graph("torch"), RULE, loss=cross_entropy)
+    told: list[Any] = []
+    state, history = training.fit(
+        state, BATCHES, epochs=4, callbacks=[lambda state, metrics: told.append(metrics["epoch"]) or metrics["epoch"] == 3]
+    )
+    assert told == [1, 2, 3] and [epoch["steps"] for epoch in history] == [5, 5, 5] and state.step == 15
+    assert history[-1]["loss"] < history[0]["loss"]
+    assert "epoch 1/4" in capsys.readouterr().out
+
+
+def create(**options: Any) -> Any:
+    return training.TrainState.create(**{"model": graph("jax"), "optimizer": RULE, "loss": cross_entropy, **options})
+
+
+def step(batch: Any = BATCHES[0], **options: Any) -> Any:
+    return training.single_train_step(create(**options), batch)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: create(to="numpy"), NotCompilable, "numpy has no derivatives, so nothing can be trained in it: train in one of 'torch', 'jax'"),
+        (lambda: create(model=np.tanh, args=(np.ones(2),)), NotCompilable, "numpy has no derivatives"),
+        (lambda: create(model=torch.nn.Linear(2, 1)), InvalidOption, r"give an example of its inputs, args=\(x,\)"),
+        (lambda: create(model=torch.tanh, args=(torch.ones(2),)), InvalidOption, "has no parameter that could be trained"),
+        (lambda: create(loss=None), InvalidOption, "loss= is missing"),
+        (lambda: create(loss="mse"), InvalidOption, "loss= is 'mse', and has to be a function"),
+        (lambda: create(optimizer=3), InvalidOption, "optimizer is builtins.int, which is no optimizer for jax"),
+        (lambda: create(freeze=["frist.*"]), InvalidOption, r"'frist.\*', which fits no parameter"),
+        (lambda: create(freeze="first.*"), InvalidOption, r"freeze=\['first.\*'\]"),
+        (lambda: create(freeze=["*"]), InvalidOption, "freeze= fits all of them"),
+        (lambda: create(accumulate=0), InvalidOption, "accumulate= is 0"),
+        (lambda: create(clip_norm=-1), InvalidOption, "clip_norm= is -1"),
+        (lambda: create(ema=1.5), InvalidOption, "ema= is 1.5"),
+        (lambda: create(precision="fp8"), InvalidOption, "precision= is 'fp8', and has to be 'float32', 'bf16' or 'f16'"),
+        (lambda: create(schedule=3), InvalidOption, "schedule= is 3"),
+        (lambda: create().ema, InvalidOption, "create it with ema="),
+        (lambda: step(BATCHES[0][0]), CallMismatch, r"this one is an array of the shape \[6, 4\]"),
+        (lambda: step((*BATCHES[0], 1)), CallMismatch, "this one is a tuple of 3"),
+        (lambda: step(loss=lambda y, target: y - target[:, None]), CallMismatch, r"has to give one number.* gives an array of the shape \[6, 3\]; take the mean"),
+        (lambda: step(loss=lambda y, target: 3), CallMismatch, "gives a int"),
+        (lambda: step(loss=lambda y, target: y @ target), CallMismatch, r"the loss <lambda> fails with .*float32\[6, 3\] and int64\[6\]"),
+        (lambda: training.apply_gradients(create(), {"first.weight": np.ones(3)}), CallMismatch, r"first.weight has the shape \[3\]"),
+        (lambda: training.fit(create(), iter([]), progress=False), InvalidOption, "the data of epoch 1 is empty"),
+        (lambda: training.fit(create(), [], epochs=0), InvalidOption, "epochs= is 0"),
+        (lambda: training.fit(create(), [], callbacks=[3]), InvalidOption, "callbacks= has 3"),
+    ],
+)  # fmt: skip
+def test_wrong_uses(call: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_state_that_is_no_array_is_refused() -> None:
+    class Counting(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer, self.calls = torch.nn.Linear(2, 1), 0
+
+        def forward(self, x: Any) -> Any:
+            self.calls = self.calls + 1
+            return self.layer(x) * self.calls
+
+    with pytest.raises(NotCompilable, match=r"keeps calls = .* from call to call, which is no array"):
+        create(model=Counting(), to="jax", args=(torch.ones(1, 2),))
