@@ -43,6 +43,8 @@ def _stacked(array: Any, axis: str) -> Any:
 class JaxParallelism(Parallelism):
     """See :class:`graph_compiler.contracts.parallelism.Parallelism`. Explicit axes of a mesh are used as automatic ones."""
 
+    a_mesh = "jax.make_mesh((2, 4), ('data', 'model'))"
+
     def array(self, item: Any) -> Any:
         """As ``jnp.asarray``."""
         return derivatives.array(item)
@@ -66,7 +68,7 @@ class JaxParallelism(Parallelism):
         if isinstance(array, jax.core.Tracer):
             raise InvalidOption("an argument is traced by jax.jit or jax.vmap, where its layout cannot be seen; say replicated_argnums=")
         sharding = getattr(array, "sharding", None)
-        return axis.size > 1 and sharding is not None and sharding.is_fully_replicated and len(sharding.device_set) == axis.size
+        return sharding is not None and sharding.is_fully_replicated and len(sharding.device_set) == axis.size
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         """By ``jax.device_put`` with an empty ``PartitionSpec``."""

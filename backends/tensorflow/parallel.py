@@ -27,6 +27,8 @@ _REDUCED: dict[Any, Callable[[list[Any]], Any]] = {
 class TensorFlowParallelism(Parallelism):
     """See :class:`graph_compiler.contracts.parallelism.Parallelism`. Arrays have no layouts over meshes."""
 
+    a_mesh = "there is none"
+
     def __init__(self) -> None:
         self._strategies: dict[tuple[str, ...], tf.distribute.MirroredStrategy] = {}
         self._axes: dict[str, list[Any]] = {}  # name -> the strategies that run over an axis of this name

@@ -44,6 +44,8 @@ _groups: ContextVar[Mapping[str, Any]] = ContextVar(
 class TorchParallelism(Parallelism):
     """See :class:`graph_compiler.contracts.parallelism.Parallelism`."""
 
+    a_mesh = "init_device_mesh('cpu', (2, 4), mesh_dim_names=('data', 'model'))"
+
     def array(self, item: Any) -> Any:
         """As ``torch.as_tensor``; parameters stay what their gradients are gathered in."""
         return item if isinstance(item, torch.Tensor) else derivatives.array(item)

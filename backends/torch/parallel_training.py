@@ -10,7 +10,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.tensor import DTensor
+from torch.distributed.tensor import DTensor, distribute_tensor
 
 from ...contracts.parallelism import Layout
 from ...contracts.training import Arrays, Held, Make, Program
@@ -157,9 +157,28 @@ class TorchTrainingOverMesh(TorchTraining):
         """A plain tensor."""
         return whole(array).detach().clone()
 
+    def storable(self, array: Any) -> Any:
+        """A plain tensor: all processes save together."""
+        return super().storable(whole(array))
+
+    def restored(self, array: Any, like: Any) -> Any:
+        """As the tensor lay that it takes the place of."""
+        return _lying_as(like, super().restored(array, like))
+
+    def with_optimizer_arrays(self, make: Make, held: Held, arrays: Arrays) -> Any:
+        """As the parameters lie that they are of."""
+        found = super().with_optimizer_arrays(make, held, arrays)
+        for tensor, state in found.state.items():
+            state.update((key, _lying_as(tensor, value)) for key, value in state.items() if value.shape == tensor.shape and value.ndim)
+        return found
+
     def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
         """Plain tensors."""
         return {name: whole(array) for name, array in super().optimizer_arrays(make, held).items()}
+
+
+def _lying_as(like: Any, array: Any) -> Any:
+    return distribute_tensor(array, like.device_mesh, like.placements) if isinstance(like, DTensor) else array
 
 
 def held_over_axis(held: Held, make: Make, group: Any) -> Held:

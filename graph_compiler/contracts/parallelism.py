@@ -78,6 +78,10 @@ class Parallelism(Protocol):
     def axis_index(self, axis_name: str) -> Any:
         """The number of this device on the axis, of type int32; ``LookupError`` as above."""
 
+    @property
+    def a_mesh(self) -> str:
+        """How a user makes a mesh."""
+
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
         """Names and sizes of the axes of a mesh of the framework; None for what is none."""
 

@@ -131,8 +131,7 @@ def shard(graph: Any, mesh: Any, rules: Any, *, batch: str | Sequence[str] | Non
         return _sharded_state(graph, mesh, rules, batch, local_batch)
     if not isinstance(graph, Graph):
         raise NotCompilable(
-            f"parallel.shard takes a graph or a TrainState, not a {type(graph).__name__}: graph_compiler.transpile(model, to='jax', "
-            "args=...)"
+            f"parallel.shard takes a graph or a TrainState, not a {type(graph).__name__}: graph_compiler.transpile(model, to=..., args=...)"
         )
     return Sharded(graph, mesh, rules, batch, local_batch)
 
@@ -183,8 +182,7 @@ def axes_of(engine: Parallelism, mesh: Any, what: str) -> Mapping[str, int]:
     sizes = engine.mesh_axes(mesh)
     if sizes is None:
         raise InvalidOption(
-            f"shard of {what}: mesh= is {mesh!r}, and has to be a mesh of the target with names: "
-            "jax.make_mesh((2, 4), ('data', 'model')), or torch's init_device_mesh('cpu', (2, 4), mesh_dim_names=('data', 'model'))"
+            f"shard of {what}: mesh= is {mesh!r}, and has to be a mesh of the target whose axes have names: {engine.a_mesh}"
         )
     return sizes
 

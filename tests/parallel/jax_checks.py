@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from tests.support.environment import set_variables
@@ -153,6 +155,13 @@ def check_training() -> None:
             close(state.parameters[key], array, atol=1e-5, err_msg=name)
         held = state.held.trained["block.q_proj.weight"].sharding
         assert len(held.device_set) == (4 if name == "tensor-parallel" else 8) and held.is_fully_replicated == (name == "data-parallel")
+    with tempfile.TemporaryDirectory() as folder:
+        state.save(Path(folder, "state"))
+        again = training.TrainState.load(Path(folder, "state"), like=models.trained("jax", over, steps=0)[1])
+    assert again.held.trained["block.q_proj.weight"].sharding == held
+    words = models.tokens(98, length=7)
+    (state, one), (_, two) = (training.single_train_step(each, (words[:, :-1], words[:, 1:])) for each in (state, again))
+    close(one["loss"], two["loss"], atol=1e-6)
     state.to_source()
     words = models.tokens(99, length=7)
     _, metrics = training.single_train_step(parallel.unreplicate(state), (words[:, :-1], words[:, 1:]))

@@ -64,12 +64,12 @@ def cross_entropy(outputs: Any, target: Any) -> Any:
     return F.cross_entropy(outputs.flatten(0, 1), target.flatten())
 
 
-def trained(to: str, over: Callable[[Any], Any]) -> tuple[np.ndarray[Any, Any], Any]:
-    """Losses of 20 steps, and the state after them; ``over`` spreads the state over devices."""
+def trained(to: str, over: Callable[[Any], Any], steps: int = STEPS) -> tuple[np.ndarray[Any, Any], Any]:
+    """Losses of so many steps, and the state after them; ``over`` spreads the state over devices."""
     rule = training.optimizer("adamw", learning_rate=1e-2)
     state = over(training.TrainState.create(decoder(), rule, loss=cross_entropy, to=to, args=(tokens(),), clip_norm=1.0, ema=0.9))
     losses = []
-    for step in range(STEPS):
+    for step in range(steps):
         words = tokens(step + 1, length=7)
         state, metrics = training.single_train_step(state, (words[:, :-1], words[:, 1:]))
         losses.append(float(metrics["loss"]))
