@@ -171,7 +171,7 @@ def _floating(array: Any) -> Any:
 def _total(context: Any, array: Any) -> Any:
     """The sum over the replicas; its gradient too, where it is taken inside of the function."""
 
-    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    @tf.custom_gradient
     def total(array: Any) -> Any:
         return context.all_reduce(_SUM, array), lambda cotangent: _total(_inside(context), cotangent)
 
@@ -181,7 +181,7 @@ def _total(context: Any, array: Any) -> Any:
 def _gathered(context: Any, array: Any) -> Any:
     """The arrays of all replicas along a new first axis."""
 
-    @tf.custom_gradient  # type: ignore[untyped-decorator]
+    @tf.custom_gradient
     def gathered(array: Any) -> Any:
         def gradient(cotangent: Any) -> Any:
             return _total(_inside(context), cotangent)[context.replica_id_in_sync_group]

@@ -85,6 +85,12 @@ class TorchParallelism(Parallelism):
         with failures(array.device_mesh.get_group(0)):
             return array.full_tensor()
 
+    def opened(self, function: Any) -> tuple[Mapping[str, Any], Callable[..., Any]] | None:
+        """Of ``torch.nn.Module``: each process has its own gradients of what a function closes over."""
+        if not isinstance(function, torch.nn.Module):
+            return None
+        return dict(function.named_parameters()), lambda held, *args, **kwargs: torch.func.functional_call(function, held, args, kwargs)
+
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
         """Each process runs the function of its part."""
         name, mesh = how.axis.name, how.axis.native

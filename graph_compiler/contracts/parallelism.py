@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, Union
 
+from .checked import default
 from .training import Held, Make, Training
 
 Arrays = list[Any]
@@ -58,6 +59,12 @@ class Parallelism(Protocol):
 
     def single(self, array: Any) -> Any:
         """A replicated or laid-out array as a plain one, whole, on one device."""
+
+    @default
+    def opened(self, function: Any) -> tuple[Mapping[str, Any], Callable[..., Any]] | None:
+        """Of a module its parameters, and a function of a dict of these and of the arguments, where a function may not close over arrays
+        that have gradients; else None."""
+        return None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
         """The function on every device; results are reduced. Of the reduction ``"none"`` each result is a list, with one array for each

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,14 @@ class _Program:
     is_checked: bool
 
 
+@dataclass
+class _Opened:
+    """Parameters by name, and a function of them and of the arguments."""
+
+    parameters: Mapping[str, Any]
+    function: Callable[..., Any]
+
+
 class Parallel:
     """A function that runs on several devices, each with its part of the batch: called as the function.
 
@@ -35,7 +43,7 @@ class Parallel:
     Inside of it :func:`psum` and its like exchange arrays over ``axis_name``.
 
     Args:
-        function: a graph, or a function of torch, JAX or TensorFlow.
+        function: a graph, a module of torch, or a function of torch, JAX or TensorFlow.
         devices: those of JAX (``jax.devices()``) or names of TensorFlow's; a ``DeviceMesh`` of one axis of torch. All, where left out.
         reduce: what becomes of the results: ``"concat"`` joins them along the first axis, ``"mean"`` and ``"sum"`` compute over the
             devices, ``"first"`` gives results that are equal on all devices, as after :func:`pmean`, replicated (the first call checks
@@ -91,35 +99,40 @@ class Parallel:
         static = [_place(place, args, self.__name__) for place in self._static]
         call = SplitCall(engine, name_of(self.function), axis, args, kwargs, static, self._replicated)
         call.require_even(self.local_batch)
-        names, parameters = self._parameters(engine, axis, call)
-        key = framework, None if names is None else tuple(names), call.key
+        opened = self._opened(engine, call)
+        parameters = self._sent_to(engine, axis, opened)
+        key = framework, None if opened is None else tuple(opened.parameters), call.key
         program = self._programs.get(key)
         if program is None:
-            program = self._programs[key] = self._program(engine, axis, call, names, framework)
+            program = self._programs[key] = self._program(engine, axis, call, opened, framework)
         results = program.run([*parameters, *call.arrays])
         if not program.is_checked:
             self._require_equal(engine, axis, program.flat, results)
             program.is_checked = True
         return program.flat.result(results)
 
-    def _program(self, engine: Parallelism, axis: DeviceAxis, call: SplitCall, names: list[str] | None, framework: str) -> _Program:
-        function = self.function if names is None else _pure(self.function)
-        flat = FlatFunction(function, names, call, engine, (axis.name, framework))
+    def _program(self, engine: Parallelism, axis: DeviceAxis, call: SplitCall, opened: _Opened | None, framework: str) -> _Program:
+        names = None if opened is None else list(opened.parameters)
+        flat = FlatFunction(self.function if opened is None else opened.function, names, call, engine, (axis.name, framework))
         how = Spread(axis, (*(False for _ in names or ()), *call.split), self.reduce, self.local_batch)
         return _Program(flat, engine.spread(flat, how), self.reduce != first)
 
-    def _parameters(self, engine: Parallelism, axis: DeviceAxis, call: SplitCall) -> tuple[list[str] | None, Arrays]:
-        """Names of the parameters of a graph, and the arrays on all devices, which are sent once; None of a function."""
-        if not isinstance(self.function, Graph):
-            return None, []
-        _record_first(self.function, call)
-        now = self.function.parameters
-        arrays = list(now.values())
+    def _opened(self, engine: Parallelism, call: SplitCall) -> _Opened | None:
+        """A graph, or a module, as its parameters of the moment and a function of them; None of a function."""
+        if isinstance(self.function, Graph):
+            _record_first(self.function, call)
+            return _Opened(self.function.parameters, _pure(self.function))
+        found = engine.opened(self.function)
+        return None if found is None else _Opened(*found)
+
+    def _sent_to(self, engine: Parallelism, axis: DeviceAxis, opened: _Opened | None) -> Arrays:
+        """The parameters on all devices, where they are sent once."""
+        arrays = [] if opened is None else list(opened.parameters.values())
         sent, placed = self._sent
         if len(sent) != len(arrays) or any(map(operator.is_not, sent, arrays)):
             placed = engine.replicated(arrays, axis)
             self._sent = arrays, placed
-        return list(now), placed
+        return placed
 
     def _require_equal(self, engine: Parallelism, axis: DeviceAxis, flat: FlatFunction, results: Arrays) -> None:
         differ = [engine.differing(array, axis) for array in results]

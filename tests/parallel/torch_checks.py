@@ -89,10 +89,12 @@ def check_graphs_and_modules() -> None:
     torch.manual_seed(dist.get_rank())  # other weights in each process: the first one's count
     model = torch.nn.Linear(3, 2)
     graph = graph_compiler.compile(model, args=(torch.ones(2, 3),))
-    found = parallel.Parallel(graph)(x)
-    close(found, model(x))
-    (found**2).mean().backward()
-    close(model.weight.grad, torch.autograd.grad((model(x) ** 2).mean(), model.weight)[0])
+    for spread in (graph, model):
+        found = parallel.Parallel(spread)(x)
+        close(found, model(x))
+        model.zero_grad()
+        (found**2).mean().backward()
+        close(model.weight.grad, torch.autograd.grad((model(x) ** 2).mean(), model.weight)[0])
     sums = [None, None]
     dist.all_gather_object(sums, model.weight.sum().item())
     assert sums[0] == sums[1]
