@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
+from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread, running_over_mesh
 from ...contracts.training import Held, Make, Training
 from ...errors import InvalidOption
 from .layouts import failures, placed, single
@@ -115,7 +115,11 @@ class JaxParallelism(Parallelism):
 
     def recorded(self, name: str, array: Any, axis_name: str) -> Any:
         """A primitive of its own."""
-        return recorded(name, array, axis_name)
+        return recorded(name, array, axis_name=axis_name)
+
+    def recorded_hint(self, array: Any, layout: Layout) -> Any:
+        """A primitive of its own."""
+        return recorded("hint", array, layout=layout)
 
     def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
         """``jax.lax.all_gather``."""
@@ -147,7 +151,7 @@ class JaxParallelism(Parallelism):
 
         def run(parameters: Arrays, arrays: Arrays) -> Arrays:
             layouts = [sharding_of(mesh, (tuple(batch),) if is_split and batch else ()) for is_split in split]
-            with failures():
+            with failures(), running_over_mesh(mesh):
                 found: Arrays = compiled(parameters, [placed(array, sharding, local_batch) for array, sharding in zip(arrays, layouts)])
             return found
 

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from ...contracts.parallelism import Layout
+from ...contracts.parallelism import Layout, running_over_mesh
 from ...contracts.training import Arrays, Held, Make, Program
 from ..batches import batches
 from .layouts import failures, placed, sharding, single
@@ -34,7 +34,7 @@ class JaxTrainingOverMesh(JaxTraining):
             key = jax.tree.structure(held)
             if key not in compiled:
                 compiled[key] = super(JaxTrainingOverMesh, self).compiled(_lying(step, layouts), is_consuming, options)
-            with failures():
+            with failures(), running_over_mesh(self._mesh):
                 found: tuple[Held, Any] = compiled[key](held, self._split(arrays), rate)
             return found
 

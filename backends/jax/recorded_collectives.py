@@ -14,21 +14,21 @@ from jax.interpreters import ad, batching, mlir
 def _primitive(name: str, is_linear: bool) -> Primitive:
     """``transpose`` of a sum over devices is the sum of the cotangents."""
     made = Primitive(f"device_{name}")
-    made.def_impl(lambda x, *, axis_name: x)
-    made.def_abstract_eval(lambda x, *, axis_name: x.update(weak_type=False))
-    mlir.register_lowering(made, lambda context, x, *, axis_name: [x])
+    made.def_impl(lambda x, **params: x)
+    made.def_abstract_eval(lambda x, **params: x.update(weak_type=False))
+    mlir.register_lowering(made, lambda context, x, **params: [x])
     batching.defvectorized(made)
     if is_linear:
-        ad.deflinear2(made, lambda cotangent, x, *, axis_name: [made.bind(cotangent, axis_name=axis_name)])
+        ad.deflinear2(made, lambda cotangent, x, **params: [made.bind(cotangent, **params)])
     return made
 
 
-_PRIMITIVES = {name: _primitive(name, name in ("psum", "pmean")) for name in ("pmax", "pmean", "pmin", "psum")}
+_PRIMITIVES = {name: _primitive(name, name not in ("pmax", "pmin")) for name in ("hint", "pmax", "pmean", "pmin", "psum")}
 
 
-def recorded(name: str, array: Any, axis_name: str) -> Any:
+def recorded(name: str, array: Any, **params: Any) -> Any:
     """The array that stands for the result."""
-    return _PRIMITIVES[name].bind(array, axis_name=axis_name)
+    return _PRIMITIVES[name].bind(array, **params)
 
 
 __all__ = ["recorded"]

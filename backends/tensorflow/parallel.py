@@ -108,6 +108,10 @@ class TensorFlowParallelism(Parallelism):
             "write it in torch or JAX"
         )
 
+    def recorded_hint(self, array: Any, layout: Layout) -> Any:
+        """The array: there are no meshes."""
+        return array
+
     def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
         """``ReplicaContext.all_gather``."""
         found = _gathered(self._context(axis_name), array)

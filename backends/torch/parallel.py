@@ -128,6 +128,11 @@ class TorchParallelism(Parallelism):
         """An operator of its own."""
         return getattr(torch.ops.graph_compiler, name)(array, axis_name)
 
+    def recorded_hint(self, array: Any, layout: Layout) -> Any:
+        """An operator of its own, which takes the layout as text."""
+        names = (entry if isinstance(entry, str) else "+".join(entry or ()) for entry in layout)
+        return torch.ops.graph_compiler.sharding_hint(array, ",".join(names))
+
     def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
         """``torch.distributed.all_gather``."""
         found = Gathered.apply(array, _groups.get()[axis_name])

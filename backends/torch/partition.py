@@ -11,7 +11,7 @@ from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tenso
 from torch.distributed.tensor.experimental import implicit_replication
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ...contracts.parallelism import Arrays, Layout
+from ...contracts.parallelism import Arrays, Layout, running_over_mesh
 from ...errors import UnsupportedOperation
 from .collectives import COMMUNICATION, failures
 
@@ -71,7 +71,7 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
     rule for their fused kernel."""
     attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
     try:
-        with failures(mesh.get_group(0), COMMUNICATION), implicit_replication(), attention:
+        with failures(mesh.get_group(0), COMMUNICATION), implicit_replication(), attention, running_over_mesh(mesh):
             yield
     except NotImplementedError as problem:
         raise UnsupportedOperation(f"{problem}. {_REMEDY}") from problem

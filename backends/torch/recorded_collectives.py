@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.distributed.tensor import DTensor
 
 from ...errors import InvalidOption, UnsupportedOperation
 from ...tracing import active
+from .partition import constrained
 
 NAMES = ("pmax", "pmean", "pmin", "psum")
 
@@ -37,6 +39,31 @@ class _OneDevice(torch.autograd.Function):
         )
 
 
+class _Hinted(torch.autograd.Function):
+    """The array in memory of its own."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(array: Any) -> Any:
+        return array.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        return
+
+    @staticmethod
+    def backward(ctx: Any, cotangent: Any) -> Any:
+        return cotangent
+
+
+def _hinted(x: Any, layout: str) -> Any:
+    if not isinstance(x, DTensor):
+        return _Hinted.apply(x)
+    axes = tuple(tuple(names.split("+")) if names else None for names in layout.split(","))
+    return constrained(x, x.device_mesh, axes)
+
+
 def define(exchanged: Callable[[str, Any, str], Any]) -> torch.library.Library:
     """Defines the operators; ``exchanged`` is a collective, ``LookupError`` where there is no such axis."""
     library = torch.library.Library("graph_compiler", "FRAGMENT")
@@ -55,6 +82,8 @@ def define(exchanged: Callable[[str, Any, str], Any]) -> torch.library.Library:
 
         library.define(f"{name}(Tensor x, str axis_name) -> Tensor")
         library.impl(name, run, "CompositeImplicitAutograd")
+    library.define("sharding_hint(Tensor x, str layout) -> Tensor")
+    library.impl("sharding_hint", _hinted, "CompositeImplicitAutograd")
     return library
 
 

@@ -142,5 +142,6 @@ _ROWS: dict[str, Written] = {
     "select_n_p": _selected,
     "transpose_p": _transposed,
     **{f"device_{name}_p": _collective(name) for name in ("pmax", "pmean", "pmin", "psum")},
+    "device_hint_p": lambda node, text: f"parallel.hint({text(node.inputs[0])!r}, {node.params['layout']!r})",
     **{f"reduce_{name}_p": _reduced(f"reduce_{name}") for name in ("sum", "max", "min", "prod", "and", "or")},
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol, Union
 
@@ -13,6 +15,7 @@ Arrays = list[Any]
 Layout = tuple[Union[str, tuple[str, ...], None], ...]
 """For each axis of an array, the axis of the mesh that it is split over, several of them, or None; axes that are left out are whole."""
 
+_mesh: ContextVar[Any] = ContextVar("mesh", default=None)
 COLLECTIVES = ("psum", "pmean", "pmax", "pmin")
 REDUCTIONS = ("concat", "mean", "sum", "first", "none")
 
@@ -40,6 +43,21 @@ class Spread:
     split: tuple[bool, ...]
     reduce: str | Callable[[Any], Any]
     local_batch: bool = False
+
+
+@contextmanager
+def running_over_mesh(mesh: Any) -> Iterator[None]:
+    """Inside of the block code runs over this mesh, as hints ask for: engines say so of what they partition."""
+    token = _mesh.set(mesh)
+    try:
+        yield
+    finally:
+        _mesh.reset(token)
+
+
+def running_mesh() -> Any:
+    """The mesh that the code of this moment runs over, or None."""
+    return _mesh.get()
 
 
 class Parallelism(Protocol):
@@ -79,6 +97,9 @@ class Parallelism(Protocol):
     def recorded(self, name: str, array: Any, axis_name: str) -> Any:
         """A collective in a function that is recorded, over an axis that is not there yet: what a recording sees as a call of it."""
 
+    def recorded_hint(self, array: Any, layout: Layout) -> Any:
+        """An array in a function that is recorded, with a layout that a mesh will have: what a recording sees as a call of it."""
+
     def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
         """The arrays of all devices, stacked along a new axis, or joined along one (``tiled``); ``LookupError`` as above."""
 
@@ -117,4 +138,4 @@ class Parallelism(Protocol):
         """Steps on one device, and what such steps, over an axis or a mesh, hold."""
 
 
-__all__ = ["COLLECTIVES", "REDUCTIONS", "Arrays", "DeviceAxis", "Layout", "Parallelism", "Spread"]
+__all__ = ["COLLECTIVES", "REDUCTIONS", "Arrays", "DeviceAxis", "Layout", "Parallelism", "Spread", "running_mesh", "running_over_mesh"]

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+import functools
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
 from ..contracts import Parallelism
-from ..contracts.parallelism import Arrays, Layout
+from ..contracts.parallelism import Arrays, Layout, running_mesh
 from ..errors import CallMismatch, InvalidOption, NotCompilable
 from ..runtime import Graph
+from ..tracing import active
 from ..training import TrainState
 from ..transforms.flat import is_array, is_value
 from ..transforms.functions import owner_of, target_of
@@ -20,7 +20,6 @@ from .rules import layouts_of, names_in, require_fit
 from .states import with_training
 
 T = TypeVar("T")
-_mesh: ContextVar[tuple[Parallelism, Any] | None] = ContextVar("mesh", default=None)  # that the code of this moment runs over
 
 
 class Sharded:
@@ -87,8 +86,7 @@ class _Program:
 
     def _flat(self, parameters: Arrays, arrays: Arrays) -> Arrays:
         args, kwargs, rng = unflatten(self._tree, arrays)
-        with running_over_mesh(self._sharded._engine, self._sharded.mesh):
-            result, state = self._sharded.graph.purely(dict(zip(self._names, parameters)), args, kwargs, rng)
+        result, state = self._sharded.graph.purely(dict(zip(self._names, parameters)), args, kwargs, rng)
         leaves, self._result = flatten((result, state) if state else result, is_value)
         return list(map(self._sharded._engine.array, leaves))
 
@@ -139,23 +137,28 @@ def shard(graph: Any, mesh: Any, rules: Any, *, batch: str | Sequence[str] | Non
 def hint(x: T, layout: Layout) -> T:
     """The same arrays, laid out so over the mesh that :func:`shard` runs the code over; elsewhere as they are.
 
-    ``jax.lax.with_sharding_constraint``, ``DTensor.redistribute``. Results are the same for any layout.
+    ``jax.lax.with_sharding_constraint``, ``DTensor.redistribute``. Results are the same for any layout. In a function of torch or JAX
+    that is recorded it is an operation of the graph.
     """
-    running = _mesh.get()
-    if running is None:
-        return x
-    engine, mesh = running
-    sizes = axes_of(engine, mesh, "hint")
     list(names_in(layout, "parallel.hint has"))
+    running = running_mesh()
+    hinted = _recorded_hint if running is None else functools.partial(_constrained, running)
 
-    def constrained(item: Any) -> Any:
-        if owner_of(item) is None:
-            return item
-        require_fit("parallel.hint: an array", tuple(item.shape), tuple(layout), sizes)
-        return engine.constrained(item, mesh, tuple(layout))
+    def of(item: Any) -> Any:
+        owner = owner_of(item)
+        return item if owner is None else hinted(engine_named(owner, "parallel.hint"), item, tuple(layout))
 
-    found: T = map_structure(constrained, x)
+    found: T = map_structure(of, x) if running is not None or (active.anywhere and active.recording) else x
     return found
+
+
+def _recorded_hint(engine: Parallelism, array: Any, layout: Layout) -> Any:
+    return engine.recorded_hint(array, layout)
+
+
+def _constrained(mesh: Any, engine: Parallelism, array: Any, layout: Layout) -> Any:
+    require_fit("parallel.hint: an array", tuple(array.shape), layout, axes_of(engine, mesh, "hint"))
+    return engine.constrained(array, mesh, layout)
 
 
 def _sharded_state(state: TrainState, mesh: Any, rules: Any, batch: Any, local_batch: bool) -> TrainState:
@@ -165,16 +168,6 @@ def _sharded_state(state: TrainState, mesh: Any, rules: Any, batch: Any, local_b
     return with_training(
         state, *engine.training_over_mesh(state.held, state.plan.make, mesh, layouts, _batch_axes(batch, sizes), local_batch)
     )
-
-
-@contextmanager
-def running_over_mesh(engine: Parallelism, mesh: Any) -> Iterator[None]:
-    """Inside of the block code runs over this mesh."""
-    token = _mesh.set((engine, mesh))
-    try:
-        yield
-    finally:
-        _mesh.reset(token)
 
 
 def axes_of(engine: Parallelism, mesh: Any, what: str) -> Mapping[str, int]:
@@ -196,4 +189,4 @@ def _batch_axes(batch: Any, sizes: Mapping[str, int]) -> tuple[str, ...]:
     return found
 
 
-__all__ = ["Sharded", "axes_of", "hint", "running_over_mesh", "shard"]
+__all__ = ["Sharded", "axes_of", "hint", "shard"]

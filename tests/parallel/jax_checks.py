@@ -130,11 +130,22 @@ def check_layouts_over_meshes() -> None:
             close(gradients[name], parameter.grad, atol=1e-6)
 
 
-def check_hints() -> None:
-    def hinted(x: Any) -> Any:
-        return jnp.tanh(parallel.hint(x @ w, ("data", None)))
+def hinted(x: Any) -> Any:
+    return parallel.hint(x * 2 + 1, (None, "model")) ** 2
 
-    close(hinted(x), np.tanh(x @ w), rtol=1e-6)
+
+def check_hints() -> None:
+    rows = np.arange(32, dtype="float32").reshape(4, 8)
+    mesh = jax.make_mesh((2, 4), ("data", "model"))
+    for source, example in (("torch", torch.ones(4, 8)), ("jax", jnp.ones((4, 8)))):
+        graph = graph_compiler.transpile(hinted, source=source, to="jax", args=(example,))
+        assert "parallel.hint(" in graph.source
+        close(graph(rows), (rows * 2 + 1) ** 2)
+        close(graph.to("numpy")(rows), (rows * 2 + 1) ** 2)
+        found = parallel.shard(graph, mesh, {}, batch=())(rows)
+        close(found, (rows * 2 + 1) ** 2)
+        assert tuple(found.sharding.spec) == (None, "model"), found.sharding
+        refuses(lambda graph=graph: parallel.shard(graph, mesh, {}, batch=())(rows[:, :6]), InvalidOption, "[4, 6]", "axis 1, of 6")
 
 
 def check_training() -> None:

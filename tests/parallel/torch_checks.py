@@ -126,6 +126,18 @@ def check_layouts_over_meshes() -> None:
             close(sharded.parameters[key].grad.full_tensor(), parameter.grad)
 
 
+def hinted(x: Any) -> Any:
+    return parallel.hint(x * 2 + 1, (None, "model")) ** 2
+
+
+def check_hints() -> None:
+    rows = torch.arange(8.0).reshape(2, 4)
+    mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("model",))
+    graph = graph_compiler.compile(hinted, args=(torch.ones(3, 4),))
+    close(graph(rows), hinted(rows))
+    close(parallel.shard(graph, mesh, {})(rows), hinted(rows))
+
+
 def check_training() -> None:
     expected, alone = models.trained("torch", lambda state: state)
     data, model = (init_device_mesh("cpu", (2,), mesh_dim_names=(name,)) for name in ("data", "model"))
@@ -209,7 +221,7 @@ def check_a_process_that_waits_elsewhere() -> None:
 
 
 TOGETHER = (
-    check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_layouts_over_meshes, check_training,
+    check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_layouts_over_meshes, check_hints, check_training,
     check_buffers_are_averaged, check_wrong_uses,
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (

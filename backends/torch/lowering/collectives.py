@@ -5,3 +5,4 @@ from __future__ import annotations
 from .table import rows
 
 rows.table({name: f"parallel.{name}({{x}}, {{axis_name}})" for name in ("pmax", "pmean", "pmin", "psum")})
+rows.table({"sharding_hint": "parallel.hint({x}, {layout})"})

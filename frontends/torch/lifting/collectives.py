@@ -15,3 +15,9 @@ def _row(name: str) -> None:
 
 for _name in ("pmax", "pmean", "pmin", "psum"):
     _row(_name)
+
+
+@rows.row("sharding_hint")
+def sharding_hint(b: TorchBuilder, x: Any, layout: str) -> Any:
+    """A layout as text: names of axes of the mesh for each axis of the array."""
+    return b.sharding_hint(x, layout=tuple(tuple(names.split("+")) if names else None for names in layout.split(",")))

@@ -15,3 +15,9 @@ def _row(name: str) -> None:
 
 for _name in ("pmax", "pmean", "pmin", "psum"):
     _row(_name)
+
+
+@rows.row("device_hint_p")
+def sharding_hint(b: JaxBuilder, x: Any, *, layout: Any) -> Any:
+    """A layout over a mesh of devices."""
+    return b.sharding_hint(b.as_result(x), layout=layout)
