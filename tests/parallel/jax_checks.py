@@ -150,14 +150,11 @@ def check_hints() -> None:
 
 def check_training() -> None:
     expected, alone = models.trained("jax", lambda state: state)
-    eight, four, both = jax.make_mesh((8,), ("data",)), jax.make_mesh((4,), ("model",), devices=jax.devices()[:4]), (2, 4)
+    eight, four = jax.make_mesh((8,), ("data",)), jax.make_mesh((4,), ("model",), devices=jax.devices()[:4])
     ways = {
         "data-parallel": parallel.replicate,
-        "FSDP": lambda state: parallel.shard(state, eight, parallel.rules.fsdp()),
         "tensor-parallel": lambda state: parallel.shard(state, four, parallel.rules.tensor_parallel()),
-        "both": lambda state: parallel.shard(
-            state, jax.make_mesh(both, ("data", "model")), [parallel.rules.tensor_parallel(), parallel.rules.fsdp()]
-        ),
+        "FSDP": lambda state: parallel.shard(state, eight, parallel.rules.fsdp()),
     }
     for name, over in ways.items():
         losses, state = models.trained("jax", over)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 
+import graph_compiler
 from graph_compiler import training
 
 STEPS = 20
@@ -54,6 +56,12 @@ def decoder() -> torch.nn.Module:
     return Decoder()
 
 
+@functools.cache
+def decoder_graph(to: str) -> Any:
+    """Recorded once a process, and by those that are forked from it not again."""
+    return graph_compiler.compile(decoder(), to=to, args=(tokens(),))
+
+
 def tokens(seed: int = 0, rows: int = 8, length: int = 6) -> torch.Tensor:
     """Random words."""
     return torch.randint(0, 31, (rows, length), generator=torch.Generator().manual_seed(seed))
@@ -67,7 +75,7 @@ def cross_entropy(outputs: Any, target: Any) -> Any:
 def trained(to: str, over: Callable[[Any], Any], steps: int = STEPS) -> tuple[np.ndarray[Any, Any], Any]:
     """Losses of so many steps, and the state after them; ``over`` spreads the state over devices."""
     rule = training.optimizer("adamw", learning_rate=1e-2)
-    state = over(training.TrainState.create(decoder(), rule, loss=cross_entropy, to=to, args=(tokens(),), clip_norm=1.0, ema=0.9))
+    state = over(training.TrainState.create(decoder_graph(to), rule, loss=cross_entropy, clip_norm=1.0, ema=0.9))
     losses = []
     for step in range(steps):
         words = tokens(step + 1, length=7)
