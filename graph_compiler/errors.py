@@ -101,6 +101,13 @@ class InvalidFile(GraphCompilerError, ValueError):
     """A saved graph cannot be read (truncated, altered, foreign, of another version), or a graph holds what a file cannot hold."""
 
 
+class CollectiveFailed(GraphCompilerError):
+    """Processes that compute together could not exchange arrays: one has ended or waits elsewhere, or their arrays do not fit together.
+
+    ``__cause__`` is the framework's own exception.
+    """
+
+
 class NotSerialisable(GraphCompilerError, TypeError):
     """A graph was pickled or copied; ``save`` and ``load`` take it to another process."""
 

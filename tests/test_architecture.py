@@ -39,9 +39,10 @@ RANKS = {
     "api": 10,
     "transforms": 11,
     "training": 12,
-    "__init__": 13,
-    "cli": 13,
-    "__main__": 14,
+    "parallel": 13,
+    "__init__": 14,
+    "cli": 14,
+    "__main__": 15,
 }
 
 # The rooms of a framework's folder have ranks of their own; "" are the files that stand beside them. Imports for type checkers count

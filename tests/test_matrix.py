@@ -35,6 +35,7 @@ UNRAISED = {
     "conv_channels_last": "of the pass kernel_layout, which takes a weight as a target wants it",
     "copy": "of the pass that gives results memory of their own: a lifted graph is pure, and needs none",
     "refuse_gradient": "of rules for gradients, which tests/test_gradient_rules.py has",
+    **dict.fromkeys(("pmax", "pmean", "pmin", "psum", "sharding_hint"), "of graph_compiler.parallel, which tests/parallel has"),
     "threefry": "of jax.random, which tests/jax_source has",
     "philox": "of tf.random, which tests/tensorflow_source has",
     "random_key": "of seeds that a whole function sets, which the programs of tests/programs/randomness.py do",

@@ -46,5 +46,9 @@ def derivatives() -> None:
     """None: NumPy has no derivatives."""
 
 
+def parallelism() -> None:
+    """None: NumPy runs on one device."""
+
+
 def training_engine() -> None:
     """None: without derivatives nothing is trained."""

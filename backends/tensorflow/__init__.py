@@ -13,6 +13,7 @@ from .native import target as target
 name = "tensorflow"
 copy_aliased_outputs = None  # its arrays never change
 imports = {
+    "parallel": "from graph_compiler import parallel",
     "Any": "from typing import Any",
     "Callable": "from collections.abc import Callable",
     "GradientRefused": "from graph_compiler.errors import GradientRefused",
@@ -35,6 +36,13 @@ def as_module(graph: Any) -> Any:
 def derivatives() -> Any:
     """See :mod:`graph_compiler.backends.tensorflow.transforms`, which is loaded at the first use."""
     from .transforms import derivatives as found
+
+    return found
+
+
+def parallelism() -> Any:
+    """See :mod:`graph_compiler.backends.tensorflow.parallel`, which is loaded at the first use."""
+    from .parallel import parallelism as found
 
     return found
 

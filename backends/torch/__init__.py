@@ -12,6 +12,7 @@ from .native import target as target
 
 name = "torch"
 imports = {
+    "parallel": "from graph_compiler import parallel",
     "Any": "from typing import Any",
     "Callable": "from collections.abc import Callable",
     "GradientRefused": "from graph_compiler.errors import GradientRefused",
@@ -39,6 +40,13 @@ def as_module(graph: Any) -> Any:
 def derivatives() -> Any:
     """See :mod:`graph_compiler.backends.torch.transforms`, which is loaded at the first use."""
     from .transforms import derivatives as found
+
+    return found
+
+
+def parallelism() -> Any:
+    """See :mod:`graph_compiler.backends.torch.parallel`, which is loaded at the first use."""
+    from .parallel import parallelism as found
 
     return found
 

@@ -129,6 +129,11 @@ def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
     return f"lax.iota(jnp.{node.outputs[0].dtype}, {text(params['shape'][0])!r})"
 
 
+def _collective(name: str) -> Written:
+    """Of ``graph_compiler.parallel``, which knows the axes of the moment."""
+    return lambda node, text: f"parallel.{name}({text(node.inputs[0])!r}, {node.params['axis_name']!r})"
+
+
 _ROWS: dict[str, Written] = {
     "broadcast_in_dim_p": _broadcast,
     "convert_element_type_p": _converted,
@@ -136,5 +141,7 @@ _ROWS: dict[str, Written] = {
     "iota_p": _iota,
     "select_n_p": _selected,
     "transpose_p": _transposed,
+    **{f"device_{name}_p": _collective(name) for name in ("pmax", "pmean", "pmin", "psum")},
+    "device_hint_p": lambda node, text: f"parallel.hint({text(node.inputs[0])!r}, {node.params['layout']!r})",
     **{f"reduce_{name}_p": _reduced(f"reduce_{name}") for name in ("sum", "max", "min", "prod", "and", "or")},
 }

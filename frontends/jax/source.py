@@ -33,6 +33,7 @@ class JaxCalls(RecordedCalls):
         "jnp": "import jax.numpy as jnp",
         "lax": "from jax import lax",
         "np": "import numpy as np",
+        "parallel": "from graph_compiler import parallel",
     }
     prelude = ("refuse_gradient",)
 

@@ -24,5 +24,8 @@ from .frontend import Stamp as Stamp
 from .frontend import Unwatched as Unwatched
 from .frontend import Watch as Watch
 from .frontend import Weights as Weights
+from .parallelism import DeviceAxis as DeviceAxis
+from .parallelism import Parallelism as Parallelism
+from .parallelism import Spread as Spread
 from .training import Held as Held
 from .training import Training as Training

@@ -13,6 +13,7 @@ from ..passes import GraphPass
 from .checked import default
 from .derivatives import Derivatives
 from .dialect import TargetDialect
+from .parallelism import Parallelism
 from .training import Training
 
 
@@ -249,6 +250,11 @@ class Backend(Protocol):
     @default
     def derivatives(self) -> Derivatives | None:
         """The framework's own derivatives; None where it has none."""
+        return None
+
+    @default
+    def parallelism(self) -> Parallelism | None:
+        """The framework's own means to run one function on many devices; None where it has none."""
         return None
 
     @default

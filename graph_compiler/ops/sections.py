@@ -10,6 +10,7 @@ SECTIONS: dict[str, bool] = {
     "activations": False,
     "attention": True,
     "bits": False,
+    "collectives": False,
     "control flow": False,
     "convolution": True,
     "creation": False,

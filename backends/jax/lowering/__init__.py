@@ -1,6 +1,7 @@
 """Canonical operation -> JAX source: one row an operation, one file a section of the vocabulary."""
 
 from ...helper_calls import rows as helper_calls
+from . import collectives as collectives
 from . import control as control
 from . import creation as creation
 from . import data_types as data_types

@@ -14,8 +14,7 @@ from . import random as random
 from . import searching as searching
 from . import special as special
 from . import statistical as statistical
+from .table import UNSUPPORTED as UNSUPPORTED
 from .table import rows as rows
 
 rows.include(helper_calls, without=("conv_channels_last",))  # its products want the channels first
-
-UNSUPPORTED: dict[str, str] = {}

@@ -2,4 +2,5 @@
 
 from ..half import NumpyRows, compute_dtype
 
-rows = NumpyRows("numpy", counts=True, compute_dtype=compute_dtype)
+UNSUPPORTED: dict[str, str] = dict.fromkeys(("pmax", "pmean", "pmin", "psum"), "NumPy runs on one device")
+rows = NumpyRows("numpy", UNSUPPORTED, counts=True, compute_dtype=compute_dtype)

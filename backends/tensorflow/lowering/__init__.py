@@ -1,5 +1,6 @@
 """Canonical operation -> TensorFlow source: one row an operation, one file a section of the vocabulary."""
 
+from . import collectives as collectives
 from . import control as control
 from . import creation as creation
 from . import data_types as data_types

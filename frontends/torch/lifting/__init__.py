@@ -1,5 +1,6 @@
 """torch call -> canonical operations: one row a function, one file a section of torch's API."""
 
+from . import collectives as collectives
 from . import creation as creation
 from . import data_types as data_types
 from . import decompositions as decompositions

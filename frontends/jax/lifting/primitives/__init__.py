@@ -1,5 +1,6 @@
 """Rows of the primitives of ``jax.lax``: arrays first, then the parameters of the primitive by their names."""
 
+from . import collectives as collectives
 from . import convolution as convolution
 from . import creation as creation
 from . import elementwise as elementwise

@@ -1,0 +1,54 @@
+"""Layouts of JAX's arrays over meshes, and the way of arrays there and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from ...contracts.parallelism import Layout
+from ...errors import CollectiveFailed
+
+
+def sharding(mesh: Mesh, layout: Layout) -> NamedSharding:
+    """On a mesh whose axes are automatic: XLA chooses the layouts that nobody has asked for."""
+    return NamedSharding(Mesh(mesh.devices, mesh.axis_names), PartitionSpec(*layout))
+
+
+def placed(array: Any, where: NamedSharding, is_local: bool = False) -> Any:
+    """On the devices of the sharding, where elements are there to be moved; what is there already is not moved."""
+    if isinstance(array, jax.core.Tracer) or getattr(array, "sharding", None) == where:
+        return array
+    if jax.process_count() == 1:
+        return jax.device_put(array, where)
+    if is_local:
+        return jax.make_array_from_process_local_data(where, np.asarray(array))
+    if not array.is_fully_addressable:
+        return jax.device_put(array, where)
+    elements = np.asarray(array)
+    return jax.make_array_from_callback(elements.shape, where, lambda index: elements[index])
+
+
+def single(array: Any) -> Any:
+    """On the first device; of an array on devices of other processes too, what all of them hold together."""
+    if not array.is_fully_addressable and not array.is_fully_replicated:
+        array = jax.jit(lambda whole: whole, out_shardings=NamedSharding(array.sharding.mesh, PartitionSpec()))(array)
+    return jax.device_put(array if array.is_fully_addressable else np.asarray(array), jax.local_devices()[0])
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    """Errors of communication with other processes as this package's."""
+    try:
+        yield
+    except jax.errors.JaxRuntimeError as problem:
+        if jax.process_count() == 1:
+            raise
+        raise CollectiveFailed(f"a step over {jax.process_count()} processes failed: {problem}") from problem
+
+
+__all__ = ["failures", "placed", "sharding", "single"]

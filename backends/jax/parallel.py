@@ -1,0 +1,191 @@
+"""Many devices in JAX: ``jax.shard_map`` over a mesh, ``jax.lax`` collectives, ``jax.sharding`` layouts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread, running_over_mesh
+from ...contracts.training import Held, Make, Training
+from ...errors import InvalidOption
+from .layouts import failures, placed, single
+from .layouts import sharding as sharding_of
+from .parallel_training import JaxTrainingOverMesh, held_by_one, held_over
+from .recorded_collectives import recorded
+from .training import training as alone
+from .transforms import derivatives
+
+_COLLECTIVES: dict[str, Callable[..., Any]] = {
+    "psum": jax.lax.psum,
+    "pmean": jax.lax.pmean,
+    "pmax": jax.lax.pmax,
+    "pmin": jax.lax.pmin,
+}
+# What each device hands over, and whether that is a part of the result: the others are equal on all devices.
+_REDUCED: dict[Any, tuple[Callable[[Any, str], Any], bool]] = {
+    "concat": (lambda array, axis: array if array.ndim else array[None], True),
+    "mean": (jax.lax.pmean, False),
+    "sum": (jax.lax.psum, False),
+    "first": (lambda array, axis: array, False),
+}
+
+
+def _stacked(array: Any, axis: str) -> Any:
+    return array[None]
+
+
+class JaxParallelism(Parallelism):
+    """See :class:`graph_compiler.contracts.parallelism.Parallelism`. Explicit axes of a mesh are used as automatic ones."""
+
+    a_mesh = "jax.make_mesh((2, 4), ('data', 'model'))"
+
+    def array(self, item: Any) -> Any:
+        """As ``jnp.asarray``."""
+        return derivatives.array(item)
+
+    def axis(self, devices: Any, name: str) -> DeviceAxis:
+        """``jax.devices()``, some of them, or a mesh with this axis alone."""
+        if isinstance(devices, Mesh):
+            devices = devices.devices.ravel() if devices.devices.size == dict(devices.shape).get(name) else None
+            if devices is None:
+                raise InvalidOption(f"devices= is a mesh that has more than the axis {name!r}; pass a list of devices, or axis_name=")
+        found = list(jax.devices() if devices is None else devices)
+        if not found or not all(isinstance(device, jax.Device) for device in found):
+            raise InvalidOption(f"devices= is {devices!r}, and has to be a list of JAX devices such as jax.devices(), or a mesh")
+        local = sum(device.process_index == jax.process_index() for device in found)
+        return DeviceAxis(name, len(found), local, Mesh(np.array(found), (name,)))
+
+    def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
+        """By the sharding of the array that a derivative is taken of."""
+        while isinstance(array, jax.core.Tracer) and hasattr(array, "primal"):
+            array = array.primal
+        if isinstance(array, jax.core.Tracer):
+            raise InvalidOption("an argument is traced by jax.jit or jax.vmap, where its layout cannot be seen; say replicated_argnums=")
+        sharding = getattr(array, "sharding", None)
+        return sharding is not None and sharding.is_fully_replicated and len(sharding.device_set) == axis.size
+
+    def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
+        """By ``jax.device_put`` with an empty ``PartitionSpec``."""
+        return [placed(array, NamedSharding(axis.native, PartitionSpec())) for array in arrays]
+
+    def single(self, array: Any) -> Any:
+        """On the first device of JAX; of an array on devices of other processes too, what all of them hold together."""
+        return single(array)
+
+    def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
+        """``jax.shard_map``, compiled."""
+        name, mesh = how.axis.name, how.axis.native
+        reduced, is_part = _REDUCED.get(how.reduce, (_stacked, True))
+        specs = [PartitionSpec(name) if split else PartitionSpec() for split in how.split]
+
+        def given(*arrays: Any) -> Arrays:
+            return [reduced(array, name) for array in function(list(arrays))]
+
+        out = PartitionSpec(name) if is_part else PartitionSpec()
+        mapped = jax.shard_map(given, mesh=mesh, in_specs=tuple(specs), out_specs=out, check_vma=False)
+        after: Callable[[Any], Any] = how.reduce if callable(how.reduce) else lambda array: array
+        compiled = jax.jit(lambda *arrays: list(map(after, mapped(*arrays))))
+        shardings = [NamedSharding(mesh, spec) for spec in specs]
+
+        def run(arrays: Arrays) -> Arrays:
+            there = [placed(array, sharding, how.local_batch and split) for array, sharding, split in zip(arrays, shardings, how.split)]
+            with failures():
+                results: Arrays = compiled(*there)
+            return list(map(_parts, results)) if how.reduce == "none" else results
+
+        return run
+
+    def differing(self, array: Any, axis: DeviceAxis) -> bool:
+        """Compares what the devices of this process hold."""
+        if isinstance(array, jax.core.Tracer):
+            return False
+        first, *others = (np.asarray(shard.data) for shard in array.addressable_shards)
+        return not all(np.array_equal(first, other, equal_nan=first.dtype.kind in "fc") for other in others)
+
+    def collective(self, name: str, array: Any, axis_name: str) -> Any:
+        """``jax.lax.psum`` and its like, under ``jax.vmap`` too."""
+        with _unbound(axis_name):
+            return _COLLECTIVES[name](array, axis_name)
+
+    def recorded(self, name: str, array: Any, axis_name: str) -> Any:
+        """A primitive of its own."""
+        return recorded(name, array, axis_name=axis_name)
+
+    def recorded_hint(self, array: Any, layout: Layout) -> Any:
+        """A primitive of its own."""
+        return recorded("hint", array, layout=layout)
+
+    def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
+        """``jax.lax.all_gather``."""
+        with _unbound(axis_name):
+            return jax.lax.all_gather(array, axis_name, axis=axis, tiled=tiled)
+
+    def axis_index(self, axis_name: str) -> Any:
+        """``jax.lax.axis_index``."""
+        with _unbound(axis_name):
+            return jax.lax.axis_index(axis_name)
+
+    def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
+        """Of ``jax.sharding.Mesh``."""
+        return dict(mesh.shape) if isinstance(mesh, Mesh) else None
+
+    def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """By ``jax.device_put`` with a ``NamedSharding``."""
+        return placed(array, sharding_of(mesh, layout))
+
+    def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """``jax.lax.with_sharding_constraint``."""
+        return jax.lax.with_sharding_constraint(array, sharding_of(mesh, layout))
+
+    def partitioned(
+        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], split: Sequence[bool], local_batch: bool
+    ) -> Callable[[Arrays, Arrays], Arrays]:
+        """``jax.jit``: XLA partitions the program as its arguments are laid out."""
+        compiled = jax.jit(function)
+
+        def run(parameters: Arrays, arrays: Arrays) -> Arrays:
+            layouts = [sharding_of(mesh, (tuple(batch),) if is_split and batch else ()) for is_split in split]
+            with failures(), running_over_mesh(mesh):
+                found: Arrays = compiled(parameters, [placed(array, sharding, local_batch) for array, sharding in zip(arrays, layouts)])
+            return found
+
+        return run
+
+    def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+        """As over a mesh of this axis, on which everything that is held is whole."""
+        return JaxTrainingOverMesh(axis.native, [axis.name], local_batch), held_over(held, axis.native, {})
+
+    def training_over_mesh(
+        self, held: Held, make: Make, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+    ) -> tuple[Training, Held]:
+        """``jax.jit`` of arrays with these layouts."""
+        return JaxTrainingOverMesh(mesh, batch, local_batch), held_over(held, mesh, layouts)
+
+    def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
+        """On one device."""
+        return alone, held_by_one(held)
+
+
+def _parts(array: Any) -> Any:
+    """What each device of this process holds, without the axis that they were stacked along; while JAX traces, all of it."""
+    if isinstance(array, jax.core.Tracer):
+        return list(array)
+    shards = sorted(array.addressable_shards, key=lambda shard: shard.index[0].start or 0)
+    return [jnp.squeeze(shard.data, 0) for shard in shards]
+
+
+@contextmanager
+def _unbound(axis_name: str) -> Iterator[None]:
+    try:
+        yield
+    except NameError as problem:
+        raise LookupError(axis_name) from problem
+
+
+parallelism = JaxParallelism()

@@ -1,0 +1,209 @@
+"""Many devices in TensorFlow: ``tf.distribute.MirroredStrategy``, in a ``tf.function``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
+from ...contracts.training import Held, Make, Training
+from ...errors import GradientRefused, InvalidOption, NotCompilable, UnsupportedOperation
+from .transforms import derivatives
+
+_NO_MESH = "tensorflow lays no arrays out over a mesh here: shard a graph for jax or torch, graph.to('jax')"
+_SUM = tf.distribute.ReduceOp.SUM
+_EXTREMES = {"pmax": tf.reduce_max, "pmin": tf.reduce_min}
+_REDUCED: dict[Any, Callable[[list[Any]], Any]] = {
+    "concat": lambda parts: tf.concat([array if array.shape.rank else array[None] for array in parts], 0),
+    "mean": lambda parts: tf.add_n([_floating(array) for array in parts]) / len(parts),
+    "sum": tf.add_n,
+    "first": lambda parts: parts[0],
+    "none": lambda parts: parts,
+}
+
+
+class TensorFlowParallelism(Parallelism):
+    """See :class:`graph_compiler.contracts.parallelism.Parallelism`. Arrays have no layouts over meshes."""
+
+    a_mesh = "there is none"
+
+    def __init__(self) -> None:
+        self._strategies: dict[tuple[str, ...], tf.distribute.MirroredStrategy] = {}
+        self._axes: dict[str, list[Any]] = {}  # name -> the strategies that run over an axis of this name
+
+    def array(self, item: Any) -> Any:
+        """As ``tf.convert_to_tensor``."""
+        return derivatives.array(item)
+
+    def axis(self, devices: Any, name: str) -> DeviceAxis:
+        """Devices by name, or logical devices; all GPUs, or all CPUs where there are none."""
+        known = [device.name for device in tf.config.list_logical_devices()]
+        if devices is None:
+            devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+        given = [getattr(device, "name", device) for device in devices] if isinstance(devices, (list, tuple)) else [devices]
+        names = tuple(next((full for full in known if isinstance(device, str) and full.endswith(device)), "") for device in given)
+        if not names or not all(names) or len(set(names)) < len(names):
+            raise InvalidOption(f"devices= is {devices!r}, and has to be a list of different ones of {', '.join(known)}")
+        if names not in self._strategies:
+            self._strategies[names] = tf.distribute.MirroredStrategy(list(names))
+        return DeviceAxis(name, len(names), len(names), self._strategies[names])
+
+    def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
+        """Variables that were made in the scope of a strategy."""
+        return isinstance(array, tf.distribute.DistributedValues)
+
+    def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
+        """Variables in the scope of the strategy."""
+        with axis.native.scope():
+            return [tf.Variable(array) for array in arrays]
+
+    def single(self, array: Any) -> Any:
+        """The value of a variable."""
+        return tf.convert_to_tensor(array)
+
+    def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
+        """``Strategy.run``; all of it is one ``tf.function``."""
+        strategy, count = how.axis.native, how.axis.size
+        reduced = how.reduce if isinstance(how.reduce, str) else None
+
+        def of_part(arrays: Arrays) -> Arrays:
+            running = self._axes.setdefault(how.axis.name, [])
+            running.append(strategy)
+            try:
+                return function(arrays)
+            finally:
+                running.remove(strategy)
+
+        def run(arrays: Arrays) -> Arrays:
+            parts = [tf.split(array, count) if split else [array] * count for array, split in zip(arrays, how.split)]
+
+            def part(context: Any) -> Arrays:
+                return [array[context.replica_id_in_sync_group] for array in parts]
+
+            results = strategy.run(of_part, args=([_of_replicas(strategy, part, place) for place in range(len(parts))],))
+            found = [list(strategy.experimental_local_results(array)) for array in results]
+            return [_REDUCED[reduced](items) if reduced else how.reduce(tf.stack(items)) for items in found]  # type: ignore[operator]
+
+        return tf.function(run, autograph=False)
+
+    def differing(self, array: Any, axis: DeviceAxis) -> bool:
+        """TensorFlow hands the first device's alone on: nothing can differ later."""
+        return False
+
+    def collective(self, name: str, array: Any, axis_name: str) -> Any:
+        """``ReplicaContext.all_reduce``; extremes by ``all_gather``."""
+        context = self._context(axis_name)
+        if name in _EXTREMES:
+            return _EXTREMES[name](_gathered(context, array), 0)
+        if name == "psum":
+            return _total(context, tf.cast(array, tf.int32) if array.dtype == tf.bool else array)
+        return _total(context, _floating(array)) / context.num_replicas_in_sync
+
+    def recorded(self, name: str, array: Any, axis_name: str) -> Any:
+        """``UnsupportedOperation``: a graph of TensorFlow has no operation for it."""
+        raise UnsupportedOperation(
+            f"parallel.{name} in a function of TensorFlow cannot be recorded: call the function itself by parallel.Parallel, or "
+            "write it in torch or JAX"
+        )
+
+    def recorded_hint(self, array: Any, layout: Layout) -> Any:
+        """The array: there are no meshes."""
+        return array
+
+    def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
+        """``ReplicaContext.all_gather``."""
+        found = _gathered(self._context(axis_name), array)
+        return tf.concat(tf.unstack(found), axis) if tiled else derivatives.move_axis(found, 0, axis)
+
+    def axis_index(self, axis_name: str) -> Any:
+        """``ReplicaContext.replica_id_in_sync_group``."""
+        return tf.cast(self._context(axis_name).replica_id_in_sync_group, tf.int32)
+
+    def _context(self, axis_name: str) -> Any:
+        """That of the replica; ``LookupError`` where none runs over this axis."""
+        context = tf.distribute.get_replica_context()
+        if context is None or context.strategy not in self._axes.get(axis_name, ()):
+            raise LookupError(axis_name)
+        return context
+
+    def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
+        """``NotCompilable``."""
+        raise NotCompilable(_NO_MESH)
+
+    def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """``NotCompilable``."""
+        return self.mesh_axes(mesh)
+
+    def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """``NotCompilable``."""
+        return self.mesh_axes(mesh)
+
+    def partitioned(
+        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], split: Sequence[bool], local_batch: bool
+    ) -> Callable[[Arrays, Arrays], Arrays]:
+        """``NotCompilable``."""
+        raise NotCompilable(_NO_MESH)
+
+    def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+        """``NotCompilable``: the optimizers of Keras have variables of their own."""
+        raise NotCompilable(
+            "a TrainState of tensorflow trains on one device: call Parallel of a function that computes gradients and parallel.pmean of "
+            "them, and apply_gradients, or train in jax or torch"
+        )
+
+    def training_over_mesh(
+        self, held: Held, make: Make, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+    ) -> tuple[Training, Held]:
+        """``NotCompilable``."""
+        raise NotCompilable(_NO_MESH)
+
+    def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
+        """As it is."""
+        return training, held
+
+
+def _of_replicas(strategy: Any, part: Callable[[Any], Arrays], place: int) -> Any:
+    return strategy.experimental_distribute_values_from_function(lambda context: part(context)[place])
+
+
+def _floating(array: Any) -> Any:
+    return array if derivatives.is_differentiable(array) else tf.cast(array, tf.float32)
+
+
+def _total(context: Any, array: Any) -> Any:
+    """The sum over the replicas; its gradient too, where it is taken inside of the function."""
+
+    @tf.custom_gradient
+    def total(array: Any) -> Any:
+        return context.all_reduce(_SUM, array), lambda cotangent: _total(_inside(context), cotangent)
+
+    return total(array)
+
+
+def _gathered(context: Any, array: Any) -> Any:
+    """The arrays of all replicas along a new first axis."""
+
+    @tf.custom_gradient
+    def gathered(array: Any) -> Any:
+        def gradient(cotangent: Any) -> Any:
+            return _total(_inside(context), cotangent)[context.replica_id_in_sync_group]
+
+        return context.all_gather(array[None], axis=0), gradient
+
+    return tf.ensure_shape(gathered(array), [context.num_replicas_in_sync, *array.shape])
+
+
+def _inside(context: Any) -> Any:
+    """The context that a gradient is taken in: ``GradientRefused`` outside of the function."""
+    now = tf.distribute.get_replica_context()
+    if now is None or now.strategy is not context.strategy:
+        raise GradientRefused(
+            "TensorFlow has no gradient of a collective but inside of the function that the devices run: take the gradient there, and "
+            "parallel.pmean of it, or leave the collective out and use reduce='mean'"
+        )
+    return now
+
+
+parallelism = TensorFlowParallelism()

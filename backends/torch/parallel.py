@@ -1,0 +1,210 @@
+"""Many devices in torch: one process for each, ``torch.distributed`` between them, ``DTensor`` for what lies on all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from types import MappingProxyType
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate
+
+from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
+from ...contracts.training import Held, Make, Training
+from ...errors import InvalidOption
+from .collectives import (
+    Extreme,
+    Gathered,
+    Joined,
+    Part,
+    Same,
+    Shared,
+    Summed,
+    Total,
+    broadcast,
+    failures,
+    require_one_size,
+    stacked,
+    together,
+)
+from .parallel_training import TorchDataParallel, TorchTrainingOverMesh, held_by_one, held_over_axis, held_over_mesh
+from .partition import constrained, laid_out, mesh_axes, partitioned
+from .recorded_collectives import define
+from .training import training as alone
+from .transforms import derivatives
+
+_groups: ContextVar[Mapping[str, Any]] = ContextVar(
+    "groups", default=MappingProxyType({})
+)  # name of an axis -> its group, while a function runs over it
+
+
+class TorchParallelism(Parallelism):
+    """See :class:`graph_compiler.contracts.parallelism.Parallelism`."""
+
+    a_mesh = "init_device_mesh('cpu', (2, 4), mesh_dim_names=('data', 'model'))"
+
+    def array(self, item: Any) -> Any:
+        """As ``torch.as_tensor``; parameters stay what their gradients are gathered in."""
+        return item if isinstance(item, torch.Tensor) else derivatives.array(item)
+
+    def axis(self, devices: Any, name: str) -> DeviceAxis:
+        """The processes of the default group, or of a ``DeviceMesh`` of one axis."""
+        if not (dist.is_available() and dist.is_initialized()):
+            raise InvalidOption(
+                "torch runs one process for each device, and no group of processes is set up in this one: start all of them with torchrun, "
+                "and call torch.distributed.init_process_group('gloo', timeout=...) (on GPUs 'nccl') first"
+            )
+        if isinstance(devices, DeviceMesh) and devices.ndim == 1:
+            return DeviceAxis(name, devices.size(), 1, devices)
+        if devices is not None:
+            raise InvalidOption(f"devices= is {devices!r}, and has to be a DeviceMesh of one axis in torch, or left out for all processes")
+        kind = "cuda" if dist.get_backend() == "nccl" else "cpu"
+        return DeviceAxis(name, dist.get_world_size(), 1, init_device_mesh(kind, (dist.get_world_size(),), mesh_dim_names=(name,)))
+
+    def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
+        """``DTensor`` with the placement ``Replicate()``."""
+        return isinstance(array, DTensor) and all(placement.is_replicate() for placement in array.placements)
+
+    def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
+        """``DTensor``, with the elements of the first process."""
+        group = axis.native.get_group()
+        local = [array.to_local() if isinstance(array, DTensor) else array for array in arrays]
+        sent = together(lambda flat: broadcast(flat, group), [array.detach() for array in local])
+        for array, elements in zip(local, sent):
+            with torch.no_grad():
+                array.copy_(elements)
+        return [DTensor.from_local(array, axis.native, [Replicate()], run_check=False) for array in local]
+
+    def single(self, array: Any) -> Any:
+        """``DTensor.full_tensor``."""
+        if not isinstance(array, DTensor):
+            return array
+        with failures(array.device_mesh.get_group(0)):
+            return array.full_tensor()
+
+    def opened(self, function: Any) -> tuple[Mapping[str, Any], Callable[..., Any]] | None:
+        """Of ``torch.nn.Module``: each process has its own gradients of what a function closes over."""
+        if not isinstance(function, torch.nn.Module):
+            return None
+        return dict(function.named_parameters()), lambda held, *args, **kwargs: torch.func.functional_call(function, held, args, kwargs)
+
+    def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
+        """Each process runs the function of its part."""
+        name, mesh = how.axis.name, how.axis.native
+        group = mesh.get_group()
+
+        def run(arrays: Arrays) -> Arrays:
+            require_one_size([array for array, split in zip(arrays, how.split) if split], group)
+            parts = [
+                Part.apply(array, group) if split and not how.local_batch else _local(array) for array, split in zip(arrays, how.split)
+            ]
+            token = _groups.set({**_groups.get(), name: group})
+            try:
+                results = function(_shared(parts, how.split, group))
+            finally:
+                _groups.reset(token)
+            return [_reduced(array, how.reduce, mesh, group) for array in results]
+
+        return run
+
+    def differing(self, array: Any, axis: DeviceAxis) -> bool:
+        """Compares the elements of all processes."""
+        all_of_them = stacked(_local(array), axis.native.get_group())
+        return not all(torch.equal(first := all_of_them[0], other) or torch.allclose(first, other, 0, 0, True) for other in all_of_them)
+
+    def collective(self, name: str, array: Any, axis_name: str) -> Any:
+        """``torch.distributed.all_reduce``."""
+        group = _groups.get()[axis_name]
+        if name in ("pmax", "pmin"):
+            return Extreme.apply(array, name, group)
+        if name == "psum":
+            return Total.apply(array.long() if array.dtype == torch.bool else array, group)
+        return Total.apply(_floating(array), group) / dist.get_world_size(group)
+
+    def recorded(self, name: str, array: Any, axis_name: str) -> Any:
+        """An operator of its own."""
+        return getattr(torch.ops.graph_compiler, name)(array, axis_name)
+
+    def recorded_hint(self, array: Any, layout: Layout) -> Any:
+        """An operator of its own, which takes the layout as text."""
+        names = (entry if isinstance(entry, str) else "+".join(entry or ()) for entry in layout)
+        return torch.ops.graph_compiler.sharding_hint(array, ",".join(names))
+
+    def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
+        """``torch.distributed.all_gather``."""
+        found = Gathered.apply(array, _groups.get()[axis_name])
+        return torch.cat(list(found), axis) if tiled else found.movedim(0, axis)
+
+    def axis_index(self, axis_name: str) -> Any:
+        """``torch.distributed.get_rank``."""
+        return torch.tensor(dist.get_rank(_groups.get()[axis_name]), dtype=torch.int32)
+
+    def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
+        """Of a ``DeviceMesh`` with names."""
+        return mesh_axes(mesh)
+
+    def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """``distribute_tensor``."""
+        return laid_out(array, mesh, layout)
+
+    def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """``DTensor.redistribute``."""
+        return constrained(array, mesh, layout)
+
+    def partitioned(
+        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], split: Sequence[bool], local_batch: bool
+    ) -> Callable[[Arrays, Arrays], Arrays]:
+        """Operations of ``DTensor``; parameters that are split over the axes of the batch are gathered first, as FSDP does."""
+        return partitioned(function, mesh, batch, split, local_batch)
+
+    def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+        """Each process trains with its part of the batch, and ``all_reduce`` of the gradients."""
+        group = axis.native.get_group()
+        return TorchDataParallel(group, local_batch), held_over_axis(held, make, group)
+
+    def training_over_mesh(
+        self, held: Held, make: Make, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+    ) -> tuple[Training, Held]:
+        """Operations and optimizers of ``DTensor``."""
+        return TorchTrainingOverMesh(mesh, batch, local_batch), held_over_mesh(held, make, mesh, layouts)
+
+    def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
+        """Plain tensors."""
+        return alone, held_by_one(held, make)
+
+
+def _local(array: Any) -> Any:
+    return array.to_local() if isinstance(array, DTensor) else array
+
+
+def _shared(arrays: Arrays, split: Sequence[bool], group: Any) -> Arrays:
+    """With the gradients of what is whole on each device added up over the devices."""
+    places = [place for place, is_split in enumerate(split) if not is_split and derivatives.is_differentiable(arrays[place])]
+    if not places:
+        return arrays
+    found = dict(zip(places, Shared.apply(group, *(arrays[place] for place in places))))
+    return [found.get(place, array) for place, array in enumerate(arrays)]
+
+
+def _reduced(array: Any, reduce: Any, mesh: DeviceMesh, group: Any) -> Any:
+    if reduce == "none":
+        return [array]
+    if reduce == "first":
+        return DTensor.from_local(Same.apply(array, group), mesh, [Replicate()], run_check=False)
+    if reduce == "concat":
+        return Joined.apply(array if array.ndim else array[None], group)
+    if reduce in ("sum", "mean"):
+        total = Summed.apply(_floating(array) if reduce == "mean" else array, group)
+        return total / dist.get_world_size(group) if reduce == "mean" else total
+    return reduce(Joined.apply(array[None], group))
+
+
+def _floating(array: Any) -> Any:
+    return array if derivatives.is_differentiable(array) else array.to(torch.get_default_dtype())
+
+
+parallelism = TorchParallelism()
+_library = define(parallelism.collective)  # as long as it lives, so do its operators

@@ -1,0 +1,100 @@
+"""Layouts of arrays over a ``DeviceMesh``, and functions of arrays that are laid out, by ``DTensor``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+from torch.distributed.tensor.experimental import implicit_replication
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+from ...contracts.parallelism import Arrays, Layout, running_over_mesh
+from ...errors import UnsupportedOperation
+from .collectives import COMMUNICATION, failures
+
+_REMEDY = (
+    "torch has no rule for this operation on a DTensor of such a layout. Lay the parameters before it out otherwise, by rules=, give the "
+    "array a layout by parallel.hint, or split the batch alone (parallel.rules.fsdp)"
+)
+
+
+def mesh_axes(mesh: Any) -> Mapping[str, int] | None:
+    """Names and sizes of the axes; None for what is no mesh with names."""
+    if not isinstance(mesh, DeviceMesh) or mesh.mesh_dim_names is None:
+        return None
+    return dict(zip(mesh.mesh_dim_names, mesh.shape))
+
+
+def placements(mesh: DeviceMesh, layout: Layout) -> list[Any]:
+    """For each axis of the mesh which axis of the array is split over it."""
+    found: list[Any] = [Replicate()] * mesh.ndim
+    for axis, names in enumerate(layout):
+        for name in (names,) if isinstance(names, str) else names or ():
+            found[(mesh.mesh_dim_names or ()).index(name)] = Shard(axis)
+    return found
+
+
+def laid_out(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
+    """The elements of the first process, each process with its part."""
+    whole = array.full_tensor() if isinstance(array, DTensor) else array
+    with failures(mesh.get_group(0)):
+        found = distribute_tensor(whole.detach(), mesh, placements(mesh, layout))
+    return found.requires_grad_(array.requires_grad)
+
+
+def constrained(array: Any, mesh: DeviceMesh, layout: Layout) -> Any:
+    """Redistributed; an array that is not laid out, inside of a part of the batch, is left alone."""
+    return array.redistribute(mesh, placements(mesh, layout)) if isinstance(array, DTensor) else array
+
+
+def partitioned(
+    function: Callable[[Arrays, Arrays], Arrays], mesh: DeviceMesh, batch: Sequence[str], split: Sequence[bool], local_batch: bool
+) -> Callable[[Arrays, Arrays], Arrays]:
+    """See :meth:`graph_compiler.contracts.parallelism.Parallelism.partitioned`."""
+    along = [(mesh.mesh_dim_names or ()).index(name) for name in batch]
+
+    def run(parameters: Arrays, arrays: Arrays) -> Arrays:
+        with over_mesh(mesh):
+            there = [gathered(parameter, along) for parameter in parameters]
+            given = [placed(array, mesh, along if is_split else (), local_batch) for array, is_split in zip(arrays, split)]
+            return [whole(array) for array in function(there, given)]
+
+    return run
+
+
+@contextmanager
+def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
+    """Inside of the block plain tensors are whole on every device. On CPUs attention is computed by matrix products, for ``DTensor`` has no
+    rule for their fused kernel."""
+    attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
+    try:
+        with failures(mesh.get_group(0), COMMUNICATION), implicit_replication(), attention, running_over_mesh(mesh):
+            yield
+    except NotImplementedError as problem:
+        raise UnsupportedOperation(f"{problem}. {_REMEDY}") from problem
+
+
+def gathered(parameter: Any, along: Sequence[int]) -> Any:
+    """Whole along the axes of the batch: its gradient is reduced and scattered, as in FSDP."""
+    wanted = [Replicate() if axis in along else placement for axis, placement in enumerate(parameter.placements)]
+    return parameter.redistribute(placements=wanted)
+
+
+def placed(array: Any, mesh: DeviceMesh, along: Sequence[int], local_batch: bool) -> Any:
+    wanted = [Shard(0) if axis in along else Replicate() for axis in range(mesh.ndim)]
+    if isinstance(array, DTensor):
+        return array.redistribute(mesh, wanted)
+    if local_batch and along:
+        return DTensor.from_local(array, mesh, wanted)
+    whole = DTensor.from_local(array, mesh, [Replicate()] * mesh.ndim, run_check=False)
+    return whole.redistribute(placements=wanted)
+
+
+def whole(array: Any) -> Any:
+    return array.full_tensor() if isinstance(array, DTensor) else array
+
+
+__all__ = ["constrained", "gathered", "laid_out", "mesh_axes", "over_mesh", "partitioned", "placed", "placements", "whole"]

@@ -1,0 +1,141 @@
+"""What a framework that functions are spread over devices in has to provide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Protocol, Union
+
+from .checked import default
+from .training import Held, Make, Training
+
+Arrays = list[Any]
+Layout = tuple[Union[str, tuple[str, ...], None], ...]
+"""For each axis of an array, the axis of the mesh that it is split over, several of them, or None; axes that are left out are whole."""
+
+_mesh: ContextVar[Any] = ContextVar("mesh", default=None)
+COLLECTIVES = ("psum", "pmean", "pmax", "pmin")
+REDUCTIONS = ("concat", "mean", "sum", "first", "none")
+
+
+@dataclass(frozen=True)
+class DeviceAxis:
+    """Devices in a row: ``size`` of them, of which ``local`` belong to this process. ``native`` is what the framework knows them by."""
+
+    name: str
+    size: int
+    local: int
+    native: Any
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How a function runs on the devices of an axis.
+
+    ``split`` says which arrays are divided along their first axis; the others are whole on every device. ``reduce`` is one of
+    ``REDUCTIONS``, or a function of the results of all devices, stacked along a new first axis. ``local_batch``: a process gives the part
+    of its own devices.
+    """
+
+    axis: DeviceAxis
+    split: tuple[bool, ...]
+    reduce: str | Callable[[Any], Any]
+    local_batch: bool = False
+
+
+@contextmanager
+def running_over_mesh(mesh: Any) -> Iterator[None]:
+    """Inside of the block code runs over this mesh, as hints ask for: engines say so of what they partition."""
+    token = _mesh.set(mesh)
+    try:
+        yield
+    finally:
+        _mesh.reset(token)
+
+
+def running_mesh() -> Any:
+    """The mesh that the code of this moment runs over, or None."""
+    return _mesh.get()
+
+
+class Parallelism(Protocol):
+    """A framework's own means to run one function on many devices. Errors of communication are ``CollectiveFailed``."""
+
+    def array(self, item: Any) -> Any:
+        """A number or an array of any framework as a native array; None for what is neither."""
+
+    def axis(self, devices: Any, name: str) -> DeviceAxis:
+        """The devices as an axis; all there are for None. ``InvalidOption`` for what are none, or where they have to be set up first."""
+
+    def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
+        """Whether the array was put on every device by :meth:`replicated`, or was computed from such arrays alone."""
+
+    def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
+        """The arrays (of the first process), whole on every device."""
+
+    def single(self, array: Any) -> Any:
+        """A replicated or laid-out array as a plain one, whole, on one device."""
+
+    @default
+    def opened(self, function: Any) -> tuple[Mapping[str, Any], Callable[..., Any]] | None:
+        """Of a module its parameters, and a function of a dict of these and of the arguments, where a function may not close over arrays
+        that have gradients; else None."""
+        return None
+
+    def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
+        """The function on every device; results are reduced. Of the reduction ``"none"`` each result is a list, with one array for each
+        device of this process."""
+
+    def differing(self, array: Any, axis: DeviceAxis) -> bool:
+        """Whether the devices hold different elements of an array that the reduction ``"first"`` has given. Every process asks."""
+
+    def collective(self, name: str, array: Any, axis_name: str) -> Any:
+        """One of ``COLLECTIVES`` over the axis; ``LookupError`` where no function runs over such an axis here."""
+
+    def recorded(self, name: str, array: Any, axis_name: str) -> Any:
+        """A collective in a function that is recorded, over an axis that is not there yet: what a recording sees as a call of it."""
+
+    def recorded_hint(self, array: Any, layout: Layout) -> Any:
+        """An array in a function that is recorded, with a layout that a mesh will have: what a recording sees as a call of it."""
+
+    def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
+        """The arrays of all devices, stacked along a new axis, or joined along one (``tiled``); ``LookupError`` as above."""
+
+    def axis_index(self, axis_name: str) -> Any:
+        """The number of this device on the axis, of type int32; ``LookupError`` as above."""
+
+    @property
+    def a_mesh(self) -> str:
+        """How a user makes a mesh."""
+
+    def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
+        """Names and sizes of the axes of a mesh of the framework; None for what is none."""
+
+    def laid_out(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """The array, split over the mesh."""
+
+    def constrained(self, array: Any, mesh: Any, layout: Layout) -> Any:
+        """An array inside of a function that :meth:`partitioned` runs, laid out so."""
+
+    def partitioned(
+        self, function: Callable[[Arrays, Arrays], Arrays], mesh: Any, batch: Sequence[str], split: Sequence[bool], local_batch: bool
+    ) -> Callable[[Arrays, Arrays], Arrays]:
+        """A function of laid-out arrays and of arguments as if it ran on one device. Arguments that are ``split`` are divided
+        along their first axis over the axes ``batch`` of the mesh; ``local_batch`` as in :class:`Spread`."""
+
+    # ------------------------------------------------------------------------------ training
+    def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
+        """Steps that split a batch over the axis, and what they hold, whole on every device: the mean of the devices' losses is trained."""
+
+    def training_over_mesh(
+        self, held: Held, make: Make, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
+    ) -> tuple[Training, Held]:
+        """Steps over a mesh, as if they ran on one device, and what they hold, laid out by the names of parameters."""
+
+    def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
+        """Steps on one device, and what such steps, over an axis or a mesh, hold."""
+
+
+__all__ = ["COLLECTIVES", "REDUCTIONS", "Arrays", "DeviceAxis", "Layout", "Parallelism", "Spread", "running_mesh", "running_over_mesh"]

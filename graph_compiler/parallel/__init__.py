@@ -1,0 +1,27 @@
+"""Functions and graphs of any framework on many devices, by the framework's own means.
+
+>>> import torch, jax, graph_compiler
+>>> from graph_compiler import parallel
+>>> graph = graph_compiler.transpile(torch.nn.Linear(2, 1), to="jax", args=(torch.ones(4, 2),))
+>>> parallel.Parallel(graph, devices=jax.devices()[:1])(torch.ones(8, 2)).shape
+(8, 1)
+"""
+
+from . import rules as rules
+from .collectives import all_gather as all_gather
+from .collectives import axis_index as axis_index
+from .collectives import pmax as pmax
+from .collectives import pmean as pmean
+from .collectives import pmin as pmin
+from .collectives import psum as psum
+from .reductions import concat as concat
+from .reductions import first as first
+from .reductions import mean as mean
+from .reductions import none as none
+from .reductions import sum as sum
+from .replication import replicate as replicate
+from .replication import unreplicate as unreplicate
+from .sharding import Sharded as Sharded
+from .sharding import hint as hint
+from .sharding import shard as shard
+from .spreading import Parallel as Parallel

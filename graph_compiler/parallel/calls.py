@@ -1,0 +1,145 @@
+"""One call of a function over an axis of devices: which of its arrays are split, and the function as one of just these arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any
+
+from ..contracts import DeviceAxis, Parallelism
+from ..contracts.parallelism import Arrays
+from ..errors import CallMismatch, InvalidOption
+from ..transforms.flat import is_array, is_value
+from ..trees import Path, Tree, flatten, paths, unflatten
+from .axes import running_over
+
+
+class SplitCall:
+    """The arrays of a call, and for each whether it is split along its first axis.
+
+    ``replicated`` are positions of arguments that are whole on each device; None where their layout tells. ``key`` is equal for calls that
+    the same program serves.
+    """
+
+    def __init__(
+        self,
+        engine: Parallelism,
+        name: str,
+        axis: DeviceAxis,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        static: Sequence[int],
+        replicated: Sequence[int] | None,
+    ) -> None:
+        self._engine, self._name, self._axis, self._replicated = engine, name, axis, replicated
+        self.static = {place: args[place] for place in static}
+        self._places = [place for place in range(len(args)) if place not in self.static]
+        leaves, self.tree = flatten(([args[place] for place in self._places], kwargs), is_array)
+        self._paths = list(paths(self.tree))
+        self.arrays: Arrays = list(map(engine.array, leaves))
+        self.split = tuple(map(self._is_split, leaves, self._paths))
+
+    def _is_split(self, leaf: Any, path: Path) -> bool:
+        if not leaf.shape:
+            return False
+        if self._replicated is None:
+            return not self._engine.is_replicated(leaf, self._axis)
+        return path[0] == 1 or self._places[path[1]] not in self._replicated
+
+    @property
+    def key(self) -> Hashable:
+        """What a program is made for: ``InvalidOption`` for a static argument that cannot be hashed."""
+        shapes = tuple((tuple(array.shape), array.dtype) for array in self.arrays)
+        key = (self.tree, self.split, shapes, tuple(self.static.items()))
+        try:
+            hash(key)
+        except TypeError as problem:
+            places = ", ".join(map(str, self.static))
+            raise InvalidOption(
+                f"Parallel of {self._name}: static_argnums= names argument {places}, and what was given cannot be hashed ({problem}); "
+                "static arguments are numbers, texts and the like. An array that is the same for all devices goes through "
+                "parallel.replicate, or replicated_argnums="
+            ) from None
+        return key
+
+    def require_even(self, local_batch: bool) -> None:
+        """``CallMismatch`` where the first axes of what is split differ, or do not divide into the devices."""
+        count = self._axis.local if local_batch else self._axis.size
+        first: tuple[str, int] | None = None
+        for words, array in self._split_arrays():
+            size = array.shape[0]
+            if size % count:
+                raise CallMismatch(
+                    f"Parallel of {self._name}: {words} has the shape {list(array.shape)}, and its first axis, of {size}, does not divide "
+                    f"into {count} devices; pass a multiple of {count}, or, where it is no batch, give it by parallel.replicate or "
+                    "replicated_argnums="
+                )
+            first = first or (words, size)
+            if size != first[1]:
+                raise CallMismatch(
+                    f"Parallel of {self._name}: {first[0]} has a first axis of {first[1]}, and {words} the shape {list(array.shape)}; all "
+                    "batches have one size. What is no batch goes through parallel.replicate or replicated_argnums="
+                )
+
+    def _split_arrays(self) -> Iterator[tuple[str, Any]]:
+        for array, path, is_split in zip(self.arrays, self._paths, self.split):
+            if is_split:
+                yield self._words(path), array
+
+    def _words(self, path: Path) -> str:
+        """``argument 0`` or ``argument 'x'``, and where in it."""
+        argument = repr(path[1]) if path[0] == 1 else str(self._places[path[1]])
+        return f"argument {argument}" + "".join(f"[{key!r}]" for key in path[2:])
+
+    def arguments(self, arrays: Arrays) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments of the call with other arrays in the place of these."""
+        given, kwargs = unflatten(self.tree, arrays)
+        args = [*given]
+        for place in sorted(self.static):
+            args.insert(place, self.static[place])
+        return args, kwargs
+
+    def first_part(self) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments as the first device gets them."""
+        parts = [array[: array.shape[0] // self._axis.size] if is_split else array for array, is_split in zip(self.arrays, self.split)]
+        return self.arguments(parts)
+
+
+class FlatFunction:
+    """A function as one of arrays, as a device runs it; :meth:`result` puts its result together from others.
+
+    The first ``names`` of the arrays are parameters, which the function takes as a dict in front.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], names: Sequence[str] | None, call: SplitCall, engine: Parallelism, axis: tuple[str, str]
+    ) -> None:
+        self._function, self._names, self._call, self._engine, self._axis = function, names, call, engine, axis
+        self._result: Tree | None = None
+
+    def __call__(self, arrays: Arrays) -> Arrays:
+        count = len(self._names or ())
+        leading = [] if self._names is None else [dict(zip(self._names, arrays[:count]))]
+        args, kwargs = self._call.arguments(arrays[count:])
+        with running_over(*self._axis):
+            leaves, self._result = flatten(self._function(*leading, *args, **kwargs), is_value)
+        return [self._native(leaf) for leaf in leaves]
+
+    def _native(self, leaf: Any) -> Any:
+        found = self._engine.array(leaf)
+        if found is None:
+            name = getattr(self._function, "__name__", "the function")
+            raise CallMismatch(f"Parallel of {name}: it gives a {type(leaf).__name__}, which is no array of {self._axis[1]}")
+        return found
+
+    def result(self, arrays: Arrays) -> Any:
+        """What the function has returned, with these arrays."""
+        assert self._result is not None
+        return unflatten(self._result, arrays)
+
+    def places(self) -> list[str]:
+        """Where each array stands in the result, in words."""
+        assert self._result is not None
+        return ["".join(f"[{key!r}]" for key in path) for path in paths(self._result)]
+
+
+__all__ = ["FlatFunction", "SplitCall"]

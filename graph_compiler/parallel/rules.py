@@ -1,0 +1,145 @@
+"""Rules of how parameters lie over a mesh: for patterns of names, the axis of the mesh that each axis of the array is split over."""
+
+from __future__ import annotations
+
+import fnmatch
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Union
+
+from ..contracts.parallelism import Layout
+from ..errors import InvalidOption, nearest
+
+Rule = Union[Layout, Callable[[Sequence[int], Mapping[str, int], Layout], Layout]]
+"""A layout, or a function of the shape, the sizes of the mesh's axes, and the layout so far."""
+Rules = Mapping[str, Rule]
+
+# How a linear map is split: by its outputs, or by its inputs, after which the devices' results are added up.
+_BY_OUTPUTS = ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj", "lm_head")  # Llama and its like, whose weights are [outputs, inputs]
+_BY_INPUTS = ("o_proj", "down_proj")
+_EMBEDDINGS = ("embed_tokens", "wte")  # [words, features]; torch cannot use rows that are split over words twice
+_CONV1D_BY_OUTPUTS = ("c_attn", "c_fc")  # GPT-2, whose weights are [inputs, outputs]
+_CONV1D_BY_INPUTS = ("c_proj",)
+
+
+class Ready(dict[str, Rule]):
+    """Ready-made rules: some of them, not all, have to match a name."""
+
+
+def tensor_parallel(axis: str = "model") -> Ready:
+    """Tensor parallelism of decoder-only transformers with the names of Llama (Mistral, Qwen, Gemma) or GPT-2, in torch and in JAX
+    (``kernel``): Megatron-LM's layout, https://arxiv.org/abs/1909.08053.
+
+    Maps into heads and hidden units are split by their outputs, maps back by their inputs, embeddings by their features, the head by the
+    vocabulary. Biases of maps back, and norms, are whole on each device, and so is an axis that the mesh does not divide.
+
+    >>> from graph_compiler import parallel
+    >>> parallel.rules.tensor_parallel("model")["*q_proj.weight"]
+    ('model', None)
+    """
+    outputs, inputs = (axis, None), (None, axis)
+    rules = Ready()
+    for names, weight, kernel in (
+        (_BY_OUTPUTS, outputs, inputs),
+        (_BY_INPUTS, inputs, outputs),
+        (_EMBEDDINGS, inputs, inputs),
+        (_CONV1D_BY_OUTPUTS, inputs, inputs),
+        (_CONV1D_BY_INPUTS, outputs, outputs),
+    ):
+        for name in names:
+            rules |= {f"*{name}.weight": weight, f"*{name}.kernel": kernel}
+    rules |= {f"*{name}.bias": (axis,) for name in (*_BY_OUTPUTS, *_CONV1D_BY_OUTPUTS)}
+    return rules
+
+
+def fsdp(axis: str = "data") -> Ready:
+    """Fully sharded data parallelism: every parameter is split along its longest axis that the size of the mesh's axis divides.
+
+    The batch is split over the same axis of the mesh; parameters are gathered where they are used. See ZeRO,
+    https://arxiv.org/abs/1910.02054.
+    """
+
+    def longest(shape: Sequence[int], sizes: Mapping[str, int], layout: Layout) -> Layout:
+        taken = (*layout, *(None for _ in shape[len(layout) :]))
+        free = [place for place, size in enumerate(shape) if taken[place] is None and size and size % sizes[axis] == 0]
+        best = max(free, key=lambda place: shape[place], default=None)
+        return tuple(axis if place == best else name for place, name in enumerate(taken))
+
+    longest.axis = axis  # type: ignore[attr-defined]
+    return Ready({"*": longest})
+
+
+def layouts_of(shapes: Mapping[str, Sequence[int]], rules: Any, sizes: Mapping[str, int]) -> dict[str, Layout]:
+    """The layout of each parameter: that of the first pattern that matches its name, or whole; of several sets of rules one after the
+    other.
+
+    Raises:
+        InvalidOption: a rule that matches no name, names no axis of the mesh, or is none; one that does not fit the shape.
+    """
+    found: dict[str, Layout] = dict.fromkeys(shapes, ())
+    for one in (rules,) if isinstance(rules, Mapping) else tuple(rules):
+        _require_rules(one, shapes, sizes)
+        for name, shape in shapes.items():
+            rule = next((one[pattern] for pattern in one if fnmatch.fnmatchcase(name, pattern)), None)
+            if rule is not None:
+                layout = rule(shape, sizes, found[name]) if callable(rule) else tuple(rule)
+                found[name] = _fitting(shape, layout, sizes) if isinstance(one, Ready) else layout
+    for name, layout in found.items():
+        require_fit(f"parameter {name!r}", shapes[name], layout, sizes)
+    return found
+
+
+def _fitting(shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> Layout:
+    """The layout with axes whole that do not divide: vocabularies are of any size."""
+    return tuple(entry if size % _count(entry, sizes) == 0 else None for entry, size in zip(layout, shape))
+
+
+def _count(entry: Any, sizes: Mapping[str, int]) -> int:
+    """The number of devices that an axis is split over."""
+    return math.prod(sizes[name] for name in ((entry,) if isinstance(entry, str) else entry or ()))
+
+
+def _require_rules(rules: Rules, names: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
+    unused = [pattern for pattern in rules if not fnmatch.filter(names, pattern)]
+    if unused and (not isinstance(rules, Ready) or len(unused) == len(rules)):
+        known = [*names][:8]
+        more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+        raise InvalidOption(
+            f"rules= has {', '.join(map(repr, unused[:4]))}, which matches no parameter{nearest(unused[0], names)}; parameters are "
+            f"{', '.join(known)}{more}"
+        )
+    for pattern, rule in rules.items():
+        axes = [rule.axis] if hasattr(rule, "axis") else [] if callable(rule) else list(names_in(rule, f"rules= has for {pattern!r}"))
+        for axis in axes:
+            if axis not in sizes:
+                raise InvalidOption(f"rules= has for {pattern!r} the axis {axis!r}; axes of the mesh are {', '.join(map(repr, sizes))}")
+
+
+def names_in(layout: Any, where: str) -> Iterator[str]:
+    """The axes of the mesh that a layout names. ``InvalidOption`` for what is no layout."""
+    for entry in layout if isinstance(layout, (tuple, list)) else (3,):
+        names = (entry,) if isinstance(entry, str) or entry is None else entry
+        if not isinstance(names, (tuple, list)) or not all(name is None or isinstance(name, str) for name in names):
+            raise InvalidOption(f"{where} {layout!r}; a layout is a tuple with the name of an axis of the mesh, or None, for each axis")
+        yield from (name for name in names if name is not None)
+
+
+def require_fit(what: str, shape: Sequence[int], layout: Layout, sizes: Mapping[str, int]) -> None:
+    """``InvalidOption`` where an array of this shape cannot be split so."""
+    if len(layout) > len(shape):
+        raise InvalidOption(f"{what} has the shape {list(shape)}, and its layout {layout!r} more axes; leave some out")
+    names = list(names_in(layout, f"{what} has the layout"))
+    for name in names:
+        if name not in sizes or names.count(name) > 1:
+            why = "twice" if name in sizes else f"; axes of the mesh are {', '.join(map(repr, sizes))}"
+            raise InvalidOption(f"{what} has the layout {layout!r}, which names {name!r} {why}")
+    for place, entry in enumerate(layout):
+        count = _count(entry, sizes)
+        if shape[place] % count:
+            raise InvalidOption(
+                f"{what} has the shape {list(shape)}, and axis {place}, of {shape[place]}, does not divide into the {count} devices of "
+                f"{entry!r}; leave that axis whole (None), or take a mesh that divides it"
+            )
+
+
+__all__ = ["Ready", "Rule", "Rules", "fsdp", "layouts_of", "names_in", "require_fit", "tensor_parallel"]

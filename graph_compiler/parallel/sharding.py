@@ -1,0 +1,192 @@
+"""``shard``: a graph whose parameters lie over a mesh of devices, and which computes as if it ran on one."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, TypeVar, overload
+
+from ..contracts import Parallelism
+from ..contracts.parallelism import Arrays, Layout, running_mesh
+from ..errors import CallMismatch, InvalidOption, NotCompilable
+from ..runtime import Graph
+from ..tracing import active
+from ..training import TrainState
+from ..transforms.flat import is_array, is_value
+from ..transforms.functions import owner_of, target_of
+from ..trees import Tree, flatten, map_structure, unflatten
+from .engines import engine_named
+from .rules import layouts_of, names_in, require_fit
+from .states import with_training
+
+T = TypeVar("T")
+
+
+class Sharded:
+    """A graph over a mesh of devices: called as the graph. See :func:`shard`.
+
+    ``layouts`` says for each parameter how it lies over the mesh, ``parameters`` are the arrays, and ``functional`` is the graph as a
+    function of such arrays, which may be differentiated: gradients lie as the parameters do.
+    """
+
+    def __init__(self, graph: Graph, mesh: Any, rules: Any, batch: Any, local_batch: bool) -> None:
+        self.graph, self.mesh = graph, mesh
+        self._engine = engine_named(target_of(graph, (), {}), f"shard of {graph.name}")
+        sizes = axes_of(self._engine, mesh, graph.name)
+        self._batch, self._local_batch = _batch_axes(batch, sizes), local_batch
+        self._sizes, self._programs = sizes, dict[Hashable, _Program]()
+        held = graph.parameters
+        self.layouts = layouts_of({name: tuple(array.shape) for name, array in held.items()}, rules, sizes)
+        self.parameters = {name: self._engine.laid_out(array, mesh, self.layouts[name]) for name, array in held.items()}
+        self.__name__ = graph.name
+
+    def __repr__(self) -> str:
+        return f"<{self.graph!r} over {', '.join(f'{size} {name}' for name, size in self._sizes.items())}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.functional(self.parameters, *args, **kwargs)
+
+    def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
+        """``graph.functional`` over the mesh: the result, or ``(result, state)`` where the graph changes state.
+
+        Raises:
+            CallMismatch: a batch that does not divide into the devices.
+            UnsupportedOperation: an operation that the framework cannot run on arrays of such layouts.
+        """
+        leaves, tree = flatten((args, kwargs, rng), is_array)
+        arrays = list(map(self._engine.array, leaves))
+        split = self._split(arrays)
+        key = tree, split, tuple(parameters), tuple((tuple(array.shape), array.dtype) for array in arrays)
+        program = self._programs.get(key)
+        if program is None:
+            program = self._programs[key] = _Program(self, tree, list(parameters), split)
+        return program(list(parameters.values()), arrays)
+
+    def _split(self, arrays: Arrays) -> tuple[bool, ...]:
+        """Which arguments are batches: those whose first axis is that of the first array."""
+        rows = next((array.shape[0] for array in arrays if array.shape), 0)
+        count = 1
+        for name in self._batch:
+            count *= self._sizes[name]
+        if rows % count and not self._local_batch:
+            raise CallMismatch(
+                f"shard of {self.graph.name}: a batch of {rows} does not divide into the {count} devices of {', '.join(self._batch)}; "
+                f"pass a multiple of {count}, or batch=() to leave it whole"
+            )
+        return tuple(bool(self._batch) and bool(array.shape) and array.shape[0] == rows for array in arrays)
+
+
+class _Program:
+    """A graph for one structure of arguments, as a function of arrays over the mesh."""
+
+    def __init__(self, sharded: Sharded, tree: Tree, names: list[str], split: Sequence[bool]) -> None:
+        engine, mesh = sharded._engine, sharded.mesh
+        self._sharded, self._tree, self._names, self._result = sharded, tree, names, tree
+        self._run: Callable[[Arrays, Arrays], Arrays] = engine.partitioned(self._flat, mesh, sharded._batch, split, sharded._local_batch)
+
+    def _flat(self, parameters: Arrays, arrays: Arrays) -> Arrays:
+        args, kwargs, rng = unflatten(self._tree, arrays)
+        result, state = self._sharded.graph.purely(dict(zip(self._names, parameters)), args, kwargs, rng)
+        leaves, self._result = flatten((result, state) if state else result, is_value)
+        return list(map(self._sharded._engine.array, leaves))
+
+    def __call__(self, parameters: Arrays, arrays: Arrays) -> Any:
+        results = self._run(parameters, arrays)
+        return unflatten(self._result, results)
+
+
+@overload
+def shard(graph: Graph, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False) -> Sharded: ...
+@overload
+def shard(
+    graph: TrainState, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False
+) -> TrainState: ...
+def shard(graph: Any, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False) -> Any:
+    """The graph with its parameters laid out over a mesh: results are those of one device.
+
+    Args:
+        graph: one that is written for JAX or torch, and recorded; or a ``TrainState`` of one, which is given back with its parameters, and
+            what the optimizer holds of each, laid out.
+        mesh: ``jax.make_mesh(...)``, or torch's ``init_device_mesh(..., mesh_dim_names=...)``, with one process for each device.
+        rules: patterns of names (``*`` stands for any text), each with a layout: for each axis of the array the axis of the mesh that it
+            is split over, several, or None; the first pattern that matches counts. Or several of such sets, one after the other:
+            ``[rules.tensor_parallel("model"), rules.fsdp("data")]``. What no pattern matches is whole on each device.
+        batch: the axes of the mesh that arguments are split over, along their first axis: ``"data"`` where the mesh has it.
+        local_batch: under many processes, a process gives the part of its own devices.
+
+    Raises:
+        InvalidOption: no mesh; a rule that matches nothing, or does not fit the mesh or the shape.
+        NotCompilable: a target without layouts, NumPy or TensorFlow.
+
+    >>> import jax, torch, graph_compiler
+    >>> from graph_compiler import parallel
+    >>> graph = graph_compiler.transpile(torch.nn.Linear(4, 2), to="jax", args=(torch.ones(3, 4),))
+    >>> sharded = parallel.shard(graph, jax.make_mesh((1,), ("model",)), {"weight": ("model", None)})
+    >>> sharded.layouts, sharded(torch.ones(8, 4)).shape
+    ({'weight': ('model', None), 'bias': ()}, (8, 2))
+    """
+    if isinstance(graph, TrainState):
+        return _sharded_state(graph, mesh, rules, batch, local_batch)
+    if not isinstance(graph, Graph):
+        raise NotCompilable(
+            f"parallel.shard takes a graph or a TrainState, not a {type(graph).__name__}: graph_compiler.transpile(model, to=..., args=...)"
+        )
+    return Sharded(graph, mesh, rules, batch, local_batch)
+
+
+def hint(x: T, layout: Layout) -> T:
+    """The same arrays, laid out so over the mesh that :func:`shard` runs the code over; elsewhere as they are.
+
+    ``jax.lax.with_sharding_constraint``, ``DTensor.redistribute``. Results are the same for any layout. In a function of torch or JAX
+    that is recorded it is an operation of the graph.
+    """
+    list(names_in(layout, "parallel.hint has"))
+    running = running_mesh()
+    hinted = _recorded_hint if running is None else functools.partial(_constrained, running)
+
+    def of(item: Any) -> Any:
+        owner = owner_of(item)
+        return item if owner is None else hinted(engine_named(owner, "parallel.hint"), item, tuple(layout))
+
+    found: T = map_structure(of, x) if running is not None or (active.anywhere and active.recording) else x
+    return found
+
+
+def _recorded_hint(engine: Parallelism, array: Any, layout: Layout) -> Any:
+    return engine.recorded_hint(array, layout)
+
+
+def _constrained(mesh: Any, engine: Parallelism, array: Any, layout: Layout) -> Any:
+    require_fit("parallel.hint: an array", tuple(array.shape), layout, axes_of(engine, mesh, "hint"))
+    return engine.constrained(array, mesh, layout)
+
+
+def _sharded_state(state: TrainState, mesh: Any, rules: Any, batch: Any, local_batch: bool) -> TrainState:
+    engine = engine_named(state.graph.pipeline.target.name, f"shard of {state.graph.name}")
+    sizes = axes_of(engine, mesh, state.graph.name)
+    layouts = layouts_of({name: tuple(array.shape) for name, array in state.held.parameters.items()}, rules, sizes)
+    return with_training(
+        state, *engine.training_over_mesh(state.held, state.plan.make, mesh, layouts, _batch_axes(batch, sizes), local_batch)
+    )
+
+
+def axes_of(engine: Parallelism, mesh: Any, what: str) -> Mapping[str, int]:
+    """Names and sizes of the axes of a mesh. ``InvalidOption`` for what is none."""
+    sizes = engine.mesh_axes(mesh)
+    if sizes is None:
+        raise InvalidOption(
+            f"shard of {what}: mesh= is {mesh!r}, and has to be a mesh of the target whose axes have names: {engine.a_mesh}"
+        )
+    return sizes
+
+
+def _batch_axes(batch: Any, sizes: Mapping[str, int]) -> tuple[str, ...]:
+    if batch is None:
+        return ("data",) if "data" in sizes else ()
+    found = (batch,) if isinstance(batch, str) else tuple(batch)
+    if unknown := [name for name in found if name not in sizes]:
+        raise InvalidOption(f"batch= names {unknown[0]!r}; axes of the mesh are {', '.join(map(repr, sizes))}")
+    return found
+
+
+__all__ = ["Sharded", "axes_of", "hint", "shard"]

@@ -1,0 +1,183 @@
+"""``Parallel``: a function of a batch, each device with its part of it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..contracts import DeviceAxis, Parallelism, Spread
+from ..contracts.parallelism import Arrays
+from ..errors import CallMismatch, InvalidOption, NotCompilable
+from ..runtime import Graph
+from .calls import FlatFunction, SplitCall
+from .engines import engine_named, framework_of_call, name_of
+from .reductions import concat, first, require_reduction
+
+
+@dataclass
+class _Program:
+    """A function of arrays on all devices. ``is_checked``: results that have to be equal on all devices were found to be so."""
+
+    flat: FlatFunction
+    run: Callable[[Arrays], Arrays]
+    is_checked: bool
+
+
+@dataclass
+class _Opened:
+    """Parameters by name, and a function of them and of the arguments."""
+
+    parameters: Mapping[str, Any]
+    function: Callable[..., Any]
+
+
+class Parallel:
+    """A function that runs on several devices, each with its part of the batch: called as the function.
+
+    Arrays are split along their first axis, in the order of the devices. What is the same for all devices is not: what
+    :func:`replicate` gave, arguments in ``replicated_argnums``, arrays of no axes, numbers of Python, and the parameters of a graph.
+    JAX runs it by ``jax.shard_map``, compiled; TensorFlow by ``tf.distribute.MirroredStrategy``, in a ``tf.function``; torch in one
+    process for each device, by ``torch.distributed`` (start them with ``torchrun``, and call ``torch.distributed.init_process_group``).
+    Inside of it :func:`psum` and its like exchange arrays over ``axis_name``.
+
+    Args:
+        function: a graph, a module of torch, or a function of torch, JAX or TensorFlow.
+        devices: those of JAX (``jax.devices()``) or names of TensorFlow's; a ``DeviceMesh`` of one axis of torch. All, where left out.
+        reduce: what becomes of the results: ``"concat"`` joins them along the first axis, ``"mean"`` and ``"sum"`` compute over the
+            devices, ``"first"`` gives results that are equal on all devices, as after :func:`pmean`, replicated (the first call checks
+            that they are equal), ``"none"`` a list with one array for each device of this process in the place of each result. A
+            function gets the results of all devices, stacked along a new first axis.
+        axis_name: by which collectives name the devices.
+        static_argnums: positions of arguments that are part of the program: numbers, texts and the like.
+        replicated_argnums: positions of arguments that are whole on each device. Where left out, the layout of arrays tells.
+        local_batch: under many processes, a process gives the part of its own devices, not the whole batch.
+
+    Raises:
+        InvalidOption: an option that is none; static arguments that cannot be hashed.
+        CallMismatch: batches of different sizes, or that do not divide into the devices; results that differ under ``"first"``.
+        NotCompilable: a function of NumPy, or a graph that changes state.
+        CollectiveFailed: another process has ended, waits elsewhere, or has a batch of another size.
+
+    >>> import jax.numpy as jnp
+    >>> from graph_compiler import parallel
+    >>> parallel.Parallel(lambda x: x / parallel.psum(x.sum(), "device"), devices=jnp.ones(1).devices())(jnp.ones(4)).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+
+    def __init__(
+        self,
+        function: Any,
+        devices: Any = None,
+        reduce: str | Callable[[Any], Any] = concat,
+        axis_name: str = "device",
+        static_argnums: int | Sequence[int] = (),
+        *,
+        replicated_argnums: int | Sequence[int] | None = None,
+        local_batch: bool = False,
+    ) -> None:
+        require_reduction(reduce)
+        if not isinstance(axis_name, str):
+            raise InvalidOption(f"axis_name= is {axis_name!r}, and has to be a text")
+        self.function, self.devices, self.reduce, self.axis_name, self.local_batch = function, devices, reduce, axis_name, local_batch
+        self._static = _positions("static_argnums", static_argnums)
+        self._replicated = None if replicated_argnums is None else _positions("replicated_argnums", replicated_argnums)
+        self._axes: dict[str, DeviceAxis] = {}
+        self._programs: dict[Hashable, _Program] = {}
+        self._sent: tuple[list[Any], list[Any]] = [], []  # parameters of a graph, and the same on all devices
+        self.__name__ = f"Parallel({name_of(function)})"
+        self.__doc__ = getattr(function, "__doc__", None)
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__} over {self.axis_name!r}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        framework = framework_of_call(self.function, args, kwargs)
+        engine = engine_named(framework, self.__name__)
+        axis = self._axes.get(framework) or self._axes.setdefault(framework, engine.axis(self.devices, self.axis_name))
+        static = [_place(place, args, self.__name__) for place in self._static]
+        call = SplitCall(engine, name_of(self.function), axis, args, kwargs, static, self._replicated)
+        call.require_even(self.local_batch)
+        opened = self._opened(engine, call)
+        parameters = self._sent_to(engine, axis, opened)
+        key = framework, None if opened is None else tuple(opened.parameters), call.key
+        program = self._programs.get(key)
+        if program is None:
+            program = self._programs[key] = self._program(engine, axis, call, opened, framework)
+        results = program.run([*parameters, *call.arrays])
+        if not program.is_checked:
+            self._require_equal(engine, axis, program.flat, results)
+            program.is_checked = True
+        return program.flat.result(results)
+
+    def _program(self, engine: Parallelism, axis: DeviceAxis, call: SplitCall, opened: _Opened | None, framework: str) -> _Program:
+        names = None if opened is None else list(opened.parameters)
+        flat = FlatFunction(self.function if opened is None else opened.function, names, call, engine, (axis.name, framework))
+        how = Spread(axis, (*(False for _ in names or ()), *call.split), self.reduce, self.local_batch)
+        return _Program(flat, engine.spread(flat, how), self.reduce != first)
+
+    def _opened(self, engine: Parallelism, call: SplitCall) -> _Opened | None:
+        """A graph, or a module, as its parameters of the moment and a function of them; None of a function."""
+        if isinstance(self.function, Graph):
+            _record_first(self.function, call)
+            return _Opened(self.function.parameters, _pure(self.function))
+        found = engine.opened(self.function)
+        return None if found is None else _Opened(*found)
+
+    def _sent_to(self, engine: Parallelism, axis: DeviceAxis, opened: _Opened | None) -> Arrays:
+        """The parameters on all devices, where they are sent once."""
+        arrays = [] if opened is None else list(opened.parameters.values())
+        sent, placed = self._sent
+        if len(sent) != len(arrays) or any(map(operator.is_not, sent, arrays)):
+            placed = engine.replicated(arrays, axis)
+            self._sent = arrays, placed
+        return placed
+
+    def _require_equal(self, engine: Parallelism, axis: DeviceAxis, flat: FlatFunction, results: Arrays) -> None:
+        differ = [engine.differing(array, axis) for array in results]
+        if any(differ):
+            where = ", ".join(f"result{place}" for place, found in zip(flat.places(), differ) if found)
+            raise CallMismatch(
+                f"{self.__name__}: reduce= is 'first', and {where} differs between the devices; take parallel.pmean(result, "
+                f"{self.axis_name!r}) inside of the function, or reduce='mean', 'concat' or 'none'"
+            )
+
+
+def _positions(option: str, given: Any) -> tuple[int, ...]:
+    found = tuple(given) if isinstance(given, (tuple, list, range)) else (given,)
+    if any(type(number) is not int or number < 0 for number in found):
+        raise InvalidOption(f"{option}= is {given!r}, and has to be a position of an argument, or several, counted from 0")
+    return found
+
+
+def _place(place: int, args: tuple[Any, ...], name: str) -> int:
+    if place >= len(args):
+        raise CallMismatch(f"{name}: static_argnums= names argument {place}, and {len(args)} are given by position")
+    return place
+
+
+def _record_first(graph: Graph, call: SplitCall) -> None:
+    """Records a graph for the part of one device, where none of its variants fits."""
+    args, kwargs = call.first_part()
+    if all(variant.match(tuple(args), kwargs) is None for variant in graph.variants if not variant.state):
+        target = graph.pipeline.target.target
+        if not any(map(target.is_traced, call.arrays)):
+            graph.add_variant(tuple(args), kwargs, "the part of a batch for one device")
+
+
+def _pure(graph: Graph) -> Callable[..., Any]:
+    def called(parameters: Any, /, *args: Any, **kwargs: Any) -> Any:
+        result, state = graph.purely(parameters, args, kwargs, kwargs.pop("rng", None))
+        if state:
+            raise NotCompilable(
+                f"Parallel of {graph.name}: each device would change {', '.join(state)} in its own way. Call graph.functional(parameters, "
+                "x) in a function of yours, and return the result and parallel.pmean(state, axis_name); or set the model to eval()"
+            )
+        return result
+
+    called.__name__ = graph.name
+    return called
+
+
+__all__ = ["Parallel"]

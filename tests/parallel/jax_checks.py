@@ -1,0 +1,221 @@
+"""Eight devices of JAX in one process."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from tests.support.environment import set_variables
+
+set_variables()
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+
+import graph_compiler  # noqa: E402
+from graph_compiler import parallel, training, transforms  # noqa: E402
+from graph_compiler.errors import CallMismatch, InvalidOption, NotCompilable, UnsupportedOperation  # noqa: E402
+from tests.parallel import models  # noqa: E402
+from tests.parallel.checks import checks_in, outcomes_of, refuses, report  # noqa: E402
+
+x = jnp.arange(48.0).reshape(16, 3) / 10
+w = jnp.arange(6.0).reshape(3, 2) / 5
+PARTS = x.reshape(8, 2, 3)
+close = np.testing.assert_allclose
+
+
+def check_reductions() -> None:
+    expected: dict[Any, Any] = {"concat": x * 2, "mean": PARTS.mean(0) * 2, "sum": PARTS.sum(0) * 2}
+    for reduce, wanted in (*expected.items(), (lambda stacked: stacked.max(0), PARTS.max(0) * 2)):
+        close(parallel.Parallel(lambda x: x * 2, reduce=reduce)(x), wanted, rtol=1e-6)
+    close(parallel.Parallel(lambda x: {"sum": x.sum()})(x)["sum"], PARTS.sum((1, 2)), rtol=1e-6)
+    found = parallel.Parallel(lambda x: x * 2, reduce=parallel.none)(x)
+    assert len(found) == 8 and {array.device for array in found} == set(jax.devices())
+    close(np.stack(found), PARTS * 2)
+
+
+def check_structures_and_static_arguments() -> None:
+    function = parallel.Parallel(lambda pair, power, *, bias: {"y": (pair["x"] ** power + bias, pair["n"])}, static_argnums=1)
+    for power in (2, 3):
+        found = function({"x": x, "n": 4}, power, bias=jnp.ones(16)[:, None])
+        close(found["y"][0], x**power + 1, rtol=1e-5)
+        assert found["y"][1] == 4
+
+
+def check_collectives() -> None:
+    def function(x: Any) -> Any:
+        gathered = parallel.all_gather(x, "device"), parallel.all_gather(x, "device", axis=1), parallel.all_gather(x, "device", tiled=True)
+        index = parallel.axis_index("device"), parallel.axis_index(x, "device")
+        return parallel.psum({"x": x, "one": 1}, "device"), parallel.pmean(x, "device"), parallel.pmax(x, "device"), gathered, index
+
+    total, mean, largest, gathered, index = parallel.Parallel(function, reduce="none")(x)
+    close(total["x"][3], PARTS.sum(0), rtol=1e-6)
+    assert total["one"][0] == 8 and [int(i) for i in index[0]] == list(range(8)) == [int(i) for i in index[1]]
+    close(mean[5], PARTS.mean(0), rtol=1e-6)
+    close(largest[1], PARTS.max(0))
+    close(gathered[0][2], PARTS)
+    close(gathered[1][2], PARTS.transpose(1, 0, 2))
+    close(gathered[2][2], x)
+
+
+def check_gradients() -> None:
+    def loss(w: Any, x: Any) -> Any:
+        return ((x @ w) ** 2).mean()
+
+    expected = jax.grad(loss)(w, x)
+    outside = parallel.Parallel(lambda w, x: x @ w)
+    close(transforms.grad(lambda w: (outside(w, x) ** 2).mean())(parallel.replicate(w)), expected, rtol=1e-5)
+    inside = parallel.Parallel(lambda w, x: parallel.pmean(loss(w, x), "device"), reduce="first", replicated_argnums=0)
+    close(transforms.grad(inside)(w, x), expected, rtol=1e-5)
+    step = parallel.Parallel(lambda w, x: parallel.pmean(transforms.grad(loss)(w, x), "device"), reduce="first")
+    found = step(parallel.replicate(w), x)
+    assert found.sharding.is_fully_replicated
+    close(parallel.unreplicate(found), expected, rtol=1e-5)
+    assert len(parallel.unreplicate(found).sharding.device_set) == 1
+
+
+def check_graphs() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4)).eval()
+    rows = torch.randn(24, 3)
+    for args in ((torch.ones(4, 3),), None):  # recorded, and not yet
+        graph = graph_compiler.transpile(model, to="jax", args=args)
+        close(parallel.Parallel(graph, devices=jax.devices()[:4])(rows), model(rows).detach(), rtol=1e-5, atol=1e-6)
+    refuses(lambda: parallel.Parallel(graph_compiler.transpile(model.train(), to="jax"))(rows), NotCompilable, "running_mean", "pmean")
+
+
+def normalised(x: Any) -> Any:
+    return (x * 2 - parallel.pmean(x.mean(0), "device")) / parallel.psum(x.sum(), "device") + parallel.pmax(x, "device").max()
+
+
+def check_recorded_collectives() -> None:
+    rows = np.arange(24, dtype="float32").reshape(8, 3)
+    expected = (rows * 2 - rows.mean(0)) / rows.sum() + 23
+    for source, example in (("torch", torch.ones(2, 3)), ("jax", jnp.ones((2, 3)))):
+        graph = graph_compiler.transpile(normalised, source=source, to="jax", args=(example,))
+        assert "parallel.psum(" in graph.source
+        close(parallel.Parallel(graph, devices=jax.devices()[:4])(rows), expected, rtol=1e-6)
+        close(transforms.vmap(graph, axis_name="device")(rows.reshape(4, 2, 3)).reshape(8, 3), expected, rtol=1e-6)
+        refuses(lambda graph=graph: graph(rows), InvalidOption, "'device'", "parallel.Parallel")
+        refuses(lambda graph=graph: graph.to("numpy"), UnsupportedOperation, "NumPy runs on one device")
+    refuses(
+        lambda: graph_compiler.compile(lambda x: parallel.all_gather(x, "device"), args=(torch.ones(2),)),
+        UnsupportedOperation,
+        "its size is the number of devices",
+    )
+
+
+def check_vmap() -> None:
+    found = transforms.vmap(lambda x: x / parallel.psum(x, "rows"), axis_name="rows")(jnp.ones((4, 2)))
+    close(found, np.full((4, 2), 0.25))
+
+
+def check_layouts_over_meshes() -> None:
+    model, words = models.decoder(), models.tokens(rows=4)
+    graph, expected = graph_compiler.transpile(model, to="jax", args=(words[:2],)), model(words)
+    (expected**2).mean().backward()
+    rules = {("model",): parallel.rules.tensor_parallel(), ("data",): parallel.rules.fsdp()}
+    for axes, sizes in ((("model",), (4,)), (("data",), (2,)), (("data", "model"), (2, 4))):
+        mesh = jax.make_mesh(sizes, axes, devices=jax.devices()[: np.prod(sizes)])
+        sharded = parallel.shard(graph, mesh, [rules[axis,] for axis in axes[::-1]])
+        split = {name: layout for name, layout in sharded.layouts.items() if any(layout)}
+        assert len(split) > 5
+        for name, layout in split.items():
+            assert tuple(sharded.parameters[name].sharding.spec) == layout
+        close(sharded(words), expected.detach(), atol=1e-5)
+        gradients = transforms.grad(lambda held, sharded=sharded: (sharded.functional(held, words) ** 2).mean())(sharded.parameters)
+        for name, parameter in model.named_parameters():
+            close(gradients[name], parameter.grad, atol=1e-6)
+
+
+def hinted(x: Any) -> Any:
+    return parallel.hint(x * 2 + 1, (None, "model")) ** 2
+
+
+def check_hints() -> None:
+    rows = np.arange(32, dtype="float32").reshape(4, 8)
+    mesh = jax.make_mesh((2, 4), ("data", "model"))
+    for source, example in (("torch", torch.ones(4, 8)), ("jax", jnp.ones((4, 8)))):
+        graph = graph_compiler.transpile(hinted, source=source, to="jax", args=(example,))
+        assert "parallel.hint(" in graph.source
+        close(graph(rows), (rows * 2 + 1) ** 2)
+        close(graph.to("numpy")(rows), (rows * 2 + 1) ** 2)
+        found = parallel.shard(graph, mesh, {}, batch=())(rows)
+        close(found, (rows * 2 + 1) ** 2)
+        assert tuple(found.sharding.spec) == (None, "model"), found.sharding
+        refuses(lambda graph=graph: parallel.shard(graph, mesh, {}, batch=())(rows[:, :6]), InvalidOption, "[4, 6]", "axis 1, of 6")
+
+
+def check_training() -> None:
+    expected, alone = models.trained("jax", lambda state: state)
+    eight, four = jax.make_mesh((8,), ("data",)), jax.make_mesh((4,), ("model",), devices=jax.devices()[:4])
+    ways = {
+        "data-parallel": parallel.replicate,
+        "tensor-parallel": lambda state: parallel.shard(state, four, parallel.rules.tensor_parallel()),
+        "FSDP": lambda state: parallel.shard(state, eight, parallel.rules.fsdp()),
+    }
+    for name, over in ways.items():
+        losses, state = models.trained("jax", over)
+        close(losses, expected, atol=1e-5, err_msg=name)
+        for key, array in alone.parameters.items():
+            close(state.parameters[key], array, atol=1e-5, err_msg=name)
+        held = state.held.trained["block.q_proj.weight"].sharding
+        assert len(held.device_set) == (4 if name == "tensor-parallel" else 8) and held.is_fully_replicated == (name == "data-parallel")
+    with tempfile.TemporaryDirectory() as folder:
+        state.save(Path(folder, "state"))
+        again = training.TrainState.load(Path(folder, "state"), like=models.trained("jax", over, steps=0)[1])
+    assert again.held.trained["block.q_proj.weight"].sharding.is_equivalent_to(held, 2)
+    words = models.tokens(98, length=7)
+    (state, one), (_, two) = (training.single_train_step(each, (words[:, :-1], words[:, 1:])) for each in (state, again))
+    close(one["loss"], two["loss"], atol=1e-6)
+    state.to_source()
+    words = models.tokens(99, length=7)
+    _, metrics = training.single_train_step(parallel.unreplicate(state), (words[:, :-1], words[:, 1:]))
+    _, same = training.single_train_step(state, (words[:, :-1], words[:, 1:]))
+    close(metrics["loss"], same["loss"], atol=1e-5)
+
+
+def check_batch_norm_in_step() -> None:
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1))
+    rows, target = torch.randn(16, 3), torch.randn(16, 1)
+    alone, spread = (training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(rows,)) for _ in range(2))
+    spread = parallel.replicate(spread)
+    for _ in range(3):
+        alone, one = training.single_train_step(alone, (rows, target))
+        spread, other = training.single_train_step(spread, (rows, target))
+        close(one["loss"], other["loss"], atol=1e-5)
+    for name, array in alone.held.buffers.items():
+        close(spread.held.buffers[name], array, atol=1e-5)
+    refuses(lambda: training.single_train_step(spread, (rows[:7], target[:7])), CallMismatch, "[7, 3]", "8 devices", "drop_last")
+
+
+def check_wrong_uses() -> None:
+    graph = graph_compiler.transpile(torch.nn.Linear(4, 6), to="jax", args=(torch.ones(2, 4),))
+    mesh = jax.make_mesh((2, 4), ("data", "model"))
+    same = parallel.Parallel(lambda x: x)
+    refuses(lambda: same(x[:7]), CallMismatch, "argument 0 has the shape [7, 3]", "8 devices", "multiple of 8", "replicate")
+    refuses(lambda: parallel.Parallel(lambda a, b: a)(x, x[:8]), CallMismatch, "argument 0 has a first axis of 16", "argument 1", "[8, 3]")
+    refuses(lambda: parallel.Parallel(lambda x: x, reduce="first")(x), CallMismatch, "differs between the devices", "parallel.pmean")
+    refuses(lambda: parallel.Parallel(lambda x: x, reduce="cat"), InvalidOption, "'concat'", "'first'")
+    refuses(lambda: parallel.Parallel(lambda x, y: x, static_argnums=1)(x, [x]), InvalidOption, "static_argnums=", "cannot be hashed")
+    refuses(lambda: parallel.Parallel(lambda x: x, devices=[1])(x), InvalidOption, "jax.devices()")
+    refuses(lambda: jax.jit(same)(x), InvalidOption, "replicated_argnums=")
+    refuses(lambda: parallel.psum(x, "device"), InvalidOption, "'device'", "on one device", "parallel.Parallel")
+    refuses(lambda: parallel.Parallel(lambda x: parallel.pmean(x, "rows"))(x), InvalidOption, "'rows'", "runs over 'device'")
+    refuses(lambda: parallel.psum(np.ones(3), "device"), NotCompilable, "numpy runs on one device", "to='jax'")
+    refuses(lambda: parallel.Parallel(np.sin)(np.ones(8)), NotCompilable, "numpy runs on one device")
+    refuses(lambda: parallel.shard(graph.to("numpy"), mesh, {}), NotCompilable, "numpy runs on one device")
+    refuses(lambda: parallel.shard(graph, 3, {}), InvalidOption, "jax.make_mesh")
+    refuses(lambda: parallel.shard(graph, mesh, {"wieght": ("model",)}), InvalidOption, "matches no parameter", "'weight'")
+    refuses(lambda: parallel.shard(graph, mesh, {"weight": ("rows",)}), InvalidOption, "'rows'", "'data', 'model'")
+    refuses(lambda: parallel.shard(graph, mesh, {"weight": ("model", None)}), InvalidOption, "[6, 4]", "axis 0, of 6", "4 devices")
+    refuses(lambda: parallel.shard(graph, mesh, {"bias": ("data", None)}), InvalidOption, "[6]", "more axes")
+    refuses(lambda: parallel.shard(graph, mesh, {"weight": "model"}), InvalidOption, "a layout is a tuple")
+    refuses(lambda: parallel.shard(graph, mesh, {"weight": (None, "model")})(torch.ones(3, 4)), CallMismatch, "a batch of 3", "2 devices")
+    refuses(lambda: parallel.shard(torch.nn.Linear(1, 1), mesh, {}), NotCompilable, "takes a graph or a TrainState")
+
+
+if __name__ == "__main__":
+    report(outcomes_of(checks_in(globals())))

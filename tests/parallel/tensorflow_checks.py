@@ -1,0 +1,80 @@
+"""Two logical CPUs of TensorFlow in one process."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.support.environment import set_variables
+
+set_variables()
+
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+import torch  # noqa: E402
+
+import graph_compiler  # noqa: E402
+from graph_compiler import parallel, training, transforms  # noqa: E402
+from graph_compiler.errors import CallMismatch, GradientRefused, InvalidOption, NotCompilable  # noqa: E402
+from tests.parallel.checks import checks_in, outcomes_of, refuses, report  # noqa: E402
+
+PARTS = np.arange(24, dtype="float32").reshape(2, 4, 3) / 10
+x, w = PARTS.reshape(8, 3), np.arange(6, dtype="float32").reshape(3, 2) / 5
+close = np.testing.assert_allclose
+
+
+def check_reductions() -> None:
+    batch = tf.constant(x)
+    expected: dict[Any, Any] = {"concat": x * 2, "mean": PARTS.mean(0) * 2, "sum": PARTS.sum(0) * 2, "first": PARTS[0] * 2}
+    for reduce, wanted in (*expected.items(), (lambda stacked: tf.reduce_max(stacked, 0), PARTS[1] * 2)):
+        close(parallel.Parallel(lambda x: x * 2, reduce=reduce)(batch), wanted, rtol=1e-6)
+    close(np.stack(parallel.Parallel(lambda x: x * 2, reduce="none")(batch)), PARTS * 2)
+
+
+def check_collectives_and_a_step() -> None:
+    def step(w: Any, x: Any) -> Any:
+        value, gradient = transforms.value_and_grad(lambda w: tf.reduce_mean((x @ w) ** 2))(w)
+        mean = parallel.pmean((value, gradient), "device")
+        return mean, parallel.psum(x, "device"), parallel.pmin(x, "device"), parallel.all_gather(x, "device", tiled=True)
+
+    (value, gradient), total, smallest, gathered = parallel.Parallel(step, reduce="first")(
+        parallel.replicate(tf.constant(w)), tf.constant(x)
+    )
+    close(value, ((x @ w) ** 2).mean(), rtol=1e-5)
+    close(gradient, x.T @ (x @ w) / 8, rtol=1e-5)
+    close(total, PARTS.sum(0), rtol=1e-6)
+    close(smallest, PARTS[0])
+    close(gathered, x)
+    index = parallel.Parallel(lambda x: parallel.axis_index("device"), reduce="none")(tf.constant(x))
+    assert [int(i) for i in index] == [0, 1]
+
+
+def check_gradients_of_all() -> None:
+    function = parallel.Parallel(lambda w, x: x @ w, replicated_argnums=0)
+    found = transforms.grad(lambda w: tf.reduce_mean(function(w, tf.constant(x)) ** 2))(tf.constant(w))
+    close(found, x.T @ (x @ w) / 8, rtol=1e-5)
+    inside = parallel.Parallel(lambda w, x: parallel.psum(tf.reduce_mean(x @ w), "device"), reduce="first", replicated_argnums=0)
+    refuses(lambda: transforms.grad(lambda w: inside(w, tf.constant(x)))(tf.constant(w)), GradientRefused, "inside of the function")
+
+
+def check_graphs() -> None:
+    model = torch.nn.Linear(3, 2)
+    graph = graph_compiler.transpile(model, to="tensorflow", args=(torch.ones(4, 3),))
+    close(parallel.Parallel(graph)(x), model(torch.tensor(x)).detach(), rtol=1e-5, atol=1e-6)
+
+
+def check_wrong_uses() -> None:
+    batch, same = tf.constant(x), parallel.Parallel(lambda x: x)
+    refuses(lambda: same(batch[:3]), CallMismatch, "argument 0 has the shape [3, 3]", "2 devices")
+    refuses(lambda: parallel.Parallel(lambda x: x, devices=["GPU:7"])(batch), InvalidOption, "CPU:0", "CPU:1")
+    refuses(lambda: parallel.psum(batch, "device"), InvalidOption, "on one device")
+    refuses(lambda: parallel.Parallel(lambda x: parallel.psum(x, "rows"))(batch), InvalidOption, "runs over 'device'")
+    graph = graph_compiler.transpile(torch.nn.Linear(3, 2), to="tensorflow", args=(torch.ones(4, 3),))
+    refuses(lambda: parallel.shard(graph, None, {}), NotCompilable, "graph.to('jax')")
+    state = training.TrainState.create(graph, "sgd", loss=lambda outputs, target: tf.reduce_mean(outputs - target))
+    refuses(lambda: parallel.replicate(state), NotCompilable, "train in jax or torch")
+
+
+if __name__ == "__main__":
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+    report(outcomes_of(checks_in(globals())))

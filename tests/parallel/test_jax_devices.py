@@ -1,0 +1,24 @@
+"""Eight devices of JAX: the checks of ``jax_checks``, run in one process."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("jax")
+
+from tests.parallel.checks import outcomes_in_process
+
+NAMES = re.findall(r"^def (check_\w+)", Path(__file__).with_name("jax_checks.py").read_text("utf-8"), re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, str]:
+    return outcomes_in_process("jax_checks", "--xla_force_host_platform_device_count=8")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_checks(name: str, outcomes: dict[str, str]) -> None:
+    assert not outcomes[name], outcomes[name]

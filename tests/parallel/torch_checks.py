@@ -1,0 +1,264 @@
+"""Two processes of torch, then four, then two of which one ends: forked from one that has imported everything."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.support.environment import set_variables
+
+set_variables()
+
+import torch  # noqa: E402
+import torch.distributed as dist  # noqa: E402
+from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
+
+import graph_compiler  # noqa: E402
+from graph_compiler import parallel, training, transforms  # noqa: E402
+from graph_compiler.errors import CallMismatch, CollectiveFailed, GradientRefused, InvalidOption, NotCompilable  # noqa: E402
+from tests.parallel import models  # noqa: E402
+from tests.parallel.checks import outcomes_of, refuses, report  # noqa: E402
+
+TIMEOUT = 4  # seconds that a process waits for another one where one has ended
+x = torch.arange(24.0).reshape(8, 3) / 10
+w = torch.arange(6.0).reshape(3, 2) / 5
+
+
+def close(found: Any, expected: Any, atol: float = 1e-6) -> None:
+    torch.testing.assert_close(torch.as_tensor(found), torch.as_tensor(expected), rtol=1e-5, atol=atol)
+
+
+def check_reductions() -> None:
+    parts, rank = x.reshape(2, 4, 3), dist.get_rank()
+    expected = {"concat": x * 2, "mean": parts.mean(0) * 2, "sum": parts.sum(0) * 2}
+    for reduce, wanted in (*expected.items(), (lambda stacked: stacked.amax(0), parts[1] * 2)):
+        close(parallel.Parallel(lambda x: x * 2, reduce=reduce)(x), wanted)
+    close(parallel.Parallel(lambda x: {"sum": x.sum()})(x)["sum"], parts.sum((1, 2)))
+    close(parallel.Parallel(lambda x: x * 2, reduce="none")(x)[0], parts[rank] * 2)
+    close(parallel.Parallel(lambda x: x * 2, local_batch=True)(parts[rank]), x * 2)
+
+
+def check_collectives() -> None:
+    def function(x: Any) -> Any:
+        gathered = parallel.all_gather(x, "device"), parallel.all_gather(x, "device", axis=1), parallel.all_gather(x, "device", tiled=True)
+        return parallel.psum({"x": x, "one": 1}, "device"), parallel.pmean(x, "device"), parallel.pmax(x, "device"), gathered
+
+    parts = x.reshape(2, 4, 3)
+    (total,), (mean,), (largest,), gathered = (
+        parallel.Parallel(lambda x, place=place: function(x)[place], reduce="none")(x)["x"]
+        if place == 0
+        else parallel.Parallel(lambda x, place=place: function(x)[place], reduce="none")(x)
+        for place in range(4)
+    )
+    close(total, parts.sum(0))
+    close(mean, parts.mean(0))
+    close(largest, parts[1])
+    for (found,), wanted in zip(gathered, (parts, parts.transpose(0, 1), x)):
+        close(found, wanted)
+    index = parallel.Parallel(lambda x: parallel.axis_index("device"), reduce="none")(x)
+    assert index[0] == dist.get_rank() and index[0].dtype == torch.int32
+
+
+def check_gradients() -> None:
+    weight = w.clone().requires_grad_()
+    batch = x.clone().requires_grad_()
+    (expected, of_batch) = torch.autograd.grad(((batch @ weight) ** 2).mean(), (weight, batch))
+    whole = parallel.Parallel(lambda w, x: x @ w, replicated_argnums=0)
+    for found, wanted in zip(torch.autograd.grad((whole(weight, batch) ** 2).mean(), (weight, batch)), (expected, of_batch)):
+        close(found, wanted)
+    inside = parallel.Parallel(lambda w, x: parallel.pmean(((x @ w) ** 2).mean(), "device"), reduce="first", replicated_argnums=0)
+    close(torch.autograd.grad(parallel.unreplicate(inside(weight, x)), weight)[0], expected)
+    close(transforms.grad(lambda w: (whole(w, x) ** 2).mean())(w), expected)
+    step = parallel.Parallel(lambda w, x: parallel.pmean(transforms.grad(lambda w: ((x @ w) ** 2).mean())(w), "device"), reduce="first")
+    close(parallel.unreplicate(step(parallel.replicate(w.clone()), x)), expected)
+    refuses(lambda: inside_largest(weight).backward(), GradientRefused, "pmax")
+
+
+def inside_largest(weight: Any) -> Any:
+    return parallel.Parallel(lambda w, x: parallel.pmax((x @ w).sum(), "device"), reduce="mean", replicated_argnums=0)(weight, x)
+
+
+def check_graphs_and_modules() -> None:
+    torch.manual_seed(dist.get_rank())  # other weights in each process: the first one's count
+    model = torch.nn.Linear(3, 2)
+    graph = graph_compiler.compile(model, args=(torch.ones(2, 3),))
+    for spread in (graph, model):
+        found = parallel.Parallel(spread)(x)
+        close(found, model(x))
+        model.zero_grad()
+        (found**2).mean().backward()
+        close(model.weight.grad, torch.autograd.grad((model(x) ** 2).mean(), model.weight)[0])
+    sums = [None, None]
+    dist.all_gather_object(sums, model.weight.sum().item())
+    assert sums[0] == sums[1]
+
+
+def normalised(x: Any) -> Any:
+    return (x * 2 - parallel.pmean(x.mean(0), "device")) / parallel.psum(x.sum(), "device") + parallel.pmax(x, "device").max()
+
+
+def check_recorded_collectives() -> None:
+    graph = graph_compiler.compile(normalised, args=(torch.ones(2, 3),))
+    expected = (x * 2 - x.mean(0)) / x.sum() + x.max()
+    for written in (graph, graph_compiler.transpile(normalised, to="torch", args=(torch.ones(2, 3),))):
+        close(parallel.Parallel(written)(x), expected)
+        refuses(lambda written=written: written(x), InvalidOption, "'device'", "parallel.Parallel")
+
+
+def check_layouts_over_meshes() -> None:
+    model, words = models.decoder(), models.tokens(rows=4)
+    graph, expected = models.decoder_graph("torch"), model(words)
+    (expected**2).mean().backward()
+    for name, rules in (("model", parallel.rules.tensor_parallel()), ("data", parallel.rules.fsdp())):
+        sharded = parallel.shard(graph, init_device_mesh("cpu", (2,), mesh_dim_names=(name,)), rules)
+        assert sharded.parameters["block.q_proj.weight"].placements[0].is_shard(0)
+        found = sharded(words)
+        close(found, expected)
+        (found**2).mean().backward()
+        for key, parameter in model.named_parameters():
+            close(sharded.parameters[key].grad.full_tensor(), parameter.grad)
+
+
+def hinted(x: Any) -> Any:
+    return parallel.hint(x * 2 + 1, (None, "model")) ** 2
+
+
+def check_hints() -> None:
+    rows = torch.arange(8.0).reshape(2, 4)
+    mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("model",))
+    graph = graph_compiler.compile(hinted, args=(torch.ones(3, 4),))
+    close(graph(rows), hinted(rows))
+    close(parallel.shard(graph, mesh, {})(rows), hinted(rows))
+
+
+def check_training() -> None:
+    expected, alone = models.trained("torch", lambda state: state)
+    data, model = (init_device_mesh("cpu", (2,), mesh_dim_names=(name,)) for name in ("data", "model"))
+    ways = {
+        "data-parallel": parallel.replicate,
+        "tensor-parallel": lambda state: parallel.shard(state, model, parallel.rules.tensor_parallel()),
+        "FSDP": lambda state: parallel.shard(state, data, parallel.rules.fsdp()),
+    }
+    for over in ways.values():
+        losses, state = models.trained("torch", over)
+        close(losses, expected, atol=1e-5)
+        for key, array in alone.parameters.items():
+            close(state.parameters[key], array, atol=1e-5)
+    again = saved_and_loaded(state, models.trained("torch", over, steps=0)[1])
+    words = models.tokens(98, length=7)
+    (state, one), (_, two) = (training.single_train_step(each, (words[:, :-1], words[:, 1:])) for each in (state, again))
+    close(one["loss"], two["loss"])
+    state.to_source()
+    words = models.tokens(99, length=7)
+    _, metrics = training.single_train_step(parallel.unreplicate(state), (words[:, :-1], words[:, 1:]))
+    _, same = training.single_train_step(state, (words[:, :-1], words[:, 1:]))
+    close(metrics["loss"], same["loss"], atol=1e-5)
+
+
+def saved_and_loaded(state: Any, like: Any) -> Any:
+    """By a file of each process."""
+    with tempfile.TemporaryDirectory() as folder:
+        state.save(Path(folder, "state"))
+        return training.TrainState.load(Path(folder, "state"), like=like)
+
+
+def check_buffers_are_averaged() -> None:
+    model = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Linear(3, 1))
+    state = parallel.replicate(training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), args=(x,)))
+    state, _ = training.single_train_step(state, (x, torch.ones(8, 1)))
+    close(state.held.buffers["0.running_mean"], 0.1 * x.reshape(2, 4, 3).mean(1).mean(0))
+    refuses(lambda: training.single_train_step(state, (x[:3], torch.ones(3, 1))), CallMismatch, "[3, 3]", "2 devices", "drop_last")
+    rows = 4 + 2 * dist.get_rank()
+    refuses(lambda: training.single_train_step(state, (x[:rows], torch.ones(rows, 1))), CallMismatch, "different sizes", "2.5 in the mean")
+
+
+def check_wrong_uses() -> None:
+    rows = x[: 2 + 2 * dist.get_rank()]
+    graph = graph_compiler.compile(torch.nn.Linear(4, 3), args=(torch.ones(2, 4),))
+    mesh = init_device_mesh("cpu", (2,), mesh_dim_names=("model",))
+    refuses(lambda: parallel.Parallel(lambda x: x)(x[:3]), CallMismatch, "argument 0 has the shape [3, 3]", "2 devices")
+    refuses(lambda: parallel.Parallel(lambda x: x)(rows), CallMismatch, "batches of 2, 4 rows", "drop_last")
+    refuses(lambda: parallel.Parallel(lambda x: x, reduce="first")(x), CallMismatch, "differs between the devices")
+    refuses(lambda: parallel.Parallel(lambda x: x, devices=[0, 1])(x), InvalidOption, "DeviceMesh of one axis")
+    refuses(lambda: parallel.psum(x, "device"), InvalidOption, "'device'", "on one device")
+    refuses(lambda: parallel.shard(graph, mesh, {"weight": ("model",)}), InvalidOption, "[3, 4]", "axis 0, of 3")
+    refuses(lambda: parallel.shard(graph, mesh, {"nothing": ("model",)}), InvalidOption, "matches no parameter")
+    refuses(lambda: parallel.shard(graph, init_device_mesh("cpu", (2,)), {}), InvalidOption, "mesh_dim_names")
+    refuses(lambda: transforms.vmap(lambda x: parallel.psum(x, "rows"), axis_name="rows")(x), NotCompilable, "no named axes")
+
+
+def check_four_processes() -> None:
+    losses, _ = models.trained("torch", parallel.replicate)
+    if dist.get_rank() == 0:
+        close(losses, models.trained("torch", lambda state: state)[0], atol=1e-5)
+
+
+def check_a_process_that_is_killed() -> None:
+    step = parallel.Parallel(lambda x: parallel.pmean(x, "device"), reduce="first")
+    step(x)
+    if dist.get_rank() == 1:
+        parallel.Parallel(lambda x: os.kill(os.getpid(), 9))(x)
+    began = time.monotonic()
+    refuses(lambda: step(x), CollectiveFailed, "process 0 of 2", "one has ended", "timeout")
+    assert time.monotonic() - began < TIMEOUT + 1
+
+
+def check_a_process_that_waits_elsewhere() -> None:
+    state = parallel.replicate(training.TrainState.create(torch.nn.Linear(3, 1), "sgd", loss=torch.nn.MSELoss(), args=(x,)))
+    if dist.get_rank() == 1:
+        time.sleep(TIMEOUT + 2)
+        return
+    began = time.monotonic()
+    refuses(lambda: training.single_train_step(state, (x, torch.ones(8, 1))), CollectiveFailed, "did not come to the same collective")
+    assert time.monotonic() - began < TIMEOUT + 1
+
+
+TOGETHER = (
+    check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_layouts_over_meshes, check_hints, check_training,
+    check_buffers_are_averaged, check_wrong_uses,
+)  # fmt: skip
+RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
+    (2, 60, TOGETHER),
+    (4, 60, (check_four_processes,)),
+    (2, TIMEOUT, (check_a_process_that_is_killed,)),
+    (2, TIMEOUT, (check_a_process_that_waits_elsewhere,)),
+)
+
+
+def outcomes_over(size: int, timeout: int, checks: tuple[Callable[[], None], ...]) -> dict[str, str]:
+    """Forks so many processes; a check has passed where it has in all that did not end."""
+    with tempfile.TemporaryDirectory() as folder:
+        children = [fork(rank, size, timeout, checks, Path(folder)) for rank in range(size)]
+        for child in children:
+            os.waitpid(child, 0)
+        found = [json.loads(file.read_text("utf-8")) for file in sorted(Path(folder).glob("*.json"))]
+    return {check.__name__: "".join(one[check.__name__] for one in found) if found else "no process has told" for check in checks}
+
+
+def fork(rank: int, size: int, timeout: int, checks: tuple[Callable[[], None], ...], folder: Path) -> int:
+    """One process of a group."""
+    child = os.fork()
+    if child:
+        return child
+    try:
+        waits = datetime.timedelta(seconds=timeout)
+        dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=size, timeout=waits)
+        outcomes = outcomes_of({check.__name__: check for check in checks})
+        (folder / f"{rank}.json").write_text(json.dumps(outcomes), "utf-8")
+    finally:
+        sys.stderr.flush()
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    models.decoder_graph("torch")
+    refuses(lambda: parallel.Parallel(lambda x: x)(x), InvalidOption, "torchrun", "init_process_group")
+    report({name: outcome for run in RUNS for name, outcome in outcomes_over(*run).items()})
