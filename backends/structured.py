@@ -175,7 +175,7 @@ def checkpointed(scope: Scope, node: Node, results: Callable[[Sequence[str]], st
 def strongly_zero(scope: Scope, node: Node) -> None:
     """One line that calls the function of a block by the helper ``strong_zero``."""
     (region,) = node.regions
-    name = scope.define(region.name, lambda inner, name: _definition(inner, name, region, NOTHING))
+    name = scope.define(region.name, lambda inner, name: _definition(inner, name, region, scope.numbered(region)))
     operands = [repr(scope.literal(item)) for item in node.inputs]
     scope.line(f"{', '.join(scope.name(node))} = strong_zero({', '.join([name, *operands])})")
 
