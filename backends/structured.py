@@ -184,7 +184,7 @@ def step_called(node: Node) -> Node:
     """A ``scan`` whose step is a ``call`` that is computed again for a gradient, in the place of one that is so itself."""
     (step,) = node.regions
     inputs, outputs = (tuple(Value(item.name, item.spec) for item in side) for side in (step.block.inputs, step.block.outputs))
-    call = Node("call", inputs, {"checkpoint": True}, node.origin, outputs, regions=(step,))
+    call = Node("call", inputs, {"checkpoint": True, "strong_zero": False}, node.origin, outputs, regions=(step,))
     region = Region(step.name, Block(inputs, (call,), outputs), step.sizes)
     return replace(node, params={**node.params, "checkpoint": False}, regions=(region,))
 

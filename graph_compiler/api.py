@@ -71,8 +71,7 @@ def compile(
         on_miss, max_variants, on_limit: for calls that fit nothing: ``"retrace"``, ``"error"``; at the limit: ``"original"``, ``"raise"``.
         parameters: arguments of a JAX function (pytrees), by name or position, that become parameters of the graph, not of its calls.
         freeze, verify, passes: weights are constants; each recording is compared with the original; your own passes, each verified.
-        roll: whether equal steps are loops, and layers calls (``"auto"``) or loops (``"scan"``), or ``"never"``.
-        trace_control_flow: whether Python's statements on values are branches and loops of the graph, see :func:`trace`.
+        roll, trace_control_flow: equal steps as loops, layers as calls (``"auto"``) or loops (``"scan"``), or ``"never"``; :func:`trace`.
 
     >>> import torch, graph_compiler
     >>> graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))(torch.zeros(4, 5))

@@ -222,7 +222,7 @@ def test_a_miss_names_arrays_that_are_one(function: Any, recorded: Any, other: A
 
 def repeated(x: Any) -> Any:
     negative = x.neg()
-    for _ in range(x.shape[0]):
+    for _ in [None] * x.shape[0]:
         negative = negative + 1
     return negative.expand(2, *x.shape) if x.shape[1] > 2 else negative
 

@@ -18,7 +18,7 @@ from jax.extend.core import ClosedJaxpr
 from ...ir.closing import Body, close
 from ...ir.node import Node, Value, values_in
 from ...ir.record import CallRecord
-from ...ops.registry import ArraySpec
+from ...ops.registry import ArraySpec, get
 from ...sizes import Size, expression_of
 from .control_flow import names_of_arguments
 from .names import REFUSE_GRADIENT
@@ -70,7 +70,7 @@ class Call:
         for value, place in zip(body.inputs, self.arrays):  # sizes of the outside that the function reads are those of its own arguments
             shape = tuple(map(expression_of, self.equation.invars[place].aval.shape))
             value.spec = ArraySpec((*shape, *value.shape[len(shape) :]), value.dtype)
-        made = self._append("call", [body], {"checkpoint": False})
+        made = self._append("call", [body], dict(get("call").params))
         for value in self.reader.nodes[-1].regions[0].block.inputs:
             value.spec = ArraySpec(value.spec.hints, value.dtype)
         return made

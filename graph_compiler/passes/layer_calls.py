@@ -13,6 +13,7 @@ from ..ir.copying import copied
 from ..ir.guard import GUARD
 from ..ir.node import Node, Value
 from ..ir.record import CallRecord
+from ..ops.registry import get
 from ..sizes import Size, Symbol, substitute
 from .layer_names import Names, word
 from .roll_steps import Slot, Steps
@@ -159,7 +160,7 @@ class _Writing:
         record = None if first.record is None else CallRecord("call", result=outputs)
         operands = (*(given[layer] for given in self.given), *captured)
         origin = replace(first.origin, module=".".join(module))
-        return Node("call", operands, {"checkpoint": False}, origin, outputs, record, (region,))
+        return Node("call", operands, dict(get("call").params), origin, outputs, record, (region,))
 
 
 def _in_all(node: Node, other: Node) -> Node:

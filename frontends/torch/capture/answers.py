@@ -254,8 +254,9 @@ def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], argum
 
 def _unbind(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``for row in x`` as well, whose rows a loop of any number of steps goes through."""
+    name = capture.call  # before it is asked for sizes
     rows = rows_of(capture, args, sys._getframe(2))
-    return capture.record_call(function, capture.call, "unbind", args, kwargs) if rows is None else rows
+    return capture.record_call(function, name, "unbind", args, kwargs) if rows is None else rows
 
 
 def _batched(capture: Running, function: Any, args: Any, kwargs: Any) -> NoReturn:
