@@ -166,7 +166,7 @@ def _asked_before(node: Node) -> list[Node]:
 
 def _call(loop: Node, operands: tuple[Any, ...], region: Region, answer: Value) -> Node:
     record = loop.record and replace(loop.record, key="call", result=(answer,))
-    return Node("call", operands, {"checkpoint": False}, loop.origin, (answer,), record, (replace(region, name="body"),))
+    return Node("call", operands, dict(get("call").params), loop.origin, (answer,), record, (replace(region, name="body"),))
 
 
 # ------------------------------------------------------------------------------------- comparisons
