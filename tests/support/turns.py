@@ -38,18 +38,21 @@ HALVED = {
     "tests/tensorflow_source/test_tensorflow_traps.py": ("test_trap",),
     "tests/tensorflow_source/test_tensorflow_samples.py": ("test_sample",),
     "tests/tensorflow_source/test_tensorflow_sample_gradients.py": ("test_gradients",),
+    "tests/transforms/test_derivatives.py": ("test_first_derivatives", "test_second_derivatives"),
+    "tests/training/test_optimizers.py": ("test_the_same_steps_as_torch",),
     "tests/keras_source/test_keras_policies.py": ("test_gradients_under_a_policy", "test_parts_that_are_not_trained"),
 }
-COMPILED_TOGETHER = "jax"  # of these files JAX compiles many cases as one program, which a half of them would not shorten
+# Of these JAX compiles many cases as one program, which a half of them would not shorten.
+_COMPILED_TOGETHER = frozenset({"tests/test_samples.py", "tests/test_numpy_samples.py", "tests/test_kinks.py"})
 
 
 def rests(file: str, test: str, case: str) -> bool:
     """Whether a case of a table in :data:`HALVED` rests this week.
 
-    >>> rests("tests/test_dtypes.py", "test_dtypes", "abs-jax"), rests("tests/test_api.py", "test_dtypes", "abs-torch")
+    >>> rests("tests/test_samples.py", "test_sample", "abs-jax"), rests("tests/test_api.py", "test_sample", "abs-torch")
     (False, False)
     """
-    if test not in HALVED.get(file, ()) or COMPILED_TOGETHER in case.split("-"):
+    if test not in HALVED.get(file, ()) or (file in _COMPILED_TOGETHER and "jax" in case.split("-")):
         return False
     drawn = hashlib.blake2b(f"{os.environ.get(WEEK) or this_week()} {file} {case}".encode(), digest_size=1)
     return drawn.digest()[0] % 2 == 0
