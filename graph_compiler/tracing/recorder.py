@@ -92,7 +92,8 @@ class Recorder:
         return ((array, value) for ref, value in [*self._values.values()] if (array := ref()) is not None)
 
     def forget_arrays(self) -> None:
-        """Drops every reference to arrays."""
+        """Drops every reference to arrays, and to what watches loops, which has some."""
+        self.loops = None
         self._values.clear()
         self._kept.clear()
 

@@ -178,6 +178,7 @@ class Capture(TorchFunctionMode):
         self.input_tensors.clear()
         self.written.forget()
         self.backward_sizes.note(())
+        del self.loops  # which refers to this capture
         for part in [part for part in vars(self).values() if getattr(part, "capture", None) is self]:
             part.capture = None
 
