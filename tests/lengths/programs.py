@@ -448,6 +448,9 @@ SIZED: dict[str, Program] = {
 }  # fmt: skip
 """One recording serves all sizes and elements."""
 
+WHILE = frozenset({"newton", "newton_with_error", "halved"})
+"""Elements say how many steps there are: JAX has gradients of these from the beginning to the end."""
+
 RIGHT: dict[str, Program] = {
     each.__name__: each
     for each in (
