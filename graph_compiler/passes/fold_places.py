@@ -17,10 +17,10 @@ _ARITHMETIC = frozenset({
     "add", "radd", "sub", "rsub", "subtract", "mul", "rmul", "multiply", "truediv", "rtruediv", "divide", "maximum", "minimum", "lt", "le",
     "gt", "ge", "eq", "ne", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "where", "pow", "rpow", "power",
 })  # fmt: skip
-_ANYWHERE = _ARITHMETIC | {
+_ANYWHERE = (_ARITHMETIC - {"pow", "rpow", "power"}) | {  # whole numbers have no negative powers
     "abs", "absolute", "all", "any", "sum", "mean", "max", "min", "amax", "amin", "sqrt", "square", "exp", "log", "neg", "negative",
     "isnan", "isfinite", "isinf", "and", "or", "invert", "logical_and", "logical_or", "logical_not", "norm", "vector_norm", "dot", "matmul",
-    "clone", "copy", "detach", "shape", "size", "T",
+    "copy", "shape", "size", "T",
 }  # fmt: skip
 
 
