@@ -30,7 +30,9 @@ def test_what_only_looks_like_it_is_right(name: str, way: str) -> None:
     check(RIGHT[name], *way.split())
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(FOLDED, [f"{source} {way}" for way in COMPILERS for source in ("numpy", "torch")], weeks=2))
+@pytest.mark.parametrize(
+    ("name", "way"), in_turn(FOLDED, [f"{source} {way}" for way in COMPILERS for source in ("numpy", "torch")], weeks=2)
+)
 def test_the_recording_serves_all_lengths_inside_of_compilers(name: str, way: str) -> None:
     check_compiled(FOLDED[name], *way.split())
 
