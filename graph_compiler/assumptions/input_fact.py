@@ -34,9 +34,9 @@ class InputFact:
 
     def lines(self, names: Names) -> list[str]:
         """A comparison for each input."""
-        names.bind(fact_of=fact_of)
+        names.bind(**{f"{self.fact}_of": _reader(self.fact)})
         return [
-            names.require(f"fact_of({names.given(number)}, {self.fact!r}) {'is' if isinstance(wanted, bool) else '=='} {wanted}")
+            names.require(f"{self.fact}_of({names.given(number)}) {'is' if isinstance(wanted, bool) else '=='} {wanted}")
             for number, wanted in enumerate(self.expected)
         ]
 
@@ -90,12 +90,14 @@ def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
 
 def fact_of(array: Any, fact: str) -> Fact:
     """``is_contiguous`` or ``layout`` of an array, or a fact of a framework; what has no such fact is contiguous."""
-    if fact == "layout":
-        return _layout(array)
-    if fact == "is_contiguous":
-        return _is_contiguous(array)
-    read: Callable[[Any], bool] = trait("facts")[fact].read
-    return read(array)
+    return _reader(fact)(array)
+
+
+def _reader(fact: str) -> Callable[[Any], Fact]:
+    """What reads a fact of an array."""
+    own: dict[str, Callable[[Any], Fact]] = {"layout": _layout, "is_contiguous": _is_contiguous}
+    found: Callable[[Any], Fact] = own[fact] if fact in own else trait("facts")[fact].read
+    return found
 
 
 def _is_contiguous(array: Any) -> bool:

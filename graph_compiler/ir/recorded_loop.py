@@ -11,7 +11,7 @@ from .node import Origin, Value
 
 Path = tuple[Any, ...]  # the name of a variable, then keys of containers
 ASKED: Path = ("while",)
-"""Where a mark has the condition of a ``while``: no variable bears this name."""
+"""Where a mark has the conditions of a ``while``, by their numbers: no variable bears this name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,8 @@ class Mark:
     state: Mapping[Path, Held]
     index: Value | None = None
     """The number of the step, of which symbols are read. None behind the last step, and in a ``while``."""
+    asked: int | None = None
+    """How many calls there were when the first of the conditions of a ``while`` had been asked for."""
 
 
 @dataclass(eq=False, slots=True)
@@ -41,7 +43,8 @@ class RecordedLoop:
     """A ``for`` over ``range(start, stop, step)``, or a ``while``, of a function whose syntax shows that a step changes nothing but the
     variables that a mark tells.
 
-    ``after`` are the variables that code behind the loop may read. ``asked`` are the truth values of a ``while`` at the marks.
+    ``after`` are the variables that code behind the loop may read. ``asked`` are the truth values of a ``while`` in the order in which they
+    were asked for, with the answers. It runs as long as each of its conditions is true, or false where it is ``negated``.
     """
 
     origin: Origin
@@ -52,7 +55,8 @@ class RecordedLoop:
     outer: tuple[RecordedLoop, int] | None = None
     """The loop that was running, and its step."""
     marks: list[Mark] = field(default_factory=list)
-    asked: list[Value] = field(default_factory=list)
+    asked: list[tuple[Value, bool]] = field(default_factory=list)
+    negated: tuple[bool, ...] = ()
     is_open: bool = True
     """Whether nothing has asked for the number of a step, or done what a mark cannot tell."""
     is_whole: bool = False
@@ -60,8 +64,8 @@ class RecordedLoop:
 
     @property
     def is_while(self) -> bool:
-        """Whether a condition decides how many steps there are."""
-        return bool(self.asked)
+        """Whether conditions decide how many steps there are."""
+        return bool(self.negated)
 
     def numbers(self) -> range:
         """The numbers of the steps that were recorded."""

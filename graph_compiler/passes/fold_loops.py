@@ -114,10 +114,9 @@ class _Folding:
             assert isinstance(condition, Size)
             self.guards.append(Guard(condition, True, loop.origin))
 
-        for place, value in enumerate(loop.asked):
+        for value, answer in loop.asked:
             self.counted.update(outer for outer in outer_loops(loop) if self._is_of_step(value, outer))
-            goes_on = not loop.is_whole or place + 1 < len(loop.asked)
-            self.guards.append(Guard(value, goes_on, loop.origin))
+            self.guards.append(Guard(value, answer, loop.origin))
 
     def _is_of_step(self, value: Value, loop: RecordedLoop) -> bool:
         """Whether a value is made in the steps of a loop, or is the number of one."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
-from ..ir.recorded_loop import Mark, RecordedLoop
+from ..ir.recorded_loop import ASKED, Mark, RecordedLoop
 from ..sizes import Size
 from ..trees import iterate_structure
 from .roll_keys import Rows
@@ -17,6 +17,11 @@ _ARITHMETIC = frozenset({
     "add", "radd", "sub", "rsub", "subtract", "mul", "rmul", "multiply", "truediv", "rtruediv", "divide", "maximum", "minimum", "lt", "le",
     "gt", "ge", "eq", "ne", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "where", "pow", "rpow", "power",
 })  # fmt: skip
+_ANYWHERE = (_ARITHMETIC - {"pow", "rpow", "power"}) | {  # whole numbers have no negative powers
+    "abs", "absolute", "all", "any", "sum", "mean", "max", "min", "amax", "amin", "sqrt", "square", "exp", "log", "neg", "negative",
+    "isnan", "isfinite", "isinf", "and", "or", "invert", "logical_and", "logical_or", "logical_not", "norm", "vector_norm", "dot", "matmul",
+    "copy", "shape", "size", "T",
+}  # fmt: skip
 
 
 class Places:
@@ -29,8 +34,9 @@ class Places:
         for place, node in enumerate(graph.nodes):
             for value in (*node.uses, *node.writes):
                 self.used[value] = place
-        for value, mark in ((value, mark) for loop in graph.loops for value, mark in zip(loop.asked, loop.marks)):
-            self.used[value] = max(self.used.get(value, -1), mark.position)
+        for mark in (mark for loop in graph.loops for mark in loop.marks):
+            for value in (held.item for path, held in mark.state.items() if path[0] == ASKED[0]):
+                self.used[value] = max(self.used.get(value, -1), mark.position)
         for value in graph.roots():
             self.used[value] = float("inf")
         self.sources = set(graph.sources())
@@ -48,6 +54,11 @@ class Places:
         rest = [*left, *(item for item in free if not isinstance(item, (Size, Value))), node.params]
         sizes = (item for item in iterate_structure(rest) if isinstance(item, Size))
         return any(symbol.source in self.of_index for size in sizes for symbol in size.symbols())
+
+    def are_harmless(self, mark: Mark) -> bool:
+        """Whether later conditions of a ``while`` may be computed where an earlier one has ended it: of no elements they fail."""
+        late = self.graph.nodes[mark.position if mark.asked is None else mark.asked : mark.position]
+        return all(node.key.strip("_") in _ANYWHERE for node in late)
 
     def is_before(self, value: Value, mark: Mark) -> bool:
         """Whether a value is there before a loop."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 from ..ir.block import Region
@@ -54,8 +54,11 @@ class _Fold:
         self.places, self.loop = places, loop
         self.before, self.steps, self.marks = steps[:peeled], steps[peeled:], loop.marks[peeled:]
         self.peeled, self.count = peeled, len(steps) - peeled
-        if self.count < _FEWEST:
+        self.is_cut = any((*ASKED, number) not in self.marks[-1].state for number in range(len(loop.negated)))
+        """Whether an earlier one of several conditions ended it, so that the calls of later ones are missing in the last step."""
+        if self.count < _FEWEST + self.is_cut:
             raise NotEqual
+        self.template = -2 if self.is_cut else -1
         self.rows: list[list[Row]] = [[places.rows.of(node) for node in step] for step in self.steps]
         self.made = [_made_in(step) for step in self.steps]
         self.slots = [_slots(mark) for mark in self.marks]
@@ -69,14 +72,15 @@ class _Fold:
     def result(self) -> tuple[list[Node], list[Guard]]:
         self._states_are_equal()
         self._calls_are_equal()
-        patterns = [
-            [self._pattern([row[place].leaves[at] for row in self.rows]) for at in range(len(self.rows[0][place].leaves))]
-            for place in range(len(self.rows[0]))
-        ]
+        patterns = [[self._pattern(list(leaves)) for leaves in zip(*self._leaves(place))] for place in range(len(self.rows[0]))]
         self._writes_are_apart(patterns)
-        if not self.places.counts and any(map(self.places.is_counted, self.steps[-1])):
+        if not self.places.counts and any(map(self.places.is_counted, self.steps[self.template])):
             raise NotEqual
-        return self._nodes(list(zip(self.steps[-1], patterns)))
+        return self._nodes(list(zip(self.steps[self.template], patterns)))
+
+    def _leaves(self, place: int) -> list[Sequence[Any]]:
+        """Those of a call in each step that makes it."""
+        return [rows[place].leaves for rows in self.rows if place < len(rows)]
 
     def _states_are_equal(self) -> None:
         """From the second mark on variables hold the same, but for elements: so each further step does what the recorded ones did."""
@@ -97,13 +101,19 @@ class _Fold:
             source = "before" if item.source is before else other
             return f"{item.kind} {item.axis} {source}"
 
-        return {path: (held.kind, held.item.text(symbol) if isinstance(held.item, Size) else None) for path, held in mark.state.items()}
+        own = {path: held for path, held in mark.state.items() if path[0] != ASKED[0]}
+        return {path: (held.kind, held.item.text(symbol) if isinstance(held.item, Size) else None) for path, held in own.items()}
 
     def _calls_are_equal(self) -> None:
         if any(value in self.places.guarded for step in self.steps for node in step for value in node.outputs):
             raise NotEqual  # further steps would have to be guarded too
         keys = [[row.key for row in rows] for rows in self.rows]
-        if any(step != keys[0] for step in keys[1:]) or any(key < 0 for key in keys[0]):
+        *others, last = keys[1:]
+        if any(step != keys[0] for step in others) or any(key < 0 for key in keys[0]):
+            raise NotEqual
+        if last != (keys[0][: len(last)] if self.is_cut else keys[0]):
+            raise NotEqual
+        if len(self.loop.negated) > 1 and not all(map(self.places.are_harmless, self.loop.marks)):
             raise NotEqual
 
     def _needs_a_step(self) -> bool:
@@ -149,8 +159,7 @@ class _Fold:
             for at, pattern in enumerate(row):
                 if pattern is None or pattern is _INDEX or isinstance(pattern, _Made):
                     continue
-                for rows in self.rows:
-                    leaf = rows[place].leaves[at]
+                for leaf in (leaves[at] for leaves in self._leaves(place)):
                     if base_of(leaf) in written and (base_of(leaf) is not leaf or outside.setdefault(leaf, pattern) != pattern):
                         raise NotEqual
 
@@ -179,7 +188,7 @@ class _Fold:
 
     def _carry(self, path: Path) -> Value:
         if path not in self.carried:
-            last = _value_at(self.marks[-1], path)
+            last = _value_at(self.marks[self.template if path[0] == ASKED[0] else -1], path)
             if last is None:
                 raise NotEqual
             self.first[path] = self._before_first(path, last)
@@ -201,7 +210,7 @@ class _Fold:
         """The calls of a step, in what the loop gives it; ``made`` is told what they make."""
         for place, (node, row) in enumerate(nodes):
             own: dict[Value, Any] = {}
-            for leaf, pattern in zip(self.rows[-1][place].leaves, row):
+            for leaf, pattern in zip(self.rows[self.template][place].leaves, row):
                 if isinstance(leaf, Value):
                     new = self._read(pattern, leaf, made)
                     if own.setdefault(leaf, new) is not new:
@@ -239,6 +248,8 @@ class _Fold:
     def _following(self, path: Path) -> Pattern:
         """What a variable holds after a step, in what the step has made or was given."""
         values = [_value_at(mark, path) for mark in self.marks[1:]]
+        if self.is_cut and values[-1] is None:
+            values.pop()
         first = values[0]
         if first is None or None in values:
             raise NotEqual
@@ -257,9 +268,11 @@ class _Fold:
         given: set[Value] = set()
         for each in self.written:
             yield Value(each.name, each.spec)
-        for path in self.carried:
+        for path, carried in self.carried.items():
             value = _value_at(self.marks[-1], path)
-            assert value is not None
+            if value is None:  # a condition that was not asked for
+                yield Value(carried.name, carried.spec)
+                continue
             is_made = not self.places.is_before(value, self.marks[0])
             if not is_made and self.places.is_used_after(value, self.marks[-1]):
                 raise NotEqual
@@ -271,7 +284,8 @@ class _Fold:
     # ------------------------------------------------------------------------------ the node
     def _nodes(self, steps: list[tuple[Node, list[Pattern]]]) -> tuple[list[Node], list[Guard]]:
         if self.loop.is_while:
-            self._carry(ASKED)
+            for number in range(len(self.loop.negated)):
+                self._carry((*ASKED, number))
         made: dict[_Made, Value] = {}
         nodes = list(self._copies(steps, made))
         finals = self._finals()
@@ -289,9 +303,19 @@ class _Fold:
 
     def _while(self, body: Body) -> list[Node]:
         state = [Value(value.name, value.spec) for value in body.inputs]
-        asked = state[len(self.written) + list(self.carried).index(ASKED)]
-        regions, captured = close(Body("condition", state, [], [asked]), body)
+        held = dict(zip(self.carried, state[len(self.written) :]))
+        nodes: list[Node] = []
+        answers = [held[(*ASKED, number)] for number in range(len(self.loop.negated))]
+        answers = [self._logical(nodes, "not", value) if negated else value for value, negated in zip(answers, self.loop.negated)]
+        answer = reduce(partial(self._logical, nodes, "and"), answers)
+        regions, captured = close(Body("condition", state, nodes, [answer]), body)
         return [self._node("while_loop", captured, {}, regions)]
+
+    def _logical(self, nodes: list[Node], name: str, *values: Value) -> Value:
+        made = Value(f"is_{name}", values[0].spec)
+        op = f"logical_{name}"
+        nodes.append(Node(f"{self.places.graph.dialect}.{op}", values, {}, self.loop.origin, (made,), CallRecord(op, result=made)))
+        return made
 
     def _scan(self, body: Body) -> list[Node]:
         start, length = self._start(), self._length()
@@ -321,10 +345,12 @@ class _Fold:
         if not self._needs_a_step():
             return []
         if self.loop.is_while:
-            first = self.loop.asked[0]
-            if self.loop.outer is not None and not self.places.is_before(first, list(outer_loops(self.loop))[-1].marks[0]):
-                raise NotEqual
-            return [Guard(first, True, self.loop.origin)]
+            first = self.loop.asked[: len(self.loop.negated)]
+            if self.loop.outer is not None:
+                begin = list(outer_loops(self.loop))[-1].marks[0]
+                if not all(self.places.is_before(value, begin) for value, _ in first):
+                    raise NotEqual
+            return [Guard(value, answer, self.loop.origin) for value, answer in first]
         condition = apply("ge", self._length(), 0 if self.peeled else 1)
         if not isinstance(condition, Size):
             return []

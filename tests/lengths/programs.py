@@ -218,6 +218,50 @@ def halved(xp: Any, x: Any, n: int) -> Any:
     return y
 
 
+def newton_between(xp: Any, x: Any, n: int) -> Any:
+    y = x.sum() * 40 * n
+    while 1 < y * y < 1e9:
+        y = y * 0.5
+    return y
+
+
+def two_conditions(xp: Any, x: Any, n: int) -> Any:
+    y, left = x * 100.0 * n, x.sum() * 0 + 12  # the one ends it for many rows, the other for few
+    while y.sum() > 1 and left > 0:
+        y, left = y * 0.5, left - 1
+    return y, left
+
+
+def conditions_turned(xp: Any, x: Any, n: int) -> Any:
+    y, left = x * 100.0 * n, x.sum() * 0 + 12
+    while left > 0 and y.sum() > 1:
+        y, left = y * 0.5, left - 1
+    return y, left
+
+
+def three_conditions(xp: Any, x: Any, n: int) -> Any:
+    y, z = x * 100.0 * n, x.sum() * 0
+    while y.sum() > 1 and not z > 12 and xp.isfinite(y).all():
+        y, z = y * 0.6, z + 1
+    return y, z
+
+
+def until(xp: Any, x: Any, n: int) -> Any:
+    y, done = x * 100.0 * n, x.sum() < 0
+    while not done:
+        y = y * 0.5
+        done = y.sum() < 1
+    return y
+
+
+def flags_of_both_kinds(xp: Any, x: Any, n: int) -> Any:
+    y, more, done = x * 100.0 * n, x.sum() >= 0, x.sum() < 0
+    while more and not done:
+        y = y * 0.5
+        more, done = y.max() > 1, y.sum() < 1
+    return y
+
+
 # ------------------------------------------------------------------------------------- traps
 def second_exit(xp: Any, x: Any, n: int) -> Any:
     for _ in range(n):
@@ -430,6 +474,77 @@ def rounds_counted(xp: Any, x: Any, n: int) -> Any:
     return y * k
 
 
+def one_of_two(xp: Any, x: Any, n: int) -> Any:
+    y, left = x * 100.0 * n, x.sum() * 0 + 8
+    while y.sum() > 1 or left > 0:
+        y, left = y * 0.6, left - 1
+    return y, left
+
+
+def row_that_is_found(xp: Any, x: Any, n: int) -> Any:
+    sums, k = x.sum(1), x.sum() * 0
+    while k < x.shape[0] and sums[int(k)] < 2:
+        k = k + 1
+    return k
+
+
+def flag_that_is_written(xp: Any, x: Any, n: int) -> Any:
+    y, flags = x * 10.0 * n, x[:1, 0] >= 0
+    flag = flags[0]
+    while flag.all():
+        y = y * 0.5
+        flags[:] = y.sum() > 1
+        flag = flags[0]
+    return y
+
+
+def left_and_begun_again(xp: Any, x: Any, n: int) -> Any:
+    y = x * 2.0**n
+    for _ in (1, 2, 3, 4):
+        while y.sum() > 4:
+            y = y * 0.5
+            break
+    return y
+
+
+def left_by_a_number(xp: Any, x: Any, n: int) -> Any:
+    y, z = x * 2.0**n, x.sum()
+    for _ in (1, 2, 3):
+        k = 0
+        while y.sum() > 4 and k < 2:
+            y, k = y * 0.5, k + 1
+        z = z + y.sum()
+    return y, z
+
+
+def number_before_a_row(xp: Any, x: Any, n: int) -> Any:
+    y = x.sum() * 2.0**n
+    while 0 < n < 100 < y:
+        y = y * 0.5
+    return y
+
+
+def rotated(xp: Any, x: Any, n: int) -> Any:
+    a, b, c = x[0, 0] + 0, x[0, 0] + 1, x[0, 0] + 2
+    while a < b < c:
+        a, b, c = b, c, a
+    return a, b, c
+
+
+def compared_lists(xp: Any, x: Any, n: int) -> Any:
+    y = x.sum() * 0 + n
+    while [y > 3] != [x.sum() < 0]:
+        y = y - 1
+    return y
+
+
+def no_first_step(xp: Any, x: Any, n: int) -> Any:
+    y = x * 2.0**n
+    while y.sum() > 40 and y.sum() > 30:
+        y = y * 0.5
+    return y
+
+
 COUNTED: dict[str, Program] = {
     each.__name__: each
     for each in (
@@ -443,10 +558,26 @@ SIZED: dict[str, Program] = {
     each.__name__: each
     for each in (
         summed, prefix_sums, averaged_rows, numbered_rows, paired_rows, numbered_pairs, backwards, turned_round, every_other, pair_sums,
-        matrix_product, recurrent_cell, last_part, newton, newton_with_error, halved,
+        matrix_product, recurrent_cell, last_part, newton, newton_with_error, halved, newton_between,
+        two_conditions, conditions_turned, three_conditions, until, flags_of_both_kinds,
     )
 }  # fmt: skip
 """One recording serves all sizes and elements."""
+
+WHILE = frozenset(
+    {
+        "newton",
+        "newton_with_error",
+        "halved",
+        "newton_between",
+        "two_conditions",
+        "conditions_turned",
+        "three_conditions",
+        "until",
+        "flags_of_both_kinds",
+    }
+)
+"""Elements say how many steps there are: JAX has gradients of these from the beginning to the end."""
 
 RIGHT: dict[str, Program] = {
     each.__name__: each
@@ -454,6 +585,8 @@ RIGHT: dict[str, Program] = {
         second_exit, early_return, counter, counter_behind, number_asked, number_asked_elsewhere, number_behind, list_that_grows,
         state_in_a_default, state_in_an_object, state_in_an_iterator, state_in_a_closure, capped_counter, else_behind, swapped_buffers,
         view_that_is_written, triangle, elimination, windows, flag_of_before, rounds_with_a_limit, rounds_counted,
+        one_of_two, row_that_is_found, flag_that_is_written, left_and_begun_again, left_by_a_number, number_before_a_row,
+        rotated, compared_lists, no_first_step,
     )
 }  # fmt: skip
 """What may be recorded again, and is right."""

@@ -38,7 +38,12 @@ def check(program: Program, source: str, to: str, number: int | None = None) -> 
     for lengths in (*LENGTHS, *SHORT):
         lengths = lengths if number is None else (lengths[0], number)
         found, wanted = graph(*arguments(*lengths, to)), run(*arguments(*lengths, source))
-        for one, other in zip(leaves(found).values(), leaves(wanted).values(), strict=True):
-            np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=2e-4, atol=2e-4, err_msg=f"of {lengths}")
+        assert_close(found, wanted, f"of {lengths}")
         variants = len(graph.variants) if lengths[0] > 2 else variants
     return graph, variants
+
+
+def assert_close(found: Any, wanted: Any, where: str) -> None:
+    """Each array is the wanted one, but for rounding."""
+    for one, other in zip(leaves(found).values(), leaves(wanted).values(), strict=True):
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=2e-4, atol=2e-4, err_msg=where)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from ..control_flow.running import in_turn
+from .inside import COMPILERS, GRADIENTS, check_compiled, check_gradients
 from .programs import COUNTED, RIGHT, SIZED
 from .running import check
 
+FOLDED = {**COUNTED, **SIZED}
 WAYS = [f"{source} {to}" for source in ("numpy", "torch") for to in ("numpy", "torch", "jax", "tensorflow")]
 
 
@@ -26,3 +28,15 @@ def test_one_recording_serves_all_sizes(name: str, way: str) -> None:
 @pytest.mark.parametrize(("name", "way"), in_turn(RIGHT, WAYS))
 def test_what_only_looks_like_it_is_right(name: str, way: str) -> None:
     check(RIGHT[name], *way.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "way"), in_turn(FOLDED, [f"{source} {way}" for way in COMPILERS for source in ("numpy", "torch")], weeks=2)
+)
+def test_the_recording_serves_all_lengths_inside_of_compilers(name: str, way: str) -> None:
+    check_compiled(FOLDED[name], *way.split())
+
+
+@pytest.mark.parametrize(("name", "way"), in_turn(FOLDED, [f"{source}:{way}" for source in ("torch", "numpy") for way in GRADIENTS]))
+def test_gradients_are_those_of_the_steps(name: str, way: str) -> None:
+    check_gradients(FOLDED[name], *way.split(":"))

@@ -59,6 +59,8 @@ class Purity:
         space = _Space(frame.f_locals, frame.f_globals, frozenset((*frame.f_code.co_varnames, *frame.f_code.co_cellvars)))
         try:
             statements = [*loop.body, *([loop.test] if isinstance(loop, ast.While) else [])]
+            if isinstance(loop, ast.While) and any(isinstance(node, ast.Break) for part in loop.body for node in ast.walk(part)):
+                return False  # it may be left and begun again without a question
             _Statements(self, space, 0).look(statements)
         except Effect:
             return False

@@ -53,12 +53,59 @@ def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
     return is_inner and bool(outer) and isinstance(outer[-1], ast.For) and call is outer[-1].iter
 
 
-def while_asking(frame: FrameType) -> Found | None:
-    """The ``while`` whose whole condition the running instruction looks at."""
+def while_asking(frame: FrameType) -> tuple[Found, int, tuple[bool, ...]] | None:
+    """The ``while`` whose condition the running instruction looks at, which one of those that ``and`` joins it is, and which of them
+    stand behind ``not``."""
     around = _around(frame.f_code, frame.f_lasti)
-    if len(around) < 2 or not isinstance(around[-2], ast.While) or around[-1] is not around[-2].test or around[-2].orelse:
+    place = next((place for place in reversed(range(len(around))) if _is_in_test(around, place)), None)
+    if place is None or around[place].orelse:
         return None
-    return _found(frame.f_code, frame.f_lasti, -2)
+    conditions = _conditions(around[place].test)
+    number = _number_of(frame.f_code, frame.f_lasti, place, len(conditions))
+    if number is None:
+        return None
+    return _found(frame.f_code, frame.f_lasti, place), number, conditions
+
+
+@functools.lru_cache(maxsize=1024)
+def _conditions(test: ast.expr) -> tuple[bool, ...]:
+    """Of each condition that ``and`` and comparisons in a row join, whether it stands behind ``not``; none where there is more to it."""
+    found: list[bool] = []
+    for part in test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else (test,):
+        is_negated = isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)
+        inner = part.operand if isinstance(part, ast.UnaryOp) and is_negated else part
+        count = len(inner.ops) if isinstance(inner, ast.Compare) and not is_negated else 1
+        if isinstance(inner, ast.Constant) or any(_jumps(node) for node in ast.walk(inner) if node is not inner or count == 1):
+            return ()
+        found += [is_negated] * count
+    return tuple(found)
+
+
+def _jumps(node: ast.AST) -> bool:
+    """Whether an expression runs in parts, or is looked at by itself."""
+    is_not = isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+    return is_not or isinstance(node, (ast.BoolOp, ast.IfExp)) or (isinstance(node, ast.Compare) and len(node.ops) > 1)
+
+
+def _is_in_test(nodes: tuple[Any, ...], place: int) -> bool:
+    """Whether an instruction that the nodes hold is one of the condition of the ``while`` there, or of the ``while`` itself."""
+    return isinstance(nodes[place], ast.While) and (len(nodes) == place + 1 or nodes[place + 1] is nodes[place].test)
+
+
+@functools.lru_cache(maxsize=1024)
+def _number_of(code: CodeType, instruction: int, place: int, count: int) -> int | None:
+    """Which of the conditions an instruction looks at: Python writes a jump for each, in order, before the loop and at its end."""
+    loop = nodes_around(code, instruction)[place]
+    own, asks = [], set()
+    for each in dis.get_instructions(code):
+        is_jump = "JUMP" in each.opname and "_IF_" in each.opname
+        if is_jump and len(nodes := nodes_around(code, each.offset)) > place and nodes[place] is loop and _is_in_test(nodes, place):
+            own.append(each.offset)
+        if is_jump or each.opname == "TO_BOOL" or each.argrepr.startswith("bool("):  # the others from Python 3.13 on
+            asks.add(each.offset)
+    if instruction not in asks or not count or len(own) not in (count, 2 * count):
+        return None
+    return sum(offset < instruction for offset in own) % count
 
 
 def _around(code: CodeType, instruction: int) -> tuple[Any, ...]:

@@ -104,40 +104,56 @@ class Loops:
         loop.is_whole = loop.is_open
         del self._running[depth - 1 :]
 
-    def _mark(self, loop: RecordedLoop, found: Found, frame: FrameType, depth: int, index: Value | None = None) -> None:
+    def _mark(
+        self, loop: RecordedLoop, found: Found, frame: FrameType, depth: int, index: Value | None = None, asked: int | None = None
+    ) -> None:
         """Before a step: loops inside of the one before have ended, or were left."""
         del self._running[depth:]
         state = self._state(found, frame.f_locals) if loop.is_open else None
         loop.is_open = state is not None and not self.recorder.in_block and self.means.is_open()
         if state is not None:
-            loop.marks.append(Mark(len(self.recorder.graph.nodes), state, index))
+            loop.marks.append(Mark(len(self.recorder.graph.nodes), state, index, asked))
 
     # ------------------------------------------------------------------------------ while
     def asked(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
-        """Whether the truth value that a frame asks for is the whole condition of a ``while`` whose steps are marked, so that it is no
-        guard yet. ``condition`` is the array."""
+        """Whether the truth value that a frame asks for is the condition of a ``while`` whose steps are marked, or one of several that have
+        to hold, so that it is no guard yet. ``condition`` is the array."""
         known = self.means.value_of(condition)
         if frame is None or known is None or known[0].spec != _TRUTH or self.recorder.in_block or not self.means.is_open():
             return False
-        if (found := while_asking(frame)) is None:
+        if (condition_of := while_asking(frame)) is None:
             return False
+        found, number, negated = condition_of
+        goes_on = answer is not negated[number]
         asking = next((each for each in reversed(self._asking) if each.frame is frame and each.found.loop is found.loop), None)
         if asking is None:
-            if not answer or not self._purity.of(found.loop, frame):
+            if number or not goes_on or not self._purity.of(found.loop, frame):
                 return False
-            loop = RecordedLoop(Origin(frame.f_code.co_filename, frame.f_lineno, call="while"), after=found.after)
-            asking = _Asking(frame, found, loop, self._begin(loop))
+            loop = RecordedLoop(Origin(frame.f_code.co_filename, frame.f_lineno, call="while"), after=found.after, negated=negated)
+            asking = _Asking(frame, found, loop, self._begin(loop), [], [])
             self._asking.append(asking)
-        loop = asking.loop
-        if loop not in self._running:  # an outer loop has gone on: this is another run of it
+        if asking.loop not in self._running:  # an outer loop has gone on: this is another run of it
             self._asking.remove(asking)
             return self.asked(frame, condition, answer)
-        self._mark(loop, found, frame, asking.depth)
+        return self._answered(asking, number, Held((known[0].spec, known[1]), known[0]), answer, goes_on)
+
+    def _answered(self, asking: _Asking, number: int, held: Held, answer: bool, goes_on: bool) -> bool:
+        """One of the conditions, all of which have to be arrays: a mark stands behind the last one that is asked for."""
+        loop = asking.loop
+        loop.is_open = loop.is_open and number == len(asking.held)
+        asking.held.append(held)
+        asking.places.append(len(self.recorder.graph.nodes))
+        is_last = not goes_on or number + 1 == len(loop.negated)
+        if is_last:
+            self._mark(loop, asking.found, asking.frame, asking.depth, asked=asking.places[0])
         if not loop.is_open:
             return False
-        loop.asked.append(known[0])
-        loop.marks[-1].state[ASKED] = Held((known[0].spec, known[1]), known[0])  # type: ignore[index]
-        if not answer:
+        loop.asked.append((held.item, answer))
+        if is_last:
+            loop.marks[-1].state.update({(*ASKED, place): each for place, each in enumerate(asking.held)})  # type: ignore[attr-defined]
+            asking.held.clear()
+            asking.places.clear()
+        if not goes_on:
             self._end(loop, asking.depth)
             self._asking.remove(asking)
         return True
@@ -182,12 +198,15 @@ class Loops:
 
 
 class _Asking(NamedTuple):
-    """A ``while`` that runs in a frame."""
+    """A ``while`` that runs in a frame; ``held`` are the conditions that were asked for before the next step, ``places`` how many calls
+    there were then."""
 
     frame: FrameType
     found: Found
     loop: RecordedLoop
     depth: int
+    held: list[Held]
+    places: list[int]
 
 
 class _Same:
