@@ -17,7 +17,7 @@ from ..trace import Trace
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
 
-_OF_TORCH = (torch.nn.modules.batchnorm._BatchNorm.forward,)  # layers that compute with an element of a buffer: one over the batches so far
+_OF_TORCH = (torch.nn.BatchNorm1d.forward,)  # layers that compute with an element of a buffer: one over the batches so far
 
 
 def symbols_of(capture: Trace) -> Symbols:
