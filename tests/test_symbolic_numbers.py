@@ -121,3 +121,19 @@ def test_a_float_of_sizes_is_no_index(source: str) -> None:
     graph = graph_compiler.compile(function, to="numpy")
     for rows in (4, 5):
         assert np.asarray(graph(_ones(source, rows, 1)))[0, 0] == 7
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+def test_batch_norm_with_the_mean_of_all_batches(to: str) -> None:
+    torch = pytest.importorskip("torch")
+    layer = torch.nn.Sequential(torch.nn.BatchNorm1d(3, momentum=None))
+    original = copy.deepcopy(layer)
+    graph = graph_compiler.compile(layer, to=to, args=(torch.randn(4, 3),))
+    for _ in range(4):
+        x = torch.randn(5, 3)
+        result = graph(x).detach() if to == "torch" else graph(x.numpy())
+        np.testing.assert_allclose(np.asarray(result), original(x).detach(), rtol=1e-4, atol=1e-5)
+    assert len(graph.variants) == 1
+    for name, expected in original.state_dict().items():
+        found = graph.parameters[name]
+        np.testing.assert_allclose(np.asarray(found.detach() if to == "torch" else found), expected, rtol=1e-5, atol=1e-6)

@@ -21,6 +21,7 @@ from ...trees import Tree, flatten, unflatten
 from ..arrays import is_plain, words_of
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..failed_guards import shows_as_nan
+from ..keys_of_slices import KeysOfSlices
 from ..refusals import told
 from .persistent_cache import PersistentCache
 
@@ -55,6 +56,7 @@ class JaxTarget(Target):
 
     def __init__(self) -> None:
         self._key: Any = None
+        self.of_slices = KeysOfSlices()
         self._splitting = threading.RLock()  # no two calls draw from the same key
         self._registered: set[type] = set()
 
@@ -188,6 +190,8 @@ class JaxTarget(Target):
 
     def next_key(self) -> Any:
         """A fresh key: the sequence's key is split at each call."""
+        if draw := self.of_slices.next():
+            return draw()
         with self._splitting:
             if self._key is None:
                 self.seed(0)

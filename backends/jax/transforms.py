@@ -131,13 +131,15 @@ class JaxDerivatives(Derivatives):
         return results, aux, lambda tangents: list(push(*tangents))
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        """``jax.vmap``; keys are arguments in JAX, so randomness is as they say."""
+        """``jax.vmap``; where keys are arguments, randomness is as they say. A graph that takes keys of a sequence takes others for each
+        slice, made from the slice's number, or the same."""
 
-        def given(*arrays: Any) -> Arrays:
-            return function(list(arrays))
+        def given(place: Any, *arrays: Any) -> Arrays:
+            with target.of_slices.drawing(how.randomness, target.next_key, lambda key: jax.random.fold_in(key, place)):
+                return function(list(arrays))
 
-        mapped = jax.vmap(given, in_axes=how.axes, axis_size=how.size, axis_name=how.axis_name)
-        return lambda arrays: list(mapped(*arrays))
+        mapped = jax.vmap(given, in_axes=(0, *how.axes), axis_size=how.size, axis_name=how.axis_name)
+        return lambda arrays: list(mapped(jnp.arange(how.size), *arrays))
 
     def named(self, array: Any, name: str) -> Any:
         """``jax.ad_checkpoint.checkpoint_name``."""

@@ -15,15 +15,18 @@ from tensorflow.python.eager import record
 from tensorflow.python.ops import control_flow_util
 
 from ...contracts import Target
-from ...errors import CallMismatch, GuardFailed
+from ...errors import CallMismatch, GraphCompilerError, GuardFailed
 from ...ir.graph import Guard
 from ...trees import Tree, flatten, map_structure, unflatten
 from ..arrays import is_plain, words_of
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..failed_guards import shows_as_nan
+from ..keys_of_slices import KeysOfSlices
 from ..refusals import told
 
 _ALIGNED = 64  # TensorFlow's kernels take the process down where an array begins at no multiple of this
+
+setattr(GraphCompilerError, "ag_pass_through", True)  # noqa: B010  (AutoGraph raises errors with this attribute as they are)
 
 
 class TensorFlowTarget(Target):
@@ -35,6 +38,7 @@ class TensorFlowTarget(Target):
 
     def __init__(self) -> None:
         self._key: Any = None
+        self.of_slices = KeysOfSlices()
         self._splitting = threading.RLock()  # no two calls draw from the same key
 
     # ------------------------------------------------------------------------------ arrays
@@ -143,6 +147,8 @@ class TensorFlowTarget(Target):
 
     def next_key(self) -> Any:
         """A fresh key: the sequence's key is split at each call."""
+        if draw := self.of_slices.next():
+            return draw()
         if not tf.executing_eagerly():
             raise CallMismatch(
                 f"this graph draws random numbers, and a tf.function calls it: call graph.functional(parameters, ..., rng={self.a_key}), "

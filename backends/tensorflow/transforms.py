@@ -11,8 +11,9 @@ import numpy as np
 import tensorflow as tf
 
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
-from ...errors import GradientRefused, NotCompilable
+from ...errors import CallMismatch, GradientRefused, NotCompilable
 from ...tracing.active import active
+from ..keys_of_slices import UNSAID
 from .native import target
 from .prelude.control import scan
 from .prelude.gradients import custom_gradient, unwatched
@@ -173,7 +174,7 @@ class TensorFlowDerivatives(Derivatives):
         return results, aux, push
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        """``tf.vectorized_map``, over first axes."""
+        """``tf.vectorized_map``, over first axes. The numbers of TensorFlow's own generators are others for each slice."""
         if how.axis_name is not None:
             raise NotCompilable("tf.vectorized_map has no named axes: leave axis_name= out, or transform a graph that is written for jax")
 
@@ -181,12 +182,21 @@ class TensorFlowDerivatives(Derivatives):
             axes = {place: axis for place, axis in enumerate(how.axes) if axis is not None}
             moved = {place: self.move_axis(arrays[place], axis, 0) for place, axis in axes.items()}
 
-            def one(slices: dict[int, Any]) -> Arrays:
-                return function([slices.get(place, array) for place, array in enumerate(arrays)])
-
             if not moved:
                 return [tf.broadcast_to(array, tf.concat([[how.size], tf.shape(array)], 0)) for array in function(arrays)]
-            return list(tf.vectorized_map(one, moved, warn=False))
+            next_key = _next_key()
+
+            def one(given: tuple[Any, dict[int, Any]]) -> Arrays:
+                place, slices = given
+                before = _generators()
+                with target.of_slices.drawing(how.randomness, next_key, lambda key: tf.random.experimental.stateless_fold_in(key, place)):
+                    results = function([slices.get(place, array) for place, array in enumerate(arrays)])
+                if how.randomness != "different" and (drawn := _generators() - before):
+                    raise CallMismatch(_told(how.randomness, drawn))
+                return results
+
+            places = tf.range(tf.shape(next(iter(moved.values())))[0])
+            return list(tf.vectorized_map(one, (places, moved), warn=False))
 
         return over_first
 
@@ -197,6 +207,31 @@ class TensorFlowDerivatives(Derivatives):
     def rematerialised(self, function: Callable[[Arrays], Arrays], policy: Policy) -> Callable[[Arrays], Arrays]:
         """:func:`recomputed`, which keeps nothing; what it calls is TensorFlow's, so products and names cannot be told apart."""
         return function if policy == "everything" else lambda arrays: recomputed(function, arrays)(arrays)
+
+
+def _next_key() -> Callable[[], Any]:
+    """What gives keys of the target's sequence to a function that is traced: at once, unless the call itself is traced."""
+    if not tf.executing_eagerly():
+        return target.next_key
+
+    def at_once() -> Any:
+        with target.untraced():
+            return target.next_key()
+
+    return at_once
+
+
+def _generators() -> set[str]:
+    """The operations of the graph that is traced which draw from TensorFlow's own generators."""
+    if tf.executing_eagerly():
+        return set()
+    return {op.name for op in tf.compat.v1.get_default_graph().get_operations() if op.op_def.is_stateful and "Random" in op.type}
+
+
+def _told(randomness: str, drawn: set[str]) -> str:
+    if randomness == "error":
+        return UNSAID
+    return f"vmap: {min(drawn)} draws other numbers for each slice, and randomness= is 'same': draw outside, or from a seed (stateless)"
 
 
 def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[Arrays], Arrays]:

@@ -19,9 +19,10 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
-from ...errors import GradientRefused, NotCompilable
+from ...errors import CallMismatch, GradientRefused, NotCompilable
 from ...tracing.active import active
 from ...tracing.scans import computing_again
+from ..keys_of_slices import UNSAID
 from .native import target
 from .prelude.control import run_again
 
@@ -156,7 +157,15 @@ class TorchDerivatives(Derivatives):
         def given(*arrays: Any) -> tuple[Any, ...]:
             return tuple(function(list(arrays)))
 
-        return lambda arrays: list(torch.func.vmap(given, in_dims=how.axes, randomness=how.randomness)(*arrays))
+        def over_slices(arrays: Arrays) -> Arrays:
+            try:
+                return list(torch.func.vmap(given, in_dims=how.axes, randomness=how.randomness)(*arrays))
+            except RuntimeError as problem:
+                if "randomness error mode" not in str(problem):
+                    raise
+                raise CallMismatch(UNSAID) from problem
+
+        return over_slices
 
     def named(self, array: Any, name: str) -> Any:
         """A view that is made while its name is known to the policy of a checkpoint."""

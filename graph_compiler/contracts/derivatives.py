@@ -20,11 +20,12 @@ Step = Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
 class Mapping:
     """How a function is mapped: over so many slices, along ``axes`` of its arrays (None: the whole array each time).
 
-    ``randomness``: ``"different"`` or ``"same"`` numbers for each slice, or ``"error"``. ``axis_name`` is that of collectives.
+    ``size`` is None where it is not known yet, of arrays that the framework traces. ``randomness``: ``"different"`` or ``"same"`` numbers
+    for each slice, or ``"error"``. ``axis_name`` is that of collectives.
     """
 
     axes: tuple[int | None, ...]
-    size: int
+    size: int | None
     randomness: str = "error"
     axis_name: str | None = None
 

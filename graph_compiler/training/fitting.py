@@ -8,10 +8,12 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..errors import InvalidOption
+from ..runtime.frameworks import backend_of
 from .state import TrainState
 from .steps import single_train_step
 
 Metrics = dict[str, float]
+_NARROW = ("bool", "float16")  # bfloat16 has the name, too
 Callback = Callable[[TrainState, Metrics], Any]
 
 
@@ -66,7 +68,8 @@ def _epoch(state: TrainState, batches: Iterator[Any], epoch: int) -> tuple[Train
         state, metrics = single_train_step(state, batch)
         steps += 1
         for name, value in metrics.items():
-            sums[name] = sums[name] + value if name in sums else value
+            number = _summand(state, value)
+            sums[name] = sums[name] + number if name in sums else number
             counts[name] = counts.get(name, 0) + 1
     if not steps:
         raise InvalidOption(
@@ -74,6 +77,15 @@ def _epoch(state: TrainState, batches: Iterator[Any], epoch: int) -> tuple[Train
         )
     means = {name: float(value) / counts[name] for name, value in sums.items()}
     return state, {"epoch": epoch, "steps": steps, "seconds": time.perf_counter() - begin, **means}
+
+
+def _summand(state: TrainState, value: Any) -> Any:
+    """A metric whose sum over an epoch is exact enough: booleans and half precision as float32."""
+    if not any(name in str(value.dtype) for name in _NARROW):
+        return value
+    derivatives = backend_of(state.graph.pipeline.target.name).derivatives()
+    assert derivatives is not None  # without them nothing is trained
+    return derivatives.cast(value, state.plan.engine.number(0.0))
 
 
 class _Quiet:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from ..api import transpile
-from ..errors import CallMismatch, GraphCompilerError, GuardFailed, InvalidOption
+from ..errors import CallMismatch, GuardFailed, InvalidOption
 from ..runtime import Graph
 from ..tracing.definitions import place_of
 from ..tracing.reach.framework import framework_of
-from ..trees import iterate_structure, map_structure
+from ..trees import map_structure
+from .failing import telling
 
 Loss = Callable[[Any, Any], Any]
+_OWN = ("loss", "gradient_norm", "loss_scale", "epoch", "steps", "seconds")  # what steps and :func:`fit` tell under these names
 
 
 class FramedLoss:
@@ -42,6 +44,11 @@ class FramedLoss:
         self._target = target
         self._source = source if self._graph is None and written_in is None and source != target else None  # which it may be code of
         self.place = place_of(function)
+
+    @property
+    def variants(self) -> Sequence[Any]:
+        """What was recorded of it."""
+        return () if self._graph is None else self._graph.variants
 
     def arguments(self, outputs: Any, wanted: Any) -> tuple[Any, Any]:
         """As the function takes them."""
@@ -75,18 +82,8 @@ class FramedLoss:
             raise GuardFailed(f"the loss {self.name} is not recorded yet") from None
         return self._checked(found)
 
-    @contextmanager
-    def _telling(self, *given: Any) -> Iterator[None]:
-        """What the user's function raises is a ``CallMismatch`` that tells what it was called with."""
-        try:
-            yield
-        except GraphCompilerError:
-            raise
-        except Exception as problem:
-            raise CallMismatch(
-                f"the loss {self.name} fails with {type(problem).__name__}: {problem}; it was called with {_shown(given[0])} and "
-                f"{_shown(given[1])}{self.place}"
-            ) from problem
+    def _telling(self, *given: Any) -> AbstractContextManager[None]:
+        return telling(f"the loss {self.name}", given, self.place)
 
     def _recorded(self, graph: Graph, given: tuple[Any, Any]) -> Any:
         if not graph.variants:
@@ -104,7 +101,20 @@ class FramedLoss:
                 f"the loss {self.name} has to give one number, or that and a dict of metrics, and gives {what}; take the mean or sum of it"
                 f"{self.place}"
             )
+        for name, metric in more.items():
+            self._require_metric(name, metric)
         return found, more
+
+    def _require_metric(self, name: Any, metric: Any) -> None:
+        """``CallMismatch`` for what is no number, and for a name that steps tell something else under."""
+        what = None
+        if name in _OWN:
+            what = "under a name that training itself uses: give it another one"
+        elif not isinstance(metric, (int, float)) and len(getattr(metric, "shape", (0,))) != 0:
+            shown = f"an array of the shape {list(metric.shape)}" if hasattr(metric, "shape") else f"a {type(metric).__name__}"
+            what = f"which is {shown}, and has to be one number; take the mean or sum of it"
+        if what is not None:
+            raise CallMismatch(f"the loss {self.name} gives a metric {name!r}, {what}{self.place}")
 
 
 def _is_reversed(function: Any) -> bool:
@@ -119,12 +129,6 @@ def _is_reversed(function: Any) -> bool:
 def _widened(item: Any) -> Any:
     """An array of 32-bit integers as one of 64 bits of NumPy."""
     return np.asarray(item).astype(np.int64) if str(getattr(item, "dtype", "")).endswith("int32") else item
-
-
-def _shown(item: Any) -> str:
-    """The arrays in something, for an error."""
-    arrays = [f"{leaf.dtype}{list(leaf.shape)}" for leaf in iterate_structure(item) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
-    return ", ".join(arrays) if arrays else repr(item)
 
 
 __all__ = ["FramedLoss", "Loss"]

@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..contracts.training import Arrays, Held, Make, Training
+from ..errors import CallMismatch
 from ..runtime import Graph
 from ..runtime.module_calls import in_mode
 from ..trees import Tree
 from .batches import put_together
+from .failing import telling
 from .losses import FramedLoss
 from .schedules import Rate
 
@@ -42,6 +44,11 @@ class Plan:
         """Those of the target's compiler, of a graph that is compiled; else None."""
         return self.graph.variants[0].compile_options
 
+    @property
+    def decided_by_elements(self) -> int:
+        """How many recorded variants, of the model and the loss, hold for certain elements alone."""
+        return sum(bool(variant.program.checks) for variant in (*self.graph.variants, *self.loss.variants))
+
     # ------------------------------------------------------------------------------ pure functions of arrays
     def step(self, held: Held, arrays: list[Any], rate: Any, tree: Tree, is_last: bool) -> tuple[Held, Arrays]:
         """One training step: what is held then, and metrics. ``is_last`` of the batches whose gradients are added up for one update."""
@@ -59,6 +66,7 @@ class Plan:
         def value_of(trained: Arrays) -> tuple[Any, Any]:
             outputs, changed = self.outputs({**rest, **trained}, args, kwargs, key, held.places)
             value, metrics = self.loss(outputs, wanted)
+            self._require_differentiable(value)
             return value if scale is None else value * scale, (value, metrics, changed)
 
         with engine.drawing(held.rng):
@@ -67,7 +75,7 @@ class Plan:
         if scale is not None:
             gradients = engine.scaled(gradients, 1 / scale)
         held = replace(held, rng=rng, buffers=engine.put(held.buffers, changed), places=engine.put(held.places, changed))
-        return held, (gradients, {"loss": engine.detached(value), **{name: engine.detached(item) for name, item in metrics.items()}})
+        return held, (gradients, {"loss": engine.detached(value), **{name: self._metric(item) for name, item in metrics.items()}})
 
     def apply(self, held: Held, gradients: Arrays, rate: Any, is_last: bool) -> tuple[Held, Arrays]:
         """What is held after one update with these gradients, or after they were added to those before; and metrics."""
@@ -96,9 +104,22 @@ class Plan:
         compiled = self.engine.compiles_models and self.compile_options is not None
         with in_mode(self.graph, True):
             draws = any(variant.is_random for variant in self.graph.variants if variant.holds())
-            return self.graph.purely(parameters, args, kwargs, key if draws else None, places or None, compiled)
+            with telling(f"the model {self.graph.name}", (*args, *kwargs.values()), "", self.graph.pipeline.target.target):
+                return self.graph.purely(parameters, args, kwargs, key if draws else None, places or None, compiled)
 
     # ------------------------------------------------------------------------------ parts
+    def _require_differentiable(self, value: Any) -> None:
+        """``CallMismatch`` for a loss of integers, booleans or complex numbers: its gradients would be zeros in some frameworks."""
+        if not self.engine.is_floating(value):
+            raise CallMismatch(
+                f"the loss {self.loss.name} gives a number of the type {value.dtype}, which has no gradient: it has to be a real "
+                f"floating-point number{self.loss.place}"
+            )
+
+    def _metric(self, item: Any) -> Any:
+        """A number of Python as an array."""
+        return self.engine.number(item) if isinstance(item, (int, float)) else self.engine.detached(item)
+
     def _summed(self, held: Held, gradients: Arrays, is_last: bool) -> tuple[Held, Arrays]:
         """Gradients are added up; at the last batch their mean counts, and the sum begins again."""
         engine = self.engine

@@ -10,6 +10,7 @@ from ..contracts.training import Arrays, Held
 from ..errors import CallMismatch, GuardFailed, NotCompilable
 from ..runtime.module_calls import in_mode
 from .batches import Batch, put_together, taken_apart
+from .failing import telling
 from .schedules import called
 from .state import TrainState
 
@@ -22,7 +23,7 @@ def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, Tr
     call; the one that was given is used up.
 
     Raises:
-        CallMismatch: the batch is no such pair, or the loss gives no number, or fails; the state was used before.
+        CallMismatch: the batch is no such pair, or the model or the loss fails, or the loss gives no number; the state was used before.
 
     >>> import torch
     >>> from graph_compiler import training
@@ -73,7 +74,7 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
     ``clip_norm=``, ``loss_scale`` in float16.
 
     Raises:
-        CallMismatch: the batch is no such pair, or the loss gives no number, or fails; the state was used before.
+        CallMismatch: the batch is no such pair, or the model or the loss fails, or the loss gives no number; the state was used before.
 
     >>> import torch
     >>> from graph_compiler import training
@@ -99,7 +100,7 @@ def _begun(state: TrainState, batch: Any) -> Batch:
 def _program(state: TrainState, kind: str, taken: Batch) -> tuple[Held, Any]:
     """Runs a step, which is compiled once for each form of a batch."""
     plan, is_last = state.plan, state.is_last
-    key = (kind, taken.tree, is_last)
+    key = (kind, taken.tree, is_last, plan.decided_by_elements)
     if key not in state.programs:
         step = partial(plan.step, tree=taken.tree, is_last=is_last) if kind == "step" else partial(plan.compute, tree=taken.tree)
         state.programs[key] = plan.engine.compiled(step, kind == "step", plan.compile_options)
@@ -113,7 +114,13 @@ def _rate(state: TrainState) -> float | None:
 
 
 def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) -> Any:
-    """Runs a step; where the model or the loss is not recorded for such a batch, after it was."""
+    """Runs a step; where the model or the loss is not recorded for such a batch, after it was.
+
+    A program of a whole step cannot tell that elements decide otherwise than recorded: it would give NaN, and the state would be lost. The
+    model and the loss are called once before there.
+    """
+    if state.plan.decided_by_elements and not state.plan.engine.compiles_models:
+        _record(state, taken)
     try:
         return run()
     except GuardFailed:
@@ -122,7 +129,7 @@ def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) ->
 
 
 def _record(state: TrainState, taken: Batch) -> None:
-    """Records the model and the loss for a batch, in training mode."""
+    """Records the model and the loss for a batch, in training mode, where they are not recorded for such a one."""
     plan, graph = state.plan, state.plan.graph
     args, kwargs, wanted = put_together(taken.tree, taken.arrays)
     engine, held = plan.engine, state.held
@@ -131,13 +138,16 @@ def _record(state: TrainState, taken: Batch) -> None:
 
     def outputs() -> Any:
         key = engine.key(rng)[0]
-        return engine.once(lambda parameters, key: plan.outputs(parameters, args, kwargs, key, held.places))(parameters, key)[0]
+        run: Callable[..., Any] = lambda parameters, key: plan.outputs(parameters, args, kwargs, key, held.places)  # noqa: E731  (traced)
+        return (run if plan.decided_by_elements else engine.once(run))(parameters, key)[0]
 
     with in_mode(graph, True), engine.drawing(rng):
         try:
             found = outputs()
         except GuardFailed:
-            graph.add_variant(*put_together(taken.tree, taken.given)[:2], "a training step")
+            given = put_together(taken.tree, taken.given)[:2]
+            with telling(f"the model {graph.name}", [*given[0], *given[1].values()], ""):
+                graph.add_variant(*given, "a training step")
             if more := [name for name in graph.parameters if name not in parameters]:
                 raise NotCompilable(
                     f"{graph.name}: this batch takes a way through the model that uses {', '.join(more)}, which the state does not hold: "

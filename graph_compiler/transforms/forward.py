@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..errors import CallMismatch
 from .arguments import Call
-from .functions import found_for
+from .functions import found_for, name_of, where
 from .reverse import grad
 from .strong import strongly
 
@@ -18,14 +19,14 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     ``primals`` are the arguments, ``tangents`` one for each with its structure. The tangent of a result without derivatives is zero.
 
     Raises:
-        CallMismatch: tangents have other shapes than the arguments.
+        CallMismatch: primals or tangents are no tuple, or tangents have other shapes than the arguments.
 
     >>> import torch
     >>> from graph_compiler import transforms
     >>> transforms.jvp(lambda x: x**2, (torch.tensor(3.0),), (torch.tensor(1.0),))
     (tensor(9.), tensor(6.))
     """
-    args = tuple(primals)
+    args, tangents = _arguments("jvp", function, primals=primals, tangents=tangents)
     found = found_for(strongly(function, strong_zero), args, {})
     call = Call(found, "jvp", args, {}, (range(len(args)), ()), has_aux)
     results, handed, out = found.derivatives.pushed(call, call.arrays, call.tangents(tangents), found.has_rules)
@@ -62,5 +63,17 @@ def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_z
     >>> transforms.hvp(lambda x: (x**3).sum(), (torch.tensor([1.0, 2.0]),), (torch.tensor([1.0, 0.0]),))
     tensor([6., 0.])
     """
+    primals, tangents = _arguments("hvp", function, primals=primals, tangents=tangents)
     gradient = grad(function, argnums=0 if len(primals) == 1 else tuple(range(len(primals))), strong_zero=strong_zero)
     return jvp(gradient, primals, tangents)[1]
+
+
+def _arguments(words: str, function: Any, **given: Any) -> Iterator[tuple[Any, ...]]:
+    """Arguments and tangents as tuples. ``CallMismatch`` for an array, whose rows would be taken for arguments."""
+    for option, items in given.items():
+        if not isinstance(items, (tuple, list)):
+            raise CallMismatch(
+                f"{words} of {name_of(function)}: {option} are a tuple with one for each argument, ({option[0]},) for one, and not a "
+                f"{type(items).__name__}{where(function)}"
+            )
+    return map(tuple, given.values())

@@ -13,10 +13,10 @@ from ..runtime import Graph
 from ..runtime.frameworks import backend_of
 from ..trees import map_structure
 from .flat import is_array
-from .functions import framework_for, name_of, where, with_derivatives
+from .functions import Function, Wrapped, found_for, framework_for, name_of, where, with_derivatives
 
 
-class Jitted:
+class Jitted(Wrapped):
     """A function that its first call records, for the framework of the arguments, and compiles; ``graph`` is what was recorded."""
 
     def __init__(self, function: Callable[..., Any], static: dict[str, Any], device: Any) -> None:
@@ -25,6 +25,14 @@ class Jitted:
         self._static, self._graphs = static, dict[str, Graph]()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        graph, args, kwargs = self._chosen(args, kwargs)
+        return graph(*args, **kwargs)
+
+    def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        """The graph for these arguments, which is recorded before a transform follows them."""
+        return found_for(*self._chosen(args, kwargs))
+
+    def _chosen(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Graph, tuple[Any, ...], dict[str, Any]]:
         framework = framework_for(self.function, args, kwargs)
         derivatives = backend_of(framework).derivatives()
         if derivatives is None:
@@ -36,7 +44,7 @@ class Jitted:
         if self.device is not None:
             place = functools.partial(map_structure, functools.partial(self._placed, derivatives))
             args, kwargs = place(args), place(kwargs)
-        return self._graph_for(framework, derivatives)(*args, **kwargs)
+        return self._graph_for(framework, derivatives), args, kwargs
 
     def _graph_for(self, framework: str, derivatives: Derivatives) -> Graph:
         if framework not in self._graphs:

@@ -50,8 +50,8 @@ def scan(
 def fori_loop(low: int, high: int, body: Callable[[Any, Any], Any], init: Any, checkpoint: Checkpoint = False) -> Any:
     """``state = body(i, state)`` for ``i`` from ``low`` to ``high - 1`` (``jax.lax.fori_loop``), with gradients.
 
-    ``i`` is an integer array without axes. What is carried keeps its structure, shapes and types. ``checkpoint`` and errors as
-    :func:`scan`.
+    Where there is no step, it is ``init``. ``i`` is an integer array without axes. What is carried keeps its structure, shapes and types.
+    ``checkpoint`` and errors as :func:`scan`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -62,6 +62,9 @@ def fori_loop(low: int, high: int, body: Callable[[Any, Any], Any], init: Any, c
         raise InvalidOption(f"fori_loop of {name_of(body)}: low= and high= are integers of Python, not {low!r} and {high!r}")
     rows, tree = flatten(np.arange(low, max(low, high)), is_value)
     count = len(rows[0])
+    if not count:
+        _segment(checkpoint, count)
+        return init
     step = lambda state, i: (body(i, state), None)  # noqa: E731
     return _Loop(step, "fori_loop", init, rows, tree, count, _segment(checkpoint, count), body).run()[0]
 

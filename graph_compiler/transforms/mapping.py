@@ -31,11 +31,11 @@ def vmap(
         out_axes: where the new axis stands in the results: one for all, or a structure as the result's.
         axis_name: of collectives inside of the function, in JAX.
         axis_size: how many slices, where no argument has an axis.
-        randomness: whether numbers drawn inside are ``"different"`` or the ``"same"`` for each slice, or an ``"error"``; in JAX its keys
-            say so.
+        randomness: whether numbers drawn inside are ``"different"`` or the ``"same"`` for each slice, or an ``"error"``. Where a function
+            takes keys or seeds, as those of JAX do, they say so; TensorFlow's own generators cannot give the same.
 
     Raises:
-        CallMismatch: axes of different sizes, or an array without that axis.
+        CallMismatch: axes of different sizes, an array without that axis, or random numbers where it is not said which.
         InvalidOption: ``in_axes`` or ``out_axes`` have another structure than the arguments and results.
 
     >>> import torch
@@ -100,18 +100,19 @@ def _spread(axes: Any, item: Any, option: str) -> Iterator[int | None]:
         raise InvalidOption(f"{option}= has {axes!r} where there is {type(item).__name__}; it takes a number, None, or a structure like it")
 
 
-def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size: int | None) -> int:
-    """How many slices there are."""
-    sizes = {}
+def _size(found: Function, arrays: Arrays, axes: Sequence[int | None], axis_size: int | None) -> int | None:
+    """How many slices there are; None where the framework traces arrays whose sizes it does not know yet."""
+    sizes: dict[int, int | None] = {}
     for place, (array, axis) in enumerate(zip(arrays, axes)):
         if axis is not None:
             if not -len(array.shape) <= axis < len(array.shape):
                 raise CallMismatch(f"vmap of {found.name}: array {place} has the shape {list(array.shape)}, and no axis {axis}")
             sizes[place] = array.shape[axis]
-    wanted = axis_size if axis_size is not None else next(iter(sizes.values()), None)
-    if wanted is None:
+    if axis_size is None and not sizes:
         raise CallMismatch(f"vmap of {found.name}: no argument has an axis; pass axis_size=")
-    if others := {place: size for place, size in sizes.items() if size != wanted}:
+    known = {place: size for place, size in sizes.items() if size is not None}
+    wanted = axis_size if axis_size is not None else next(iter(known.values()), None)
+    if others := {place: size for place, size in known.items() if size != wanted}:
         shapes = ", ".join(f"array {place} has {size}" for place, size in others.items())
         raise CallMismatch(f"vmap of {found.name}: there are {wanted} slices, and {shapes} along its axis{where(found.call)}")
-    return int(wanted)
+    return None if wanted is None else int(wanted)

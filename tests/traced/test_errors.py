@@ -91,6 +91,22 @@ def assigned_in_the_loop_only(x: Any) -> Any:
     return y
 
 
+def array_returned_out_of_a_loop(x: Any) -> Any:
+    for i in range(x.shape[0]):
+        if x[i] > 5:
+            return x * 2
+    return x
+
+
+def array_left_behind_a_loop(x: Any) -> Any:
+    y = x
+    for i in range(x.shape[0]):
+        if x[i] > 5:
+            y = x * 2
+            break
+    return y
+
+
 def maybe_the_same_array(x: Any) -> Any:
     z = x * 2
     y = x if x.sum() > 0 else z
@@ -128,6 +144,7 @@ REFUSED: dict[Callable[..., Any], str] = {
     attribute_on_one_side: r"changes .*STATE.*last",
     print_on_one_side: r"test_errors.py:\d+: print inside of a branch or loop",
     assigned_in_the_loop_only: r"test_errors.py:\d+: y is assigned inside of a loop only",
+    array_returned_out_of_a_loop: r"test_errors.py:\d+: one side returns float64\[3\] .* out of a loop, put the array in the place of one",
     maybe_the_same_array: r"may be another array .* Write to a copy",
     no_step_gives_the_argument: r"may be another array .* Write to a copy",
     written_and_put_aside: r"other variables may hold the same array",
@@ -139,6 +156,12 @@ def test_refused_with_the_line(function: Callable[..., Any]) -> None:
     with pytest.raises(TracingError, match=REFUSED[function]):
         graph_compiler.compile(graph_compiler.trace(function), source="numpy", to="numpy", args=(np.ones(3),))
     assert not HISTORY and STATE.last is None
+
+
+def test_the_remedy_for_an_array_that_is_returned_out_of_a_loop() -> None:
+    graph = graph_compiler.compile(graph_compiler.trace(array_left_behind_a_loop), source="numpy", to="numpy", args=(np.ones(3),))
+    for x in (np.ones(4), np.array([1.0, 6.0])):
+        np.testing.assert_array_equal(graph(x), array_left_behind_a_loop(x))
 
 
 def test_torch_refuses_to_write_to_what_may_be_two() -> None:

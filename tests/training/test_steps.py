@@ -15,6 +15,7 @@ pytest.importorskip("flax")
 pytest.importorskip("keras")
 
 import numpy as np  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler import training  # noqa: E402
@@ -232,6 +233,51 @@ def test_fit_gives_a_history(capsys: Any) -> None:
     assert "epoch 1/4" in capsys.readouterr().out
 
 
+def test_means_of_an_epoch_count_booleans_and_half_precision() -> None:
+    def loss(outputs: Any, target: Any) -> Any:
+        return cross_entropy(outputs, target), {
+            "right": (outputs == outputs).all(),
+            "tenth": outputs.detach().half().mean() * 0 + 0.1,
+            "two": 2,
+        }
+
+    for to in TARGETS:
+        state = training.TrainState.create(graph(to), RULE, loss=loss)
+        _, history = training.fit(state, BATCHES * 60, progress=False)
+        assert history[0]["right"] == 1 and history[0]["two"] == 2 and abs(history[0]["tenth"] - 0.1) < 1e-4
+
+
+class Deciding(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.other = torch.nn.Linear(4, 1), torch.nn.Linear(4, 1)
+
+    def forward(self, x: Any) -> Any:
+        return self.one(x) if x.sum() > 0 else self.one(x) + 2 * self.other(x)
+
+
+def deciding(outputs: Any, target: Any) -> Any:
+    return F.mse_loss(outputs, target) if target.sum() > 0 else F.l1_loss(outputs, target)
+
+
+def test_batches_whose_elements_decide_otherwise() -> None:
+    torch.manual_seed(0)
+    model, ones = Deciding(), torch.ones(6, 4)
+    batches = [(sign * ones, aim * torch.ones(6, 1)) for sign, aim in ((1, 1), (-1, 1), (1, -1), (-1, -1), (1, 1))]
+    hand, expected = copy.deepcopy(model), []
+    rule = torch.optim.SGD(hand.parameters(), lr=0.1)
+    for x, target in batches:
+        rule.zero_grad()
+        value = deciding(hand(x), target)
+        value.backward()
+        rule.step()
+        expected.append(value.item())
+    for to in TARGETS:
+        made = graph_compiler.compile(copy.deepcopy(model), to=to, args=(-ones,))
+        state = training.TrainState.create(made, training.optimizer("sgd", learning_rate=0.1), loss=deciding)
+        assert np.allclose(trained(state, batches)[1], expected, rtol=1e-5)
+
+
 def create(**options: Any) -> Any:
     return training.TrainState.create(**{"model": graph("jax"), "optimizer": RULE, "loss": cross_entropy, **options})
 
@@ -264,6 +310,12 @@ def step(batch: Any = BATCHES[0], **options: Any) -> Any:
         (lambda: step(loss=lambda y, target: y - target[:, None]), CallMismatch, r"has to give one number.* gives an array of the shape \[6, 3\]; take the mean"),
         (lambda: step(loss=lambda y, target: 3), CallMismatch, "gives a int"),
         (lambda: step(loss=lambda y, target: y @ target), CallMismatch, r"the loss <lambda> fails with .*float32\[6, 3\] and int64\[6\]"),
+        (lambda: step(loss=lambda y, target: (y > 0).sum()), CallMismatch, "gives a number of the type int32, which has no gradient"),
+        (lambda: step(model=graph("torch"), loss=lambda y, target: (y > 0).sum()), CallMismatch, "the type torch.int64, which has no gradient"),
+        (lambda: step(loss=lambda y, target: (y.mean(), {"loss": y.max()})), CallMismatch, "a metric 'loss', under a name that training itself uses"),
+        (lambda: step(loss=lambda y, target: (y.mean(), {"rows": y})), CallMismatch, r"a metric 'rows', which is an array of the shape \[6, 3\]"),
+        (lambda: step(({"y": BATCHES[0][0]}, None)), CallMismatch, r"the model Classifier fails with TypeError: .*'y'; it was called with .*float32\[6, 4\]"),
+        (lambda: step((BATCHES[0][0][:, :3], BATCHES[0][1]), model=graph("torch")), CallMismatch, r"the model Classifier fails with RuntimeError: .*\[6, 3\]"),
         (lambda: training.apply_gradients(create(), {"first.weight": np.ones(3)}), CallMismatch, r"first.weight has the shape \[3\]"),
         (lambda: training.fit(create(), iter([]), progress=False), InvalidOption, "the data of epoch 1 is empty"),
         (lambda: training.fit(create(), [], epochs=0), InvalidOption, "epochs= is 0"),

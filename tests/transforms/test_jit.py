@@ -20,6 +20,7 @@ import tensorflow as tf
 import torch
 
 import graph_compiler
+from graph_compiler import transforms
 from graph_compiler.errors import InvalidOption, NotCompilable
 
 
@@ -85,3 +86,11 @@ def test_the_users_own_folder_is_used(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     assert f"left {theirs}" in compiled(tmp_path / "ours", JAX_COMPILATION_CACHE_DIR=str(theirs))
     assert not list((tmp_path / "ours").glob("xla/*-cache"))
+
+
+def test_derivatives_of_what_was_not_called_yet() -> None:
+    cube = graph_compiler.jit(lambda x, power: (x**power).sum(), static_argnums=1)
+    for x in (torch.rand(3), jnp.ones(3) * 0.5):
+        for power in (3, 2):
+            found = transforms.vmap(transforms.grad(cube), in_axes=(0, None))(x[:, None], power)
+            np.testing.assert_allclose(np.asarray(found)[:, 0], power * np.asarray(x) ** (power - 1), rtol=1e-5)

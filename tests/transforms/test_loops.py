@@ -138,6 +138,11 @@ def test_counters_and_ranges() -> None:
     assert transforms.scan(lambda c, row: (c + row, None), np.zeros(2), np.ones((3, 2)))[0].tolist() == [3, 3]
 
 
+def test_a_loop_without_steps_gives_what_it_begins_with() -> None:
+    init = {"x": torch.ones(2)}
+    assert transforms.fori_loop(5, 2, lambda i, c: {"x": c["x"] * 2}, init, checkpoint="sqrt") == init
+
+
 ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
     "lengths": (
         lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), (torch.ones(3), torch.ones(4))),
@@ -146,7 +151,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
     ),
     "no axis": (lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), torch.tensor(1.0)), CallMismatch, "an array without axes"),
     "nothing": (lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1)), InvalidOption, "pass xs= or length="),
-    "no step": (lambda: transforms.fori_loop(3, 3, lambda i, c: c, torch.ones(1)), CallMismatch, "there is no step"),
+    "no step": (lambda: transforms.scan(lambda c, row: (c, c), torch.ones(1), torch.ones(0, 2)), CallMismatch, "there is no step"),
     "no pair": (lambda: transforms.scan(lambda c, row: c, torch.ones(1), torch.ones(3)), CallMismatch, r"\(carry, output\), not Tensor"),
     "shape": (
         lambda: transforms.fori_loop(0, 3, lambda i, c: torch.cat([c, c]), torch.ones(1)),

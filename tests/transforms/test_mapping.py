@@ -10,11 +10,13 @@ import pytest
 pytest.importorskip("jax")
 pytest.importorskip("tensorflow")
 
+import jax.numpy as jnp
+import tensorflow as tf
 import torch
 
 import graph_compiler
 from graph_compiler import transforms
-from graph_compiler.errors import CallMismatch, InvalidOption
+from graph_compiler.errors import CallMismatch, GraphCompilerError, InvalidOption
 
 TARGETS = ("torch", "jax", "tensorflow")
 
@@ -98,3 +100,42 @@ def test_errors(name: str) -> None:
     call, kind, message = ERRORS[name]
     with pytest.raises(kind, match=message):
         call()
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_numbers_that_a_graph_draws_for_each_slice(to: str) -> None:
+    graph = graph_compiler.transpile(torch.nn.Dropout(0.5).train(), to=to, args=(torch.ones(40),))
+    ones = torch.ones(3, 40)
+    different, same = (as_numpy(transforms.vmap(graph, randomness=how)(ones)) for how in ("different", "same"))
+    assert (different[0] != different[1]).any() and (different[1] != different[2]).any()
+    assert (same[0] == same[1]).all() and (same[0] != as_numpy(transforms.vmap(graph, randomness="same")(ones))[0]).any()
+    gradients = as_numpy(transforms.vmap(transforms.grad(lambda x: as_sum(graph(x))), randomness="different")(graph_array(to, ones)))
+    assert (gradients[0] != gradients[1]).any() and set(gradients.ravel()) == {0.0, 2.0}
+    with pytest.raises(GraphCompilerError):
+        transforms.vmap(graph)(ones)
+
+
+def as_sum(array: Any) -> Any:
+    return tf.reduce_sum(array) if isinstance(array, tf.Tensor) else array.sum()
+
+
+def graph_array(to: str, array: Any) -> Any:
+    return {"torch": lambda x: x, "jax": jnp.asarray, "tensorflow": tf.constant}[to](array.numpy() if to != "torch" else array)
+
+
+def test_numbers_of_tensorflow_s_own_generators() -> None:
+    noisy = lambda x: x + tf.random.uniform(x.shape)  # noqa: E731
+    found = transforms.vmap(noisy, randomness="different")(tf.zeros((2, 20))).numpy()
+    assert (found[0] != found[1]).any()
+    with pytest.raises(CallMismatch, match="randomness='different', or not, randomness='same'"):
+        transforms.vmap(noisy)(tf.zeros((2, 20)))
+    with pytest.raises(CallMismatch, match="draws other numbers for each slice, and randomness= is 'same'"):
+        transforms.vmap(noisy, randomness="same")(tf.zeros((2, 20)))
+    with pytest.raises(CallMismatch, match="randomness='different', or not, randomness='same'"):
+        transforms.vmap(lambda x: x + torch.rand(2))(torch.zeros(2, 2))
+
+
+def test_a_map_inside_of_what_tensorflow_records() -> None:
+    x = tf.reshape(tf.range(6.0), (3, 2))
+    graph = graph_compiler.compile(transforms.vmap(transforms.grad(lambda x: tf.reduce_sum(x**3))), source="tensorflow", args=(x[:2],))
+    np.testing.assert_allclose(graph(x), 3 * x.numpy() ** 2)

@@ -27,6 +27,8 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
     "a wrong argnums": (lambda: transforms.grad(torch.sum, argnums=1.5), InvalidOption, "argnums= is 1.5"),
     "no aux": (lambda: transforms.grad(lambda x: x.sum(), has_aux=True)(x), CallMismatch, r"a pair \(result, aux\), and returned Tensor"),
     "tangents": (lambda: transforms.jvp(torch.sin, (x,), (torch.ones(4),)), CallMismatch, r"tangent 0 has the shape \[4\]"),
+    "primals": (lambda: transforms.jvp(torch.sin, x, x), CallMismatch, r"primals are a tuple with one for each argument, \(p,\) for one, and not a Tensor"),
+    "directions": (lambda: transforms.hvp(torch.sum, (x,), x), CallMismatch, r"hvp of sum: tangents are a tuple"),
     "cotangents": (lambda: transforms.vjp(torch.sin, x)[1](torch.ones(4)), CallMismatch, r"cotangent 0 has the shape \[4\]"),
     "a NumPy result": (lambda: transforms.grad(lambda x: np.float32(2))(x), CallMismatch, "it gives numpy.float32, which has no derivative"),
     "a NumPy result under checkpoint": (

@@ -28,6 +28,7 @@ _ELEMENTS: dict[str, frozenset[Any] | None] = {
     "full_like": frozenset({1, "fill_value"}),
     "new_full": frozenset({2, "fill_value"}),
     "lerp": frozenset({2, "weight"}),
+    **dict.fromkeys(("batch_norm", "instance_norm"), frozenset({6, "momentum"})),
     **dict.fromkeys(("addcmul", "addcdiv"), frozenset({"value"})),
     **dict.fromkeys(("addmm", "addmv", "addr", "baddbmm", "addbmm"), frozenset({"alpha"})),
 }  # fmt: skip

@@ -9,13 +9,15 @@ from typing import Any
 import torch
 
 from ....sizes import computed
-from ....tracing.probes.builtin_names import CONVERTED, COUNTED, conversions
+from ....tracing.probes.builtin_names import CONVERTED, COUNTED, conversions, looked_up
 from ....tracing.probes.host_math import Symbols
 from ....tracing.probes.replaced import Place
 from ....tracing.reach.spaces import Space
 from ..trace import Trace
 from .numbers import opened
 from .sizes import is_symbolic, symbolic
+
+_OF_TORCH = (torch.nn.BatchNorm1d.forward,)  # layers that compute with an element of a buffer: one over the batches so far
 
 
 def symbols_of(capture: Trace) -> Symbols:
@@ -34,7 +36,7 @@ def conversion_shims(capture: Trace, symbols: Symbols, spaces: Iterable[Space]) 
     """Shims of conversions in the code of these modules: those that give symbols where an attempt has some, and ``len``."""
     names = (*CONVERTED, *COUNTED) if capture.reading.symbolic else COUNTED
     places = ((space.held, name, file) for space in spaces for name in names if space.looks_up(name) for file in space.files_with(name))
-    return conversions(places, symbols)
+    return conversions([*places, *(place for place in looked_up(_OF_TORCH) if place[1] in names)], symbols)
 
 
 def _element(item: Any) -> Any:

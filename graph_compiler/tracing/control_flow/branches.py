@@ -85,7 +85,8 @@ class Branch:
         if name == f"{PREFIX}result":
             raise TracingError(
                 f"{self.place}: one side returns {given} and the other goes on, or returns something else. Return arrays of one shape and "
-                "type on both sides"
+                "type on both sides; out of a loop, put the array in the place of one that a variable holds before it, break, and return "
+                "the variable behind it"
             )
         raise TracingError(
             f"{self.place}: {name} is assigned on one side of a condition on values, and has no value on the other, and the code after it "

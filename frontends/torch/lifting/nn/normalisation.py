@@ -75,7 +75,8 @@ def batch_norm(
 
 def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
     """``running * (1 - momentum) + new * momentum``, through which torch lets no gradient flow."""
-    return b.stop_gradient(b.add(b.multiply(running, 1 - momentum), b.multiply(b.cast(new, running.dtype), momentum)))
+    kept, part = (b.operand(number, running.dtype) for number in (1 - momentum, momentum))
+    return b.stop_gradient(b.add(b.multiply(running, kept), b.multiply(b.cast(new, running.dtype), part)))
 
 
 def batch_norm_statistics(b: TorchBuilder, input: Any, running_mean: Any, running_var: Any, momentum: Any) -> tuple[Any, Any]:
