@@ -16,7 +16,7 @@ from ..errors import GraphCompilerError, UnsupportedOperation
 from ..ir.aliases import Aliases
 from ..ir.debug_info import DebugInfo
 from ..ir.graph import Effect, Graph
-from ..ir.guard import GUARD
+from ..ir.guard import Guard, guard_of
 from ..ir.node import Node, Origin, Value, every
 from ..ops.dtypes import DTYPES, is_floating
 from ..ops.registry import ArraySpec
@@ -127,6 +127,14 @@ class Lifter:
         for assumption in graph.assumptions:
             if (about := assumption.mapped(self.mapped)) is not None:
                 result.assume(about)
+
+    def _check(self, guard: Guard) -> None:
+        """A guard that stands in a block: on elements it is kept there."""
+        condition = self._condition(guard.origin, guard.condition)
+        if isinstance(condition, Value):
+            self.result.guards.append(replace(guard, condition=condition, rounding=rounding_of(self.b, condition)))
+        else:
+            self.b.guard(condition)
 
     def _condition(self, origin: Origin, item: Any) -> Any:
         """A condition in canonical values; one on numbers that were read becomes an array."""
@@ -249,8 +257,8 @@ class Lifter:
     # ------------------------------------------------------------------------------ calls
     def _node(self, node: Node) -> None:
         before = len(self.result.nodes)
-        if node.op == GUARD:
-            self.b.guard(self._condition(node.origin, node.inputs[0]))
+        if (guard := guard_of(node)) is not None:
+            self._check(guard)
             return
         try:
             self._check_types(node)

@@ -16,7 +16,8 @@ import numpy as np
 
 from ...errors import TracingError
 from ...ir.closing import Body, close
-from ...ir.node import Node, Value
+from ...ir.guard import guard_of
+from ...ir.node import Node, Value, every
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec, get
 from ...sizes import expression_of
@@ -224,9 +225,20 @@ class NumpyRegions:
         outside = [value for value in outputs if value.spec.shape and recorder.base_of(value) not in made]
         if any(node.is_random for node in nodes):
             raise TracingError(f"{self.capture.here()}: random numbers are drawn inside of a branch or loop on values. Draw them before it")
+        if name in ("body", "condition"):
+            self._refuse_numbers(nodes)
         self._refuse_views(nodes)
         self._refuse_written(inputs, values, given)
         return _Recorded(Body(name, values, nodes, outputs), dict(self.written), like, outside)
+
+    def _refuse_numbers(self, nodes: Sequence[Node]) -> None:
+        """Python needs a number of which each step has another one, as a bound of a slice: one step alone has that of the recording."""
+        for guard in filter(None, map(guard_of, every(nodes))):
+            if isinstance(guard.condition, Value) and type(guard.expected) is not bool:
+                raise TracingError(
+                    f"{guard.origin}: Python needs the number of a step of a loop on values, here {guard.expected!r}, as the bound of a "
+                    "slice. Index by it (x[i]), or compute with a mask (np.where)"
+                )
 
     def _refuse_views(self, nodes: Sequence[Node]) -> None:
         base_of = self.capture.recorder.base_of

@@ -16,7 +16,7 @@ import torch
 
 from ....errors import TracingError
 from ....ir.closing import Body
-from ....ir.node import Value
+from ....ir.node import Node, Value, every
 from ....sizes import Size
 from ....tracing.control_flow import Kind, open_regions
 from ....tracing.control_flow.regions import Arrays, Block
@@ -153,6 +153,7 @@ class TorchRegions:
         operands, given = self._operands(zip(carried, kinds))
         condition = self._block(blocks, "condition", test, given)
         step = self._block(blocks, "body", body, given, operands)
+        self._refuse_slices(step.recorded.body.nodes)
 
         def run(mode: Any) -> Any:
             with self._now(mode):
@@ -172,6 +173,7 @@ class TorchRegions:
         blocks = Blocks(self.capture, "a loop", ())
         operands, given = self._operands([*zip(carried, kinds), *((row, None) for row in rows)])
         step = self._block(blocks, "body", body, given, operands)
+        self._refuse_slices(step.recorded.body.nodes)
 
         def run(mode: Any) -> Any:
             with self._now(mode):
@@ -183,6 +185,16 @@ class TorchRegions:
         names = [item.name for item in given[: len(carried)]]
         params = {"carried": len(carried), "sequences": len(rows), "length": length, "reverse": False, "checkpoint": checkpoint}
         return self._tied(list(blocks.add("scan", operands, [step.recorded], run, names, **params)), operands, step.outside)
+
+    def _refuse_slices(self, nodes: Sequence[Node]) -> None:
+        """Other frameworks have no slice whose bounds each step computes."""
+        for node in () if self.capture.for_torch else every(nodes):
+            bounds = (bound for item in node.inputs for part in _parts(item) for bound in (part.start, part.stop))
+            if node.op.endswith("getitem__") and any(isinstance(bound, Size) and bound.reads_elements() for bound in bounds):
+                raise TracingError(
+                    f"{node.origin}: each step of a loop on values takes another slice, of no fixed size. Index by a number (x[i]), or "
+                    "compute with a mask (torch.where)"
+                )
 
     @contextmanager
     def _now(self, mode: Any) -> Iterator[None]:
@@ -268,3 +280,8 @@ def _now(item: Any) -> Any:
 @functools.cache
 def _name(dtype: torch.dtype) -> str:
     return str(dtype).removeprefix("torch.")
+
+
+def _parts(item: Any) -> Iterator[slice]:
+    """The slices of an index."""
+    yield from (part for part in (item if isinstance(item, tuple) else (item,)) if isinstance(part, slice))

@@ -35,7 +35,7 @@ class ClassShim:
     """
 
     def __init__(self, cls: Any, call: Callable[..., Any]) -> None:
-        self._class, self._call = cls, call
+        self._class, self._call, self.__wrapped__ = cls, call, cls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(*args, **kwargs)
