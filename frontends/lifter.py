@@ -128,7 +128,7 @@ class Lifter:
             if (about := assumption.mapped(self.mapped)) is not None:
                 result.assume(about)
 
-    def _check(self, guard: Guard) -> None:
+    def _checked_here(self, guard: Guard) -> None:
         """A guard that stands in a block: on elements it is kept there."""
         condition = self._condition(guard.origin, guard.condition)
         if isinstance(condition, Value):
@@ -258,7 +258,7 @@ class Lifter:
     def _node(self, node: Node) -> None:
         before = len(self.result.nodes)
         if (guard := guard_of(node)) is not None:
-            self._check(guard)
+            self._checked_here(guard)
             return
         try:
             self._check_types(node)
