@@ -16,6 +16,8 @@ imports = {
     "parallel": "from graph_compiler import parallel",
     "Any": "from typing import Any",
     "Callable": "from collections.abc import Callable",
+    "Iterable": "from collections.abc import Iterable",
+    "Mapping": "from collections.abc import Mapping",
     "GradientRefused": "from graph_compiler.errors import GradientRefused",
     "Primitive": "from jax.extend.core import Primitive",
     "Sequence": "from collections.abc import Sequence",

@@ -15,6 +15,7 @@ imports = {
     "parallel": "from graph_compiler import parallel",
     "Any": "from typing import Any",
     "Callable": "from collections.abc import Callable",
+    "Sequence": "from collections.abc import Sequence",
     "GradientRefused": "from graph_compiler.errors import GradientRefused",
     "F": "import torch.nn.functional as F",
     "checkpoint": "from torch.utils.checkpoint import checkpoint",
