@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from ..contracts.derivatives import Arrays
 from ..errors import CallMismatch, InvalidOption
-from ..trees import Path, Tree, flatten, iterate_structure, paths, unflatten
+from ..trees import Branch, Path, Static, Tree, flatten, iterate_structure, paths, unflatten
 from .flat import is_value, native
 from .functions import Function, where
 
@@ -101,7 +102,7 @@ class Call:
         the place of the others."""
         given, zeros = iter(arrays), self.function.derivatives.zeros_like
         leaves = [next(given) if has else zeros(leaf, leading) for leaf, has in zip(self._leaves, self._has)]
-        found: list[Any] = unflatten(self._tree, leaves)
+        found: list[Any] = unflatten(_with_zeros(self._tree), leaves)
         return found
 
     def places_with_derivatives(self) -> list[int]:
@@ -183,6 +184,13 @@ class Call:
     def _of_result(self) -> tuple[Tree, list[bool]]:
         assert self._result is not None
         return self._result
+
+
+def _with_zeros(tree: Tree) -> Tree:
+    """The structure with zeros for its whole numbers, which have no derivative."""
+    if isinstance(tree, Static):
+        return Static(type(tree.value)(0)) if type(tree.value) in (int, bool) else tree
+    return replace(tree, children=tuple(map(_with_zeros, tree.children))) if isinstance(tree, Branch) else tree
 
 
 def matching(call: Call, kind: str, place: int, item: Any, array: Any) -> Any:

@@ -262,3 +262,9 @@ def test_checkpoints_change_no_number(to: str, policy: str) -> None:
     x = torch.randn(4, 4, dtype=torch.float64)
     graph = graph_compiler.transpile(lambda x: torch.tanh(x @ x).sum(), source="torch", to=to, args=(x,))
     assert_near(transforms.grad(transforms.checkpoint(graph, policy))(x), transforms.grad(graph)(x))
+
+
+@pytest.mark.parametrize("number", [4, True])
+def test_whole_numbers_in_a_structure_have_zeros(number: int) -> None:
+    found = transforms.grad(lambda held: held["weight"] * held["number"])({"weight": torch.tensor(2.0), "number": number})
+    assert found["weight"] == float(number) and found["number"] == 0 and type(found["number"]) is type(number)
