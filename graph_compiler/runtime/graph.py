@@ -201,16 +201,11 @@ class Graph(Retraced, Inspected, Viewed):
 
         >>> import torch, graph_compiler
         >>> from graph_compiler.passes import strong_zero
-        >>> graph = graph_compiler.compile(lambda x: torch.where(x > 0, x.log(), 0), args=(torch.ones(2),))
+        >>> graph = graph_compiler.compile(lambda x: torch.where(x > 0, x.log(), 0), args=(torch.tensor(1.0),))
         >>> torch.func.grad(graph.with_passes(strong_zero))(torch.tensor(0.0))
         tensor(0.)
         """
-        pipeline = self.pipeline.with_passes(passes)
-        made = self._by(pipeline)
-        with recording_lock:
-            for variant in self._variants:
-                made.adopt(pipeline.rewritten(variant))
-        return made
+        return self.written_by(self.pipeline.with_passes(passes))
 
     def list_missing(self, framework: str) -> list[str]:
         """The calls that cannot be written for ``framework``, in words; empty where the whole graph can.
