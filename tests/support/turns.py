@@ -27,9 +27,9 @@ def turn(name: str, count: int, weeks: int = 1) -> int:
     return (zlib.crc32(name.encode()) + int(os.environ.get(WEEK) or this_week()) // weeks) % count
 
 
-# Files with tables of many cases, of which each week takes a third that is drawn anew: what follows from ``turn`` may share their period.
+# Files with tables of many cases, of which each week takes a half that is drawn anew: what follows from ``turn`` may share their period.
 # Those of all tests where none is named.
-IN_THIRDS = {
+HALVED = {
     "tests/test_programs.py": ("test_recorded_at_the_first_call", "test_recorded_before"),
     "tests/test_samples.py": ("test_sample",),
     "tests/test_numpy_samples.py": ("test_sample",),
@@ -53,20 +53,20 @@ IN_THIRDS = {
     "tests/jax_source/test_jax_reads.py": (),
     "tests/keras_source/test_keras_policies.py": ("test_gradients_under_a_policy", "test_parts_that_are_not_trained"),
 }
-# Of these JAX compiles many cases as one program, which a third of them would not shorten.
+# Of these JAX compiles many cases as one program, which a half of them would not shorten.
 _COMPILED_TOGETHER = frozenset({"tests/test_samples.py", "tests/test_numpy_samples.py", "tests/test_kinks.py"})
 
 
 def rests(file: str, test: str, case: str) -> bool:
-    """Whether a case of a table in :data:`IN_THIRDS` rests this week.
+    """Whether a case of a table in :data:`HALVED` rests this week.
 
     >>> rests("tests/test_samples.py", "test_sample", "abs-jax"), rests("tests/test_api.py", "test_sample", "abs-torch")
     (False, False)
     """
-    if file not in IN_THIRDS or test not in (IN_THIRDS[file] or (test,)) or (file in _COMPILED_TOGETHER and "jax" in case.split("-")):
+    if file not in HALVED or test not in (HALVED[file] or (test,)) or (file in _COMPILED_TOGETHER and "jax" in case.split("-")):
         return False
     drawn = hashlib.blake2b(f"{os.environ.get(WEEK) or this_week()} {file} {case}".encode(), digest_size=1)
-    return drawn.digest()[0] % 3 != 0
+    return drawn.digest()[0] % 2 == 0
 
 
 def is_jitted(name: str, to: str) -> bool:
