@@ -147,8 +147,18 @@ class _Held:
     """Where modules hold functions: they are searched again only where some were loaded, or have got more names, for they have 40,000."""
 
     def __init__(self) -> None:
+        self._loaded: Any = None
+        self._names: list[str] = []
         self._known: Any = None
         self._found: list[Place] = []
+
+    def modules(self) -> list[ModuleType]:
+        """The modules of JAX and of the libraries upon it. What is loaded stands in order, so that its number and its last name tell
+        whether there are others than before."""
+        loaded = len(sys.modules), next(reversed(sys.modules))
+        if loaded != self._loaded:
+            self._loaded, self._names = loaded, [name for name in list(sys.modules) if f"{name}.".startswith(_INSIDE)]
+        return [module for name in self._names if (module := sys.modules.get(name)) is not None]
 
     def places(self, modules: list[ModuleType], replacements: dict[int, tuple[Any, Any]]) -> list[Place]:
         """Of each function (its identity, itself, what is to stand for it) its names in these modules."""
@@ -179,8 +189,7 @@ def seen(names: Iterable[str], scopes: Iterable[dict[str, Any]] = ()) -> Iterato
         replacements[id(loop)] = loop, of_any_length(loop)
     in_parallel = jax.lax.associative_scan
     replacements[id(in_parallel)] = in_parallel, scanned_in_parallel(in_parallel, _traces)
-    modules = [module for name, module in list(sys.modules.items()) if f"{name}.".startswith(_INSIDE) and module is not None]
-    with replaced([*methods, *_held.places(modules, replacements), *under_any_name(scopes, replacements.values())]):
+    with replaced([*methods, *_held.places(_held.modules(), replacements), *under_any_name(scopes, replacements.values())]):
         yield lambda function: replacements.get(id(function), (function, _with_rule(function)))[1]
 
 
