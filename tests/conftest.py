@@ -35,7 +35,7 @@ def checkout() -> Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of large tables each week takes a half."""
+    """Of large tables each week takes a share."""
     for item in items:
         if (case := getattr(item, "callspec", None)) is not None:
             file = item.path.relative_to(Path(__file__).parent.parent).as_posix()

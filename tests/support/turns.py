@@ -27,35 +27,47 @@ def turn(name: str, count: int, weeks: int = 1) -> int:
     return (zlib.crc32(name.encode()) + int(os.environ.get(WEEK) or this_week()) // weeks) % count
 
 
-# Tables of many cases, of which each week takes a half that is drawn anew: what follows from ``turn`` may share their period.
-HALVED = {
-    "tests/test_programs.py": ("test_recorded_at_the_first_call", "test_recorded_before"),
-    "tests/test_samples.py": ("test_sample",),
-    "tests/test_numpy_samples.py": ("test_sample",),
-    "tests/test_dtypes.py": ("test_dtypes",),
-    "tests/test_kinks.py": ("test_derivatives",),
-    "tests/test_huggingface.py": ("test_a_model_is_converted_with_its_own_inputs",),
-    "tests/tensorflow_source/test_tensorflow_traps.py": ("test_trap",),
-    "tests/tensorflow_source/test_tensorflow_samples.py": ("test_sample",),
-    "tests/tensorflow_source/test_tensorflow_sample_gradients.py": ("test_gradients",),
-    "tests/transforms/test_derivatives.py": ("test_first_derivatives", "test_second_derivatives"),
-    "tests/training/test_optimizers.py": ("test_the_same_steps_as_torch",),
-    "tests/keras_source/test_keras_policies.py": ("test_gradients_under_a_policy", "test_parts_that_are_not_trained"),
+# Tables of many cases, of which each week takes a half, a third or a quarter that is drawn anew: what follows from ``turn`` may share
+# their period.
+SHARES = {
+    "tests/test_programs.py": {"test_recorded_at_the_first_call": 3, "test_recorded_before": 3},
+    "tests/test_samples.py": {"test_sample": 3},
+    "tests/test_numpy_samples.py": {"test_sample": 3},
+    "tests/test_dtypes.py": {"test_dtypes": 3},
+    "tests/test_kinks.py": {"test_derivatives": 4},
+    "tests/test_inner_gradient_sizes.py": {"test_gradients_are_right_at_other_sizes": 3},
+    "tests/test_huggingface.py": {"test_a_model_is_converted_with_its_own_inputs": 2},
+    "tests/control_flow/test_gradients.py": {"test_gradients": 3},
+    "tests/control_flow/test_values.py": {"test_values": 2, "test_inside_of_tf_function": 3, "test_inside_of_jit": 2},
+    "tests/jax_source/test_jax_samples.py": {"test_sample": 2},
+    "tests/jax_source/test_jax_programs.py": {"test_program": 2, "test_module": 2},
+    "tests/keras_source/test_keras_policies.py": {"test_gradients_under_a_policy": 2, "test_parts_that_are_not_trained": 2},
+    "tests/keras_source/test_keras_programs.py": {"test_program": 3, "test_step_of_an_optimizer": 3},
+    "tests/keras_source/test_keras_samples.py": {"test_layer": 3},
+    "tests/tensorflow_source/test_keras_layers.py": {"test_layer": 2, "test_gradient": 3},
+    "tests/tensorflow_source/test_saved_models.py": {"test_saved_model": 2},
+    "tests/tensorflow_source/test_tensorflow_functions.py": {"test_function": 2},
+    "tests/tensorflow_source/test_tensorflow_traps.py": {"test_trap": 4},
+    "tests/tensorflow_source/test_tensorflow_samples.py": {"test_sample": 3},
+    "tests/tensorflow_source/test_tensorflow_sample_gradients.py": {"test_gradients": 3},
+    "tests/training/test_optimizers.py": {"test_the_same_steps_as_torch": 2},
+    "tests/transforms/test_derivatives.py": {"test_first_derivatives": 3, "test_second_derivatives": 3},
 }
-# Of these JAX compiles many cases as one program, which a half of them would not shorten.
+# Of these JAX compiles many cases as one program, which a share of them would not shorten.
 _COMPILED_TOGETHER = frozenset({"tests/test_samples.py", "tests/test_numpy_samples.py", "tests/test_kinks.py"})
 
 
 def rests(file: str, test: str, case: str) -> bool:
-    """Whether a case of a table in :data:`HALVED` rests this week.
+    """Whether a case of a table in :data:`SHARES` rests this week.
 
     >>> rests("tests/test_samples.py", "test_sample", "abs-jax"), rests("tests/test_api.py", "test_sample", "abs-torch")
     (False, False)
     """
-    if test not in HALVED.get(file, ()) or (file in _COMPILED_TOGETHER and "jax" in case.split("-")):
+    shares = SHARES.get(file, {}).get(test, 1)
+    if file in _COMPILED_TOGETHER and "jax" in case.split("-"):
         return False
-    drawn = hashlib.blake2b(f"{os.environ.get(WEEK) or this_week()} {file} {case}".encode(), digest_size=1)
-    return drawn.digest()[0] % 2 == 0
+    drawn = hashlib.blake2b(f"{os.environ.get(WEEK) or this_week()} {file} {case}".encode(), digest_size=2)
+    return int.from_bytes(drawn.digest(), "big") % shares != 0
 
 
 def is_jitted(name: str, to: str) -> bool:
