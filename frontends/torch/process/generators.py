@@ -121,6 +121,10 @@ class Generators:
         return len(self.capture.recorder.graph.nodes)
 
     # ------------------------------------------------------------------------------ around calls
+    def are_unseeded(self) -> bool:
+        """Whether no generator was seeded since the last call that could draw: a call that draws nothing need not look at their states."""
+        return all(followed.generator.initial_seed() == followed.mark for followed in self._followed.values())
+
     def before(self, arguments: Any) -> list[_Followed]:
         """Makes up for what has happened to the generators that a call may draw from, and gives them."""
         given = [item for item in iterate_structure(arguments) if is_generator(item)]
