@@ -31,7 +31,7 @@ from ..basics import kinds, reads
 from ..basics.arguments import as_recorded, opens
 from ..basics.names import is_in_place, name_by_module, name_of, row_key
 from ..basics.refusals import Refusals, check_classes
-from ..basics.tensors import hints, spec_of, version
+from ..basics.tensors import PLAIN, TENSORS, hints, spec_of, version
 from ..basics.writing import versions_before
 from ..compat import current_transform, no_torch_function
 from ..gradients.gradients import Gradients
@@ -263,10 +263,14 @@ class Capture(TorchFunctionMode):
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
         self.refusals.check(self.here)
-        alike = self.known.key_of(name, key, function, args, kwargs)
+        operands: list[torch.Tensor] = []
+        alike = self.known.key_of(name, key, function, args, kwargs, operands)
         outcome = self.known.outcome(alike)
-        if outcome is not None and self.generators.are_unseeded() and (call := self._made_like(outcome, name, key, function, args, kwargs)):
-            return call.result
+        if outcome is not None and self.generators.are_unseeded():
+            call = Call(name, key, self._arguments(args, kwargs), operands, self._again(function, key, operands, args, kwargs))
+            if self._is_noted(call, outcome):
+                return call.result
+            self.known.forget(alike)
         if "out" in kwargs and is_empty_out(self, args, kwargs):
             return filled(self, function, args, kwargs)
         generators = self.quietly(self.generators.before, (args, kwargs))
@@ -276,7 +280,7 @@ class Capture(TorchFunctionMode):
         operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
         if device := device_under_autocast(operands):
             return record_cast(self, function, name, key, args, kwargs, device)
-        inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
+        inputs, params = self._arguments(args, kwargs)
         self.exported.look(self.recorder.graph.name, key, operands)
         self.written.save(key, args, kwargs)
         self.outer_writes.save(key, args, kwargs)
@@ -305,17 +309,17 @@ class Capture(TorchFunctionMode):
         self.known.note(alike, outcome_of(call, node))
         return result
 
-    def _made_like(self, outcome: Outcome, name: str, key: str, function: Any, args: Any, kwargs: Any) -> Call | None:
-        """Makes a call that ought to have this outcome; None where it has another one, and has done nothing."""
-        operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
-        inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
+    def _again(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         self.exported.look(self.recorder.graph.name, key, operands)
-        call = Call(name, key, (inputs, params), operands, self._attempt(function, key, operands, args, kwargs))
+        return self._attempt(function, key, operands, args, kwargs)
+
+    def _is_noted(self, call: Call, outcome: Outcome) -> bool:
+        """Whether a call has the outcome that is known of its like, which is noted; otherwise it has done nothing, and is made again."""
         if not outcome.fits(call):
-            return None
+            return False
         if isinstance(outcome, Made):
             add_like(self, call, outcome)
-        return call
+        return True
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """A look at something of which no kernel is to be seen, nor any call by modes of torch's own that are on besides."""
@@ -349,6 +353,14 @@ class Capture(TorchFunctionMode):
         """The value of a tensor; one that nothing recorded made is a parameter or a constant."""
         value = self.recorder.find(tensor)
         return resolve_captured(self, tensor) if value is None else value
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a call as they are recorded."""
+        return tuple([self._argument(item) for item in args]), {name: self._argument(item) for name, item in kwargs.items()}
+
+    def _argument(self, item: Any) -> Any:
+        cls = type(item)  # most are tensors and numbers
+        return self.value(item) if cls in TENSORS else item if cls in PLAIN else map_structure(self._recorded, item)
 
     def _recorded(self, item: Any) -> Any:
         if is_generator(item):

@@ -19,14 +19,13 @@ from ....sizes import Size
 from ....trees import iterate_structure
 from ..basics import kinds
 from ..basics.names import is_in_place, resolve
+from ..basics.tensors import PLAIN, TENSORS
 from ..compat import is_any_autocast_enabled, is_grad_enabled, is_inference_mode_enabled
 from ..memory.layouts import VIEWS_ONLY, Order, is_in_order, joins_axes, order_of
 from ..numbers.sizes import is_symbolic
 from .structure import STRUCTURE
 
-_PLAIN = frozenset({int, float, bool, str, complex, type(None), type(...), torch.dtype, torch.device, torch.memory_format, torch.layout})
 _CONTAINERS = frozenset({tuple, list, torch.Size})
-_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
 # Sizes and elements decide more of them than is looked at here.
 _SPECIAL = frozenset({*STRUCTURE, *kinds.DATA_SIZED, *kinds.CUT, "contiguous", "as_strided", "requires_grad_"}) - {"__getitem__"}
 
@@ -85,15 +84,18 @@ class KnownCalls:
         self._outcomes: dict[Any, Outcome] = {}
         self._is_torchs: dict[Any, bool] = {}
 
-    def key_of(self, name: str, key: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What decides the outcome of a call; None where something else may."""
+    def key_of(
+        self, name: str, key: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[torch.Tensor]
+    ) -> Any:
+        """What decides the outcome of a call, whose tensors ``operands`` is told; None where something else may."""
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not self._is_public(function, name):
             return None
         try:
-            facts = _fact(args), _fact(tuple(kwargs.items()))
+            facts = tuple([_fact(item, operands) for item in args])
+            named = tuple([(word, _fact(item, operands)) for word, item in kwargs.items()])
         except _Unlike:
             return None
-        return function, name, is_grad_enabled(), is_inference_mode_enabled(), facts
+        return function, name, is_grad_enabled(), is_inference_mode_enabled(), facts, named
 
     def _is_public(self, function: Any, name: str) -> bool:
         """Whether it is a function of torch's own, and no one that was registered with it."""
@@ -122,17 +124,18 @@ def _found(name: str) -> Any:
         return None
 
 
-def _fact(item: Any) -> Any:
+def _fact(item: Any, operands: list[torch.Tensor]) -> Any:
     """What the outcome of a call may depend on of an argument."""
     cls = type(item)
-    if cls in _TENSORS:
+    if cls in TENSORS:
+        operands.append(item)
         return _fact_of_tensor(item)
-    if cls in _PLAIN:
+    if cls in PLAIN:
         return cls, item
     if cls in _CONTAINERS:
-        return cls, *map(_fact, item)
+        return cls, *[_fact(part, operands) for part in item]
     if cls is slice:
-        return cls, _fact(item.start), _fact(item.stop), _fact(item.step)
+        return cls, *[_fact(part, operands) for part in (item.start, item.stop, item.step)]
     if is_symbolic(item):
         return cls, item.node.hint
     raise _Unlike
