@@ -72,6 +72,7 @@ class Change:
 _PLAIN_DICTS = frozenset({dict, OrderedDict})
 PLAIN_CONTAINERS = _PLAIN_DICTS | {list, set}
 """Classes of containers that stand in front of nothing else."""
+_NO_PARTS = PLAIN_CONTAINERS | {bool, str, type(None)}
 _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
@@ -171,6 +172,10 @@ class World:
     def owners(self) -> set[int]:
         """The identities of the objects that hold what may change."""
         return {id(held.owner) for held in self.held}
+
+    def parts(self) -> list[tuple[Held, Any, Any]]:
+        """What containers hold, with the key: arrays, numbers, tuples and objects. Other containers are held themselves."""
+        return [(held, key, item) for held in self.held for key, item in held.before.items() if type(item) not in _NO_PARTS]
 
     def changes(self) -> Iterator[Change]:
         """What is not as it was."""
