@@ -140,7 +140,7 @@ def _environment(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
 def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]], free: Free) -> Iterator[EnvironmentGuard]:
     watched = {id(cls) for cls in reach.owners if isinstance(cls, type)}
     fleeting = {id(reference()) for reference in reach.references}  # no fact may hold on to them
-    sought, of_class = Sought(reach), functools.cache(lambda cls: _of_class(reach, cls, watched))
+    sought, of_class = Sought(reach), {cls: _of_class(reach, cls, watched) for cls in set(map(type, reach.owners))}
     for owner in reach.owners:
         found = attributes_of(owner)
         is_scope = isinstance(owner, (type, types.ModuleType))
@@ -151,7 +151,7 @@ def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]
             if not fixed and not free(owner, name):
                 yield _attribute(f"the attribute {name} of {what}", owner, own, name, found[name])
         may_hide = not is_scope and hasattr(owner, "__dict__")
-        hiding = [name for name in of_class(type(owner)) if name not in own and not free(owner, name)] if may_hide else []
+        hiding = [name for name in of_class[type(owner)] if name not in own and not free(owner, name)] if may_hide else []
         if hiding:
             yield EnvironmentGuard("{}.isdisjoint({})", (frozenset(hiding), own), f"an attribute of {what} that hides its class's", own)
         if isinstance(owner, type):
