@@ -20,7 +20,7 @@ from ..ir.recorded_loop import RecordedLoop
 from ..sizes import Size, apply, hint_of, substitute
 from ..trees import map_structure
 from .fold_places import Places, outer_loops
-from .fold_steps import NotEqual, folded_loop
+from .fold_steps import NotEqual, Step, TooShort, folded_loop
 from .roll_keys import Rows
 
 
@@ -40,6 +40,8 @@ class _Folding:
         self.recorded = graph
         self.places = Places(graph, Rows(Aliases(graph), writes=True), counts)
         self.counted: set[RecordedLoop] = set(graph.loops) if written_out else {loop for loop in graph.loops if not loop.is_whole}
+        self.short: set[RecordedLoop] = set()
+        """Those with too few steps to tell what a step does, in an outer loop whose steps decide how many there are."""
         self.instead: dict[RecordedLoop, Sequence[Node]] = {}
         self.guards: list[Guard] = []
         self.numbers: dict[Any, Any] = {}  # of steps that are written out
@@ -63,7 +65,7 @@ class _Folding:
         )
 
     def _fold(self) -> None:
-        self.guards, self.numbers = [], {}
+        self.guards, self.numbers, self.short = [], {}, set()
         for loop in reversed(self.recorded.loops):
             if loop in self.counted:
                 self._count(loop)
@@ -78,21 +80,37 @@ class _Folding:
         return self._with_numbers(made)
 
     def _folded(self, loop: RecordedLoop) -> Sequence[Node]:
-        steps = [
-            self._between((loop, place), one.position, two.position) for place, (one, two) in enumerate(zip(loop.marks, loop.marks[1:]))
-        ]
+        steps = [self._step(loop, place) for place in range(len(loop.marks) - 1)]
         for peeled in (0, 1):
             if loop not in self.counted:
                 try:
                     nodes, guards = folded_loop(self.places, loop, steps, peeled)
+                except TooShort:
+                    if self._may_be_short(loop):
+                        self.short.add(loop)
+                        break
+                    continue
                 except NotEqual:
                     continue
                 self.guards += guards
                 for place, mark in enumerate(loop.marks[:peeled] if not loop.is_while else ()):
                     self.numbers[mark.index] = loop.start + place * loop.step
                 return nodes
-        self._count(loop)
-        return [node for step in steps for node in step]
+        if loop not in self.short:
+            self._count_all(loop)
+        return [node for step in steps for node in step.nodes]
+
+    def _may_be_short(self, loop: RecordedLoop) -> bool:
+        """Whether another step of an outer loop, which may tell what this one does, can have more steps."""
+        sources = {symbol.source for bound in loop.bounds() for symbol in bound.symbols()}
+        return loop.outer is not None and any(self.places.of_index.get(source) in set(outer_loops(loop)) for source in sources)
+
+    def _step(self, loop: RecordedLoop, place: int) -> Step:
+        first, end = loop.marks[place].position, loop.marks[place + 1].position
+        inside = self.inside.get((loop, place), ())
+        ends = [first, *(position for inner in inside for position in (inner.marks[0].position, inner.marks[-1].position)), end]
+        own = [node for one, two in zip(ends[::2], ends[1::2]) for node in self.recorded.nodes[one:two]]
+        return Step(self._between((loop, place), first, end), own, self.short.isdisjoint(inside))
 
     def _between(self, around: Any, first: int, end: int) -> list[Node]:
         """The nodes from one place to another, with loops in the place of what they have recorded."""
@@ -104,6 +122,13 @@ class _Folding:
         return [*nodes, *self.recorded.nodes[first:end]]
 
     # ------------------------------------------------------------------------------ loops with the steps that were recorded
+    def _count_all(self, loop: RecordedLoop) -> None:
+        """As :meth:`_count`, and so have those inside that were too short to tell what their steps do."""
+        for inner in [each for each in self.short if loop in outer_loops(each)]:
+            self.short.discard(inner)
+            self._count(inner)
+        self._count(loop)
+
     def _count(self, loop: RecordedLoop) -> None:
         """The number of steps is what it was; so are numbers of the steps of outer loops, on which it depends."""
         self.counted.add(loop)

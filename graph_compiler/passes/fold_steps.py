@@ -29,7 +29,21 @@ class NotEqual(Exception):
     """Steps differ in what a loop cannot give them."""
 
 
-def folded_loop(places: Places, loop: RecordedLoop, steps: Sequence[Sequence[Node]], peeled: int) -> tuple[list[Node], list[Guard]]:
+class TooShort(NotEqual):
+    """Too few steps were recorded to tell."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What was recorded of one step: its nodes, with folded loops as nodes, and those outside of inner loops. ``is_whole`` where each inner
+    loop has steps enough to be one."""
+
+    nodes: Sequence[Node]
+    own: Sequence[Node]
+    is_whole: bool = True
+
+
+def folded_loop(places: Places, loop: RecordedLoop, steps: Sequence[Step], peeled: int) -> tuple[list[Node], list[Guard]]:
     """The nodes of a loop, the first ``peeled`` steps of which are written out, and what it relies on; ``NotEqual`` where its steps are not
     equal."""
     return _Fold(places, loop, steps, peeled).result()
@@ -48,20 +62,26 @@ Pattern = Any
 
 
 class _Fold:
-    """The folding of one loop."""
+    """The folding of one loop, of which those steps tell what all do whose inner loops have steps enough."""
 
-    def __init__(self, places: Places, loop: RecordedLoop, steps: Sequence[Sequence[Node]], peeled: int) -> None:
+    def __init__(self, places: Places, loop: RecordedLoop, steps: Sequence[Step], peeled: int) -> None:
         self.places, self.loop = places, loop
-        self.before, self.steps, self.marks = steps[:peeled], steps[peeled:], loop.marks[peeled:]
+        self.before, self.all_steps, self.marks = steps[:peeled], steps[peeled:], loop.marks[peeled:]
         self.peeled, self.count = peeled, len(steps) - peeled
         self.is_cut = any((*ASKED, number) not in self.marks[-1].state for number in range(len(loop.negated)))
         """Whether an earlier one of several conditions ended it, so that the calls of later ones are missing in the last step."""
-        if self.count < _FEWEST + self.is_cut:
+        whole = [place for place, step in enumerate(self.all_steps) if step.is_whole]
+        if len(whole) < _FEWEST + self.is_cut:
+            raise TooShort
+        self.are_whole = len(whole) == self.count
+        if not self.are_whole and (loop.is_while or not all(step.is_whole for step in self.before)):
             raise NotEqual
         self.template = -2 if self.is_cut else -1
+        self.steps = [self.all_steps[place].nodes for place in whole]
         self.rows: list[list[Row]] = [[places.rows.of(node) for node in step] for step in self.steps]
         self.made = [_made_in(step) for step in self.steps]
-        self.slots = [_slots(mark) for mark in self.marks]
+        self.begins, self.ends = [self.marks[place] for place in whole], [self.marks[place + 1] for place in whole]
+        self.slots, self.last_slots = _slots(self.begins[0]), _slots(self.marks[-1])
         self.carried: dict[Path, Value] = {}
         self.first: dict[Path, Value] = {}
         self.is_spared = False
@@ -105,8 +125,11 @@ class _Fold:
         return {path: (held.kind, held.item.text(symbol) if isinstance(held.item, Size) else None) for path, held in own.items()}
 
     def _calls_are_equal(self) -> None:
-        if any(value in self.places.guarded for step in self.steps for node in step for value in node.outputs):
+        if any(value in self.places.guarded for step in self.all_steps for node in step.nodes for value in node.outputs):
             raise NotEqual  # further steps would have to be guarded too
+        first, *others = ([self.places.rows.of(node).key for node in step.own] for step in self.all_steps)
+        if not self.are_whole and any(own != first for own in others):
+            raise NotEqual
         keys = [[row.key for row in rows] for rows in self.rows]
         *others, last = keys[1:]
         if any(step != keys[0] for step in others) or any(key < 0 for key in keys[0]):
@@ -137,14 +160,14 @@ class _Fold:
             if all(made.get(leaf) == own for made, leaf in zip(self.made, leaves)):
                 return own
             raise NotEqual
-        if first is self.marks[0].index:
-            if all(leaf is mark.index for leaf, mark in zip(leaves, self.marks)):
+        if first is self.begins[0].index:
+            if all(leaf is mark.index for leaf, mark in zip(leaves, self.begins)):
                 return _INDEX
             raise NotEqual
         if all(leaf is first for leaf in leaves) and self.places.is_before(first, self.marks[0]):
             return first
-        for path in self.slots[0].get(first, ()):
-            if all(_value_at(mark, path) is leaf for leaf, mark in zip(leaves, self.marks)):
+        for path in self.slots.get(first, ()):
+            if all(_value_at(mark, path) is leaf for leaf, mark in zip(leaves, self.begins)):
                 return path
         raise NotEqual
 
@@ -223,11 +246,10 @@ class _Fold:
     def _finals(self) -> dict[Path, Pattern]:
         """The variables that are carried, because a step or later code reads them, with what a step makes of each."""
         end = self.marks[-1]
-        for step in self.steps:
-            for node in step:
-                for value in node.outputs:
-                    if self.places.is_used_after(value, end):
-                        self._carry(self._variable(value))
+        for step in self.all_steps:
+            for value in (value for node in step.nodes for value in node.outputs):
+                if self.places.is_used_after(value, end):
+                    self._carry(self._variable(value))
         for mark in self.loop.marks:
             if mark.index is not None and self.places.is_used_after(mark.index, end):
                 raise NotEqual
@@ -239,7 +261,9 @@ class _Fold:
 
     def _variable(self, value: Value) -> Path:
         """A variable that holds a value at the end, one that holds such a value at the beginning where there is one."""
-        paths = self.slots[-1].get(value, [])
+        paths = self.last_slots.get(value, [])
+        if not self.are_whole and len({self._following(path) for path in paths}) > 1:
+            raise NotEqual  # they hold the same only because an inner loop had no step
         begun = [path for path in paths if (first := _value_at(self.marks[0], path)) is not None and first.spec == value.spec]
         if not paths:
             raise NotEqual
@@ -247,7 +271,7 @@ class _Fold:
 
     def _following(self, path: Path) -> Pattern:
         """What a variable holds after a step, in what the step has made or was given."""
-        values = [_value_at(mark, path) for mark in self.marks[1:]]
+        values = [_value_at(mark, path) for mark in self.ends]
         if self.is_cut and values[-1] is None:
             values.pop()
         first = values[0]
@@ -257,8 +281,8 @@ class _Fold:
             value is not None and made.get(value) == self.made[0][first] for made, value in zip(self.made, values)
         ):
             return self.made[0][first]
-        for other in self.slots[0].get(first, ()):
-            if all(_value_at(mark, other) is value for value, mark in zip(values, self.marks)):
+        for other in self.slots.get(first, ()):
+            if all(_value_at(mark, other) is value for value, mark in zip(values, self.begins)):
                 self._carry(other)
                 return other
         raise NotEqual
@@ -296,7 +320,7 @@ class _Fold:
             nodes,
             [*self.written.values(), *(following[path] for path in self.carried)],
         )
-        before = [node for step in self.before for node in step]
+        before = [node for step in self.before for node in step.nodes]
         if not body.inputs:
             return before, self._guards()
         return [*before, *(self._while(body) if self.loop.is_while else self._scan(body))], self._guards()
@@ -361,6 +385,7 @@ class _Fold:
     def _numbers(self, start: Any) -> Node:
         """The numbers of the steps."""
         value = Value("steps", ArraySpec((self.count,), "int64"))
+        self.places.rows.counters.add(value)
         inputs = (start, self.loop.stop, self.loop.step)
         return Node(self.places.graph.dialect + ".arange", inputs, {}, self.loop.origin, (value,), CallRecord("arange", result=value))
 

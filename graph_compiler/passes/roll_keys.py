@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, fields
 from itertools import count
 from operator import attrgetter
@@ -42,6 +43,7 @@ class Rows:
 
     def __init__(self, aliases: Aliases, with_checks: bool = False, writes: bool = False) -> None:
         self.aliases, self.with_checks, self.writes = aliases, with_checks, writes
+        self.counters: set[Value] = set()  # of loops that are folded: how long they are their bounds say
         self._rows: dict[Node, Row] = {}
         self._keys: dict[Any, int] = {}
         self._alone = count(-1, -1)
@@ -57,7 +59,7 @@ class Rows:
         if not self._stays(node):
             leaves: list[Any] = []
             try:
-                key = self._keys.setdefault(_key(node, leaves), len(self._keys))
+                key = self._keys.setdefault(_key(node, leaves, self.counters), len(self._keys))
             except TypeError:  # arguments that have no hash
                 return Row(next(self._alone), ())
             return Row(key, tuple(leaves))
@@ -85,7 +87,7 @@ def _draws(node: Node) -> bool:
     return declared is not None and declared.section == "random"
 
 
-def _key(node: Node, leaves: list[Any]) -> Any:
+def _key(node: Node, leaves: list[Any], counters: Container[Value]) -> Any:
     """What equal steps have in common; ``leaves`` is told the rest."""
     own = {value: place for place, value in enumerate(node.outputs)}
     origin, record = node.origin, node.record
@@ -109,7 +111,10 @@ def _key(node: Node, leaves: list[Any]) -> Any:
         if value in own:
             return own[value]
         leaves.append(value)
-        return value.spec
+        return spec_of(value)
+
+    def spec_of(value: Value) -> Any:
+        return value.dtype if value in counters else value.spec
 
     def symbol(item: Symbol) -> str:
         value_of(item.source)
@@ -118,7 +123,7 @@ def _key(node: Node, leaves: list[Any]) -> Any:
     def opened(item: Any) -> Any:
         return of(item) if isinstance(item, (Value, Size)) else item
 
-    parts = [node.op, origin.file, origin.line, origin.call, tuple([value.spec for value in own]), of(node.inputs), of(node.params)]
+    parts = [node.op, origin.file, origin.line, origin.call, tuple(map(spec_of, own)), of(node.inputs), of(node.params)]
     if record is not None:
         parts += [
             _FLAGS(record),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any, Union
 
+from ..control_flow.liveness import Liveness
 from ..syntax import nodes_around
 
 Loop = Union[ast.For, ast.While]
@@ -20,8 +21,8 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 @dataclass(frozen=True)
 class Found:
-    """A loop and the function that it stands in. ``names`` are the variables that its steps read or assign, ``after`` those that other
-    code of the function reads."""
+    """A loop. ``names`` are the variables of its steps of which code has a use when a step begins, ``after`` those that code of the function
+    outside of the loop reads."""
 
     loop: Loop
     names: frozenset[str]
@@ -120,9 +121,16 @@ def _found(code: CodeType, instruction: int, place: int) -> Found:
     loop = around[place]
     function = next(node for node in reversed(around[:place]) if isinstance(node, _FUNCTIONS))
     inside = set(ast.walk(loop))
-    names = {node.id for node in inside if isinstance(node, ast.Name)}
+    names = {node.id for node in inside if isinstance(node, ast.Name)} & _used_at(function, loop)
     outside = (node for node in ast.walk(function) if node not in inside and isinstance(node, ast.Name))
     return Found(loop, frozenset(names), frozenset(node.id for node in outside if isinstance(node.ctx, ast.Load)))
+
+
+def _used_at(function: Any, loop: Loop) -> frozenset[str]:
+    """The variables of a function that have a use at the head of one of its loops."""
+    Liveness(function.body)
+    found: frozenset[str] = loop.uses.start  # type: ignore[union-attr]
+    return found
 
 
 @functools.lru_cache(maxsize=1024)
