@@ -8,7 +8,7 @@ from typing import Any
 from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
 from ..ir.recorded_loop import ASKED, Mark, RecordedLoop
-from ..sizes import Size
+from ..sizes import Size, hint_of
 from ..sizes.extremes import greatest
 from ..trees import iterate_structure
 from .roll_keys import Rows
@@ -52,14 +52,27 @@ class Places:
         if self.rows.counters.issuperset(node.outputs):
             return False
         if node.key in _INDEXED:
-            index = node.inputs[1] if isinstance(node.inputs[1], tuple) else (node.inputs[1],)
+            index = _items(node)
             free: tuple[Any, ...] = (node.inputs[0], *(item for item in index if isinstance(item, Size)), *node.inputs[2:3])
-            left = [item for item in index if not isinstance(item, Size) and not self._is_equally_wide(item)]
+            is_wide = all(is_inside for cut in self.cuts(node) for _, is_inside in cut)
+            left = [item for item in index if not isinstance(item, Size) and not (is_wide and self._is_equally_wide(item))]
         else:
             is_free = node.key.strip("_") in _ARITHMETIC
             free, left = (node.inputs, []) if is_free else ((), [*node.inputs])
         rest = [*left, *(item for item in free if not isinstance(item, (Size, Value))), node.params]
         return any(map(self._is_of_step, iterate_structure(rest)))
+
+    def cuts(self, node: Node) -> list[list[tuple[bool, bool]]]:
+        """Of each bound of a slice in which the number of a step stands, whether it counts from the end, and lies inside of its axis."""
+        found, items = [], _items(node) if node.key in _INDEXED else ()
+        shape = node.inputs[0].shape if items else ()
+        for place, item in enumerate(items):
+            bounds = [bound for bound in (item.start, item.stop) if self._is_of_step(bound)] if isinstance(item, slice) else []
+            before = [other for other in items[:place] if other is not None]
+            axis = place - items[:place].count(None) if Ellipsis not in before else place - len(items) + items[place:].count(None)
+            numbers = [hint_of(bound) for bound in bounds]
+            found.append([(number < 0, -hint_of(shape[axis]) <= number <= hint_of(shape[axis])) for number in numbers])
+        return found
 
     def _is_equally_wide(self, item: Any) -> bool:
         """Whether this is a slice that goes from one number of a step forward to another, which is always as far away."""
@@ -82,6 +95,10 @@ class Places:
     def is_used_after(self, value: Value, mark: Mark) -> bool:
         """Whether a value, or the number of a step, is used behind a loop."""
         return self.used.get(value, -1) >= mark.position
+
+
+def _items(node: Node) -> tuple[Any, ...]:
+    return node.inputs[1] if isinstance(node.inputs[1], tuple) else (node.inputs[1],)
 
 
 def outer_loops(loop: RecordedLoop) -> Iterator[RecordedLoop]:

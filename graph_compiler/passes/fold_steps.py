@@ -136,6 +136,9 @@ class _Fold:
             raise NotEqual
         if last != (keys[0][: len(last)] if self.is_cut else keys[0]):
             raise NotEqual
+        cuts = [[self.places.cuts(node) for node in step] for step in self.steps]
+        if any(cut != whole for step in cuts for cut, whole in zip(step, cuts[0])):
+            raise NotEqual  # an axis ends a slice in some steps alone
         if len(self.loop.negated) > 1 and not all(map(self.places.are_harmless, self.loop.marks)):
             raise NotEqual
 

@@ -424,31 +424,6 @@ def view_that_is_written(xp: Any, x: Any, n: int) -> Any:
     return y
 
 
-def triangle(xp: Any, x: Any, n: int) -> Any:
-    h = x[0] * 0
-    for i in range(x.shape[0]):
-        for j in range(i + 1, x.shape[0]):
-            h = h + x[i] * x[j]
-    return h
-
-
-def elimination(xp: Any, x: Any, n: int) -> Any:
-    m = x @ x.T * 0.1
-    for i in range(x.shape[0]):
-        m[i, i] = m[i, i] + 2
-    for k in range(x.shape[0]):
-        m[k + 1 :, k] = m[k + 1 :, k] / m[k, k]
-        m[k + 1 :, k + 1 :] = m[k + 1 :, k + 1 :] - m[k + 1 :, k : k + 1] * m[k : k + 1, k + 1 :]
-    return m
-
-
-def windows(xp: Any, x: Any, n: int) -> Any:
-    h = x[0] * 0
-    for i in range(x.shape[0] - 1):
-        h = h + x[i : i + 2].sum() * x[i]
-    return h
-
-
 def flag_of_before(xp: Any, x: Any, n: int) -> Any:
     now, before = x.sum() > 0, x.sum() > 0
     for _ in range(n):
@@ -584,7 +559,7 @@ RIGHT: dict[str, Program] = {
     for each in (
         second_exit, early_return, counter, counter_behind, number_asked, number_asked_elsewhere, number_behind, list_that_grows,
         state_in_a_default, state_in_an_object, state_in_an_iterator, state_in_a_closure, capped_counter, else_behind, swapped_buffers,
-        view_that_is_written, triangle, elimination, windows, flag_of_before, rounds_with_a_limit, rounds_counted,
+        view_that_is_written, flag_of_before, rounds_with_a_limit, rounds_counted,
         one_of_two, row_that_is_found, flag_that_is_written, left_and_begun_again, left_by_a_number, number_before_a_row,
         rotated, compared_lists, no_first_step,
     )
