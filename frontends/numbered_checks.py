@@ -40,7 +40,7 @@ def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
 def _factor(item: Any, value: Value) -> int:
     """By how much a sum grows with a number."""
     terms = item.terms() if isinstance(item, Size) and item.type is int else ()
-    return sum(factor for monomial, factor in terms if any(symbol.source is value for atom in monomial for symbol in Size.of(atom).symbols()))
+    return sum(factor for monomial, factor in terms if any(getattr(atom, "source", None) is value for atom in monomial))
 
 
 def _comparison(condition: Any) -> Apply | None:

@@ -61,6 +61,8 @@ class RecordedLoop:
     """Whether nothing has asked for the number of a step, or done what a mark cannot tell."""
     is_whole: bool = False
     """Whether it has run to its end."""
+    skipped: int = 0
+    """How many steps at its end were run without being recorded, for they do what those before did."""
 
     @property
     def is_while(self) -> bool:

@@ -14,6 +14,7 @@ from .decompose import decompose as decompose
 from .driver import GraphPass as GraphPass
 from .driver import Pass as Pass
 from .driver import passed as passed
+from .fold_loops import StepsMissing as StepsMissing
 from .fold_loops import fold_loops as fold_loops
 from .freeze import freeze as freeze
 from .generators import GeneratorState as GeneratorState

@@ -4,7 +4,6 @@ them afterwards."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
@@ -14,33 +13,16 @@ from ..ir.copying import copied
 from ..ir.guard import Guard
 from ..ir.node import Node, Value
 from ..ir.record import CallRecord
-from ..ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
+from ..ir.recorded_loop import ASKED, Held, Path, RecordedLoop
 from ..ops.bounds import nonnegative
 from ..ops.registry import ArraySpec
-from ..sizes import Size, Symbol, apply, substitute
+from ..sizes import Size, Symbol, apply
 from .fold_places import Places, outer_loops
+from .fold_values import Made, NotEqual, Step, TooShort, made_in, mapped, slots_of, value_at
 from .roll_keys import Row
 
 _FEWEST = 2
 _INDEX = "index"  # the pattern of the number of a step
-
-
-class NotEqual(Exception):
-    """Steps differ in what a loop cannot give them."""
-
-
-class TooShort(NotEqual):
-    """Too few steps were recorded to tell."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """What was recorded of one step: its nodes, with folded loops as nodes, and those outside of inner loops. ``is_whole`` where each inner
-    loop has steps enough to be one."""
-
-    nodes: Sequence[Node]
-    own: Sequence[Node]
-    is_whole: bool = True
 
 
 def folded_loop(places: Places, loop: RecordedLoop, steps: Sequence[Step], peeled: int) -> tuple[list[Node], list[Guard]]:
@@ -49,16 +31,8 @@ def folded_loop(places: Places, loop: RecordedLoop, steps: Sequence[Step], peele
     return _Fold(places, loop, steps, peeled).result()
 
 
-@dataclass(frozen=True)
-class _Made:
-    """What the step itself has made: an output of one of its nodes."""
-
-    node: int
-    output: int
-
-
 Pattern = Any
-"""Of a value in all steps: ``_Made``, the path of a variable, ``_INDEX``, or the value itself, from before the loop."""
+"""Of a value in all steps: ``Made``, the path of a variable, ``_INDEX``, or the value itself, from before the loop."""
 
 
 class _Fold:
@@ -68,6 +42,8 @@ class _Fold:
         self.places, self.loop = places, loop
         self.before, self.all_steps, self.marks = steps[:peeled], steps[peeled:], loop.marks[peeled:]
         self.peeled, self.count = peeled, len(steps) - peeled
+        if self.count < _FEWEST:
+            raise TooShort
         self.is_cut = any((*ASKED, number) not in self.marks[-1].state for number in range(len(loop.negated)))
         """Whether an earlier one of several conditions ended it, so that the calls of later ones are missing in the last step."""
         whole = [place for place, step in enumerate(self.all_steps) if step.is_whole]
@@ -79,9 +55,9 @@ class _Fold:
         self.template = -2 if self.is_cut else -1
         self.steps = [self.all_steps[place].nodes for place in whole]
         self.rows: list[list[Row]] = [[places.rows.of(node) for node in step] for step in self.steps]
-        self.made = [_made_in(step) for step in self.steps]
+        self.made = [made_in(step) for step in self.steps]
         self.begins, self.ends = [self.marks[place] for place in whole], [self.marks[place + 1] for place in whole]
-        self.slots, self.last_slots = _slots(self.begins[0]), _slots(self.marks[-1])
+        self.slots, self.last_slots = slots_of(self.begins[0]), slots_of(self.marks[-1])
         self.carried: dict[Path, Value] = {}
         self.first: dict[Path, Value] = {}
         self.is_spared = False
@@ -170,7 +146,7 @@ class _Fold:
         if all(leaf is first for leaf in leaves) and self.places.is_before(first, self.marks[0]):
             return first
         for path in self.slots.get(first, ()):
-            if all(_value_at(mark, path) is leaf for leaf, mark in zip(leaves, self.begins)):
+            if all(value_at(mark, path) is leaf for leaf, mark in zip(leaves, self.begins)):
                 return path
         raise NotEqual
 
@@ -183,7 +159,7 @@ class _Fold:
         outside: dict[Value, Any] = {}
         for place, row in enumerate(patterns):
             for at, pattern in enumerate(row):
-                if pattern is None or pattern is _INDEX or isinstance(pattern, _Made):
+                if pattern is None or pattern is _INDEX or isinstance(pattern, Made):
                     continue
                 for leaf in (leaves[at] for leaves in self._leaves(place)):
                     if base_of(leaf) in written and (base_of(leaf) is not leaf or outside.setdefault(leaf, pattern) != pattern):
@@ -202,8 +178,8 @@ class _Fold:
         return all(any(base_of(each) is value for node in step for each in node.writes) for step in self.steps)
 
     # ------------------------------------------------------------------------------ the body
-    def _read(self, pattern: Pattern, leaf: Value, made: Mapping[_Made, Value]) -> Value:
-        if isinstance(pattern, _Made):
+    def _read(self, pattern: Pattern, leaf: Value, made: Mapping[Made, Value]) -> Value:
+        if isinstance(pattern, Made):
             return made[pattern]
         if pattern is _INDEX:
             self.index = self.index or Value(leaf.name, leaf.spec)
@@ -214,7 +190,7 @@ class _Fold:
 
     def _carry(self, path: Path) -> Value:
         if path not in self.carried:
-            last = _value_at(self.marks[self.template if path[0] == ASKED[0] else -1], path)
+            last = value_at(self.marks[self.template if path[0] == ASKED[0] else -1], path)
             if last is None:
                 raise NotEqual
             self.first[path] = self._before_first(path, last)
@@ -223,7 +199,7 @@ class _Fold:
 
     def _before_first(self, path: Path, last: Value) -> Value:
         """What a variable holds before the first step; where that is nothing, any array of its type, for there is a step then."""
-        first = _value_at(self.marks[0], path)
+        first = value_at(self.marks[0], path)
         if first is not None and first.spec == last.spec:
             return first
         self.is_spared = True
@@ -232,7 +208,7 @@ class _Fold:
                 return held.item
         raise NotEqual
 
-    def _copies(self, nodes: list[tuple[Node, list[Pattern]]], made: dict[_Made, Value]) -> Iterator[Node]:
+    def _copies(self, nodes: list[tuple[Node, list[Pattern]]], made: dict[Made, Value]) -> Iterator[Node]:
         """The calls of a step, in what the loop gives it; ``made`` is told what they make."""
         for place, (node, row) in enumerate(nodes):
             own: dict[Value, Any] = {}
@@ -241,8 +217,8 @@ class _Fold:
                     new = self._read(pattern, leaf, made)
                     if own.setdefault(leaf, new) is not new:
                         raise NotEqual
-            new_node = copied(node, own, partial(_mapped, own))
-            made.update((_Made(place, output), value) for output, value in enumerate(new_node.outputs))
+            new_node = copied(node, own, partial(mapped, own))
+            made.update((Made(place, output), value) for output, value in enumerate(new_node.outputs))
             yield new_node
 
     # ------------------------------------------------------------------------------ behind the loop
@@ -267,14 +243,14 @@ class _Fold:
         paths = self.last_slots.get(value, [])
         if not self.are_whole and len({self._following(path) for path in paths}) > 1:
             raise NotEqual  # they hold the same only because an inner loop had no step
-        begun = [path for path in paths if (first := _value_at(self.marks[0], path)) is not None and first.spec == value.spec]
+        begun = [path for path in paths if (first := value_at(self.marks[0], path)) is not None and first.spec == value.spec]
         if not paths:
             raise NotEqual
         return next((path for path in begun if path in self.carried), (*begun, *paths)[0])
 
     def _following(self, path: Path) -> Pattern:
         """What a variable holds after a step, in what the step has made or was given."""
-        values = [_value_at(mark, path) for mark in self.ends]
+        values = [value_at(mark, path) for mark in self.ends]
         if self.is_cut and values[-1] is None:
             values.pop()
         first = values[0]
@@ -285,7 +261,7 @@ class _Fold:
         ):
             return self.made[0][first]
         for other in self.slots.get(first, ()):
-            if all(_value_at(mark, other) is value for value, mark in zip(values, self.begins)):
+            if all(value_at(mark, other) is value for value, mark in zip(values, self.begins)):
                 self._carry(other)
                 return other
         raise NotEqual
@@ -296,7 +272,7 @@ class _Fold:
         for each in self.written:
             yield Value(each.name, each.spec)
         for path, carried in self.carried.items():
-            value = _value_at(self.marks[-1], path)
+            value = value_at(self.marks[-1], path)
             if value is None:  # a condition that was not asked for
                 yield Value(carried.name, carried.spec)
                 continue
@@ -313,7 +289,7 @@ class _Fold:
         if self.loop.is_while:
             for number in range(len(self.loop.negated)):
                 self._carry((*ASKED, number))
-        made: dict[_Made, Value] = {}
+        made: dict[Made, Value] = {}
         nodes = list(self._copies(steps, made))
         finals = self._finals()
         following = {path: self._read(pattern, self.carried[path], made) for path, pattern in finals.items()}
@@ -387,36 +363,10 @@ class _Fold:
 
     def _numbers(self, start: Any) -> Node:
         """The numbers of the steps."""
-        value = Value("steps", ArraySpec((self.count,), "int64"))
+        value = Value("steps", ArraySpec((self.count + self.loop.skipped,), "int64"))
         self.places.rows.counters.add(value)
         inputs = (start, self.loop.stop, self.loop.step)
         return Node(self.places.graph.dialect + ".arange", inputs, {}, self.loop.origin, (value,), CallRecord("arange", result=value))
 
 
-def _made_in(step: Sequence[Node]) -> dict[Value, _Made]:
-    return {value: _Made(place, output) for place, node in enumerate(step) for output, value in enumerate(node.outputs)}
-
-
-def _slots(mark: Mark) -> dict[Value, list[Path]]:
-    """The variables that hold each value."""
-    found: dict[Value, list[Path]] = {}
-    for path, held in mark.state.items():
-        if isinstance(held.item, Value):
-            found.setdefault(held.item, []).append(path)
-    return found
-
-
-def _value_at(mark: Mark, path: Path) -> Value | None:
-    held = mark.state.get(path)
-    return held.item if held is not None and isinstance(held.item, Value) else None
-
-
-def _mapped(own: Mapping[Value, Any], item: Any) -> Any:
-    if isinstance(item, Value):
-        return own.get(item, item)
-    return substitute(item, lambda symbol: _moved(symbol, own)) if isinstance(item, Size) else item
-
-
-def _moved(symbol: Symbol, own: Mapping[Value, Any]) -> Size:
-    source = own.get(symbol.source, symbol.source)
-    return Size.of(symbol if source is symbol.source else Symbol(source, symbol.axis, symbol.hint, symbol.kind))
+__all__ = ["folded_loop"]

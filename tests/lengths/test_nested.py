@@ -35,6 +35,8 @@ def test_the_recording_serves_all_sizes_inside_of_compilers(name: str, way: str)
     check_compiled(FOLDED[name], *way.split())
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(NEW_ARRAYS, [f"{source}:{way}" for source in ("torch", "numpy") for way in GRADIENTS], weeks=4))
+@pytest.mark.parametrize(
+    ("name", "way"), in_turn(NEW_ARRAYS, [f"{source}:{way}" for source in ("torch", "numpy") for way in GRADIENTS], weeks=4)
+)
 def test_gradients_are_those_of_the_steps(name: str, way: str) -> None:
     check_gradients(FOLDED[name], *way.split(":"))

@@ -21,8 +21,7 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 @dataclass(frozen=True)
 class Found:
-    """A loop. ``names`` are the variables of its steps of which code has a use when a step begins, ``after`` those that code of the function
-    outside of the loop reads."""
+    """A loop. ``names`` are the variables of its steps that have a use when a step begins, ``after`` those that are read outside of it."""
 
     loop: Loop
     names: frozenset[str]
