@@ -13,7 +13,7 @@ from ..ir.copying import copied
 from ..ir.guard import Guard
 from ..ir.node import Node, Value
 from ..ir.record import CallRecord
-from ..ir.recorded_loop import ASKED, Held, Path, RecordedLoop
+from ..ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
 from ..ops.bounds import nonnegative
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, apply
@@ -44,15 +44,14 @@ class _Fold:
         self.peeled, self.count = peeled, len(steps) - peeled
         if self.count < _FEWEST:
             raise TooShort
-        self.is_cut = any((*ASKED, number) not in self.marks[-1].state for number in range(len(loop.negated)))
-        """Whether an earlier one of several conditions ended it, so that the calls of later ones are missing in the last step."""
-        whole = [place for place, step in enumerate(self.all_steps) if step.is_whole]
-        if len(whole) < _FEWEST + self.is_cut:
+        whole = [place for place, step in enumerate(self.all_steps) if step.is_whole and self._has_conditions(self.marks[place + 1])]
+        if len(whole) < _FEWEST:
             raise TooShort
         self.are_whole = len(whole) == self.count
-        if not self.are_whole and (loop.is_while or not all(step.is_whole for step in self.before)):
+        if not all(step.is_whole for step in (steps if loop.is_while else self.before)):
             raise NotEqual
-        self.template = -2 if self.is_cut else -1
+        if loop.any_of and peeled and not self._has_conditions(self.marks[0]):
+            raise NotEqual
         self.steps = [self.all_steps[place].nodes for place in whole]
         self.rows: list[list[Row]] = [[places.rows.of(node) for node in step] for step in self.steps]
         self.made = [made_in(step) for step in self.steps]
@@ -64,15 +63,19 @@ class _Fold:
         self.written: dict[Value, Value] = {}
         self.index: Value | None = None
 
+    def _has_conditions(self, mark: Mark) -> bool:
+        """Whether all conditions of a ``while`` were asked for: an earlier one may decide, so that the calls of later ones are missing."""
+        return all((*ASKED, number) in mark.state for number in range(len(self.loop.negated)))
+
     # ------------------------------------------------------------------------------ what has to hold
     def result(self) -> tuple[list[Node], list[Guard]]:
         self._states_are_equal()
         self._calls_are_equal()
         patterns = [[self._pattern(list(leaves)) for leaves in zip(*self._leaves(place))] for place in range(len(self.rows[0]))]
         self._writes_are_apart(patterns)
-        if not self.places.counts and any(map(self.places.is_counted, self.steps[self.template])):
+        if not self.places.counts and any(map(self.places.is_counted, self.steps[-1])):
             raise NotEqual
-        return self._nodes(list(zip(self.steps[self.template], patterns)))
+        return self._nodes(list(zip(self.steps[-1], patterns)))
 
     def _leaves(self, place: int) -> list[Sequence[Any]]:
         """Those of a call in each step that makes it."""
@@ -103,14 +106,12 @@ class _Fold:
     def _calls_are_equal(self) -> None:
         if any(value in self.places.guarded for step in self.all_steps for node in step.nodes for value in node.outputs):
             raise NotEqual  # further steps would have to be guarded too
-        first, *others = ([self.places.rows.of(node).key for node in step.own] for step in self.all_steps)
-        if not self.are_whole and any(own != first for own in others):
-            raise NotEqual
         keys = [[row.key for row in rows] for rows in self.rows]
-        *others, last = keys[1:]
-        if any(step != keys[0] for step in others) or any(key < 0 for key in keys[0]):
+        if any(step != keys[0] for step in keys[1:]) or any(key < 0 for key in keys[0]):
             raise NotEqual
-        if last != (keys[0][: len(last)] if self.is_cut else keys[0]):
+        own = [[self.places.rows.of(node).key for node in step.own] for step in self.all_steps]
+        longest = max(own, key=len)
+        if any(step != (longest[: len(step)] if self.loop.is_while else longest) for step in own):
             raise NotEqual
         cuts = [[self.places.cuts(node) for node in step] for step in self.steps]
         if any(cut != whole for step in cuts for cut, whole in zip(step, cuts[0])):
@@ -190,7 +191,7 @@ class _Fold:
 
     def _carry(self, path: Path) -> Value:
         if path not in self.carried:
-            last = value_at(self.marks[self.template if path[0] == ASKED[0] else -1], path)
+            last = value_at(self.ends[-1] if path[0] == ASKED[0] else self.marks[-1], path)
             if last is None:
                 raise NotEqual
             self.first[path] = self._before_first(path, last)
@@ -212,7 +213,7 @@ class _Fold:
         """The calls of a step, in what the loop gives it; ``made`` is told what they make."""
         for place, (node, row) in enumerate(nodes):
             own: dict[Value, Any] = {}
-            for leaf, pattern in zip(self.rows[self.template][place].leaves, row):
+            for leaf, pattern in zip(self.rows[-1][place].leaves, row):
                 if isinstance(leaf, Value):
                     new = self._read(pattern, leaf, made)
                     if own.setdefault(leaf, new) is not new:
@@ -251,8 +252,6 @@ class _Fold:
     def _following(self, path: Path) -> Pattern:
         """What a variable holds after a step, in what the step has made or was given."""
         values = [value_at(mark, path) for mark in self.ends]
-        if self.is_cut and values[-1] is None:
-            values.pop()
         first = values[0]
         if first is None or None in values:
             raise NotEqual
@@ -310,7 +309,7 @@ class _Fold:
         nodes: list[Node] = []
         answers = [held[(*ASKED, number)] for number in range(len(self.loop.negated))]
         answers = [self._logical(nodes, "not", value) if negated else value for value, negated in zip(answers, self.loop.negated)]
-        answer = reduce(partial(self._logical, nodes, "and"), answers)
+        answer = reduce(partial(self._logical, nodes, "or" if self.loop.any_of else "and"), answers)
         regions, captured = close(Body("condition", state, nodes, [answer]), body)
         return [self._node("while_loop", captured, {}, regions)]
 
@@ -348,7 +347,7 @@ class _Fold:
         if not self._needs_a_step():
             return []
         if self.loop.is_while:
-            first = self.loop.asked[: len(self.loop.negated)]
+            first = self.loop.asked[: sum(path[0] == ASKED[0] for path in self.loop.marks[0].state)]
             if self.loop.outer is not None:
                 begin = list(outer_loops(self.loop))[-1].marks[0]
                 if not all(self.places.is_before(value, begin) for value, _ in first):

@@ -132,13 +132,15 @@ class Loops:
             return False
         if (condition_of := while_asking(frame)) is None:
             return False
-        found, number, negated = condition_of
+        found, number, (negated, any_of) = condition_of
         goes_on = answer is not negated[number]
         asking = next((each for each in reversed(self._asking) if each.frame is frame and each.found.loop is found.loop), None)
         if asking is None:
-            if number or not goes_on or not self._purity.of(found.loop, frame):
+            if number or not (goes_on or any_of) or not self._purity.of(found.loop, frame):
                 return False
-            loop = RecordedLoop(Origin(frame.f_code.co_filename, frame.f_lineno, call="while"), after=found.after, negated=negated)
+            loop = RecordedLoop(
+                Origin(frame.f_code.co_filename, frame.f_lineno, call="while"), after=found.after, negated=negated, any_of=any_of
+            )
             asking = _Asking(frame, found, loop, self._begin(loop), [], [])
             self._asking.append(asking)
         if asking.loop not in self._running:  # an outer loop has gone on: this is another run of it
@@ -152,7 +154,7 @@ class Loops:
         loop.is_open = loop.is_open and number == len(asking.held)
         asking.held.append(held)
         asking.places.append(len(self.recorder.graph.nodes))
-        is_last = not goes_on or number + 1 == len(loop.negated)
+        is_last = goes_on is loop.any_of or number + 1 == len(loop.negated)
         if is_last:
             self._mark(loop, asking.found, asking.frame, asking.depth, asked=asking.places[0])
         if not loop.is_open:
@@ -162,7 +164,7 @@ class Loops:
             loop.marks[-1].state.update({(*ASKED, place): each for place, each in enumerate(asking.held)})  # type: ignore[attr-defined]
             asking.held.clear()
             asking.places.clear()
-        if not goes_on:
+        if is_last and not goes_on:
             self._end(loop, asking.depth)
             self._asking.remove(asking)
         return True
