@@ -132,10 +132,10 @@ class _Scope:
 
 def _not_cut_off(length: Size) -> Any:
     """The length, less than 0 where there is no step at all."""
-    atoms = list(length.atoms())
-    alone = atoms[0] if len(atoms) == 1 and length == Size.of(atoms[0]) else None
-    is_cut_off = isinstance(alone, Apply) and alone.function == "max" and 0 in alone.arguments
-    return next(item for item in alone.arguments if item != 0) if is_cut_off and alone is not None else length
+    alone = next(iter(length.atoms()), None)
+    if isinstance(alone, Apply) and alone.function == "max" and length == Size.of(alone) and 0 in alone.arguments:
+        return next(item for item in alone.arguments if item != 0)
+    return length
 
 
 def _times(build: Builder, number: Value, step: int) -> Any:

@@ -118,23 +118,27 @@ class _Key:
         """``x`` with ``value`` in the place of ``x[key]``."""
         part = self._part(x)
         written = self._scattered(part, value, self.moving)
-        return written if part is x else self.build.setitem(x, written, key=self.still)
+        whole: Value = written if part is x else self.build.setitem(x, written, key=self.still)
+        return whole
 
     def _part(self, x: Value) -> Value:
-        return self.build.getitem(x, key=self.still) if any(item != _WHOLE for item in self.still) else x
+        part: Value = self.build.getitem(x, key=self.still) if any(item != _WHOLE for item in self.still) else x
+        return part
 
     def _scattered(self, x: Value, value: Any, moving: list[tuple[int, Any]]) -> Value:
         """``x`` with ``value`` at the places of slices along some axes."""
         (axis, item), *others = moving
         places = self._places(item)
         value = self._scattered(self.build.take(x, places, axis=axis), value, others) if others else value
-        return self.build.scatter_nd(x, value, places, axes=(axis,))
+        written: Value = self.build.scatter_nd(x, value, places, axes=(axis,))
+        return written
 
-    def _places(self, item: tuple[Any, Any, Any]) -> Value:
+    def _places(self, item: Any) -> Value:
         start, stop, step = item
         count = stop - start if step == 1 else (stop - start + step - 1) // step
         counted = self.build.arange(stop=count, dtype="int64")
-        return self.build.add(counted if step == 1 else self.build.multiply(counted, step), start)
+        places: Value = self.build.add(counted if step == 1 else self.build.multiply(counted, step), start)
+        return places
 
 
 __all__ = ["moving_slices"]
