@@ -51,6 +51,7 @@ def judge(
     variables in float64: what is not as near to Keras' own as the table of tolerances says has to be as near to that as Keras' own is.
     ``relative`` is how far an element may be from Keras' own beside the largest of its array, where the table is not to say it.
     """
+    gradients = gradients and to in _GRADIENTS
     expected = [observed(function, variables, call, gradients) for call in calls]
     graph = graph_compiler.compile(
         function, to=to, args=list(recorded or calls[0]), source="tensorflow", return_backend_compiled_fn=jitted and to == "jax"
@@ -69,7 +70,7 @@ def judge(
             else:
                 _assert_right(result, right.result, partial(_results, exact))
                 assert_same(values_of(variables), right.left)
-        if gradients and to in _GRADIENTS and right.gradients is not None:
+        if gradients and right.gradients is not None:
             trained = graph.trained
             wanted = {name: array for name, array in right.gradients.items() if name.isdigit() or name in trained}
             try:
