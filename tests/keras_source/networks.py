@@ -103,11 +103,11 @@ def without_drops(name: str, least: int = 32) -> Any:
     return model
 
 
-def judge_prediction(name: str, to: str) -> int:
+def judge_prediction(name: str, to: str, gradients: bool = True) -> int:
     """The network as it predicts, recorded with one image and run with two: results and all gradients, in float64."""
     with in_doubles():
         model = network(name)
-        return _judge(model, model, to, (1, 2))
+        return _judge(model, model, to, (1, 2), gradients)
 
 
 def judge_training(name: str, to: str) -> int:
@@ -117,9 +117,9 @@ def judge_training(name: str, to: str) -> int:
         return _judge(model, lambda images: model(images, training=True), to, (2, 3))
 
 
-def _judge(model: Any, function: Any, to: str, counts: tuple[int, int]) -> int:
+def _judge(model: Any, function: Any, to: str, counts: tuple[int, int], gradients: bool = True) -> int:
     """In float64 a network of random weights is no matter of rounding, as it is in float32: differences are mistakes."""
     recorded, called = ([images(model, count)] for count in counts)
-    judged = judge(function, model.variables, [called], to, jitted=True, relative=1e-7, recorded=recorded)
+    judged = judge(function, model.variables, [called], to, gradients, jitted=True, relative=1e-7, recorded=recorded)
     assert "gradients" not in judged, "gradients are refused"
     return int(judged["variants"])
