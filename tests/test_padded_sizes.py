@@ -15,6 +15,7 @@ import jax.numpy as jnp  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
+from graph_compiler.errors import UnsupportedOperation  # noqa: E402
 
 from .support.compare import assert_same, to_numpy  # noqa: E402
 
@@ -86,6 +87,30 @@ def experts(x: Any, y: Any) -> Any:
     return out
 
 
+@_into(PROGRAMS)
+def filled_with_the_count(x: Any, y: Any) -> Any:
+    return torch.full((2,), x[y > 1].shape[0]) + torch.zeros(2).fill_(x[x > 0].numel() * x.shape[1]) * x.sum()
+
+
+@_into(PROGRAMS)
+@graph_compiler.trace
+def rows_of_each_step(x: Any, y: Any) -> Any:
+    total = x.new_zeros(())
+    for row in x:
+        total = total + row[row > 0].sum() + row[row > -9].mean() + row[row > 0].numel()
+    return total * x
+
+
+@_into(PROGRAMS)
+@graph_compiler.trace
+def rows_in_a_branch(x: Any, y: Any) -> Any:
+    if x.sum() > 0:
+        found = x[x > 0].sum()
+    else:
+        found = x.sum() * 2
+    return found + x.prod(1)
+
+
 @_into(UNKNOWN)
 def returned(x: Any, y: Any) -> Any:
     return x[y > 1]
@@ -151,3 +176,39 @@ def test_what_needs_the_size_keeps_it(name: str) -> None:
         assert_same(graph(*arrays(given)), program(*given))
     with pytest.raises((jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError)):
         jax.jit(lambda *args: graph.functional({}, *args))(*arrays(batch(6)))
+
+
+@graph_compiler.trace
+def sorted_in_a_loop(x: Any) -> Any:
+    total = x.new_zeros(())
+    for row in x:
+        total = total + row[row > -9].sort()[0][0]
+    return total
+
+
+@graph_compiler.trace
+def unique_in_a_branch(x: Any) -> Any:
+    if x.sum() > -99:
+        found = x.unique().sum()
+    else:
+        found = x.sum()
+    return found
+
+
+@graph_compiler.trace
+def repeated_in_a_loop(x: Any) -> Any:
+    total = x.new_zeros(())
+    for row in x:
+        total = total + row.repeat_interleave((row > 0) * 2).cumsum(0).sum()
+    return total
+
+
+IN_REGIONS = {"boolean_mask": sorted_in_a_loop, "unique_values": unique_in_a_branch, "repeat": repeated_in_a_loop}
+
+
+@pytest.mark.parametrize("op", IN_REGIONS)
+def test_what_needs_the_size_in_a_loop_or_branch_is_refused_where_it_stands(op: str) -> None:
+    program, x, other = IN_REGIONS[op], batch(3)[0], batch(5)[0]
+    with pytest.raises(UnsupportedOperation, match=rf"has to know all sizes(.|\n)*{op}, for .*test_padded_sizes\.py:\d+"):
+        graph_compiler.transpile(program, to="jax", args=(x,))
+    assert_same(graph_compiler.transpile(program, to="numpy", args=(x,))(to_numpy(other)), program(other))

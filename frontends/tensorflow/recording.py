@@ -34,7 +34,19 @@ from ...tracing.recording_lock import recording_lock
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..reading import Reading
 from ..signatures import input_names
-from . import assertions, bookkeeping, branches, checks, derivatives, generators, intermediates, lists, loops, partial_writes
+from . import (
+    assertions,
+    bookkeeping,
+    branches,
+    checks,
+    derivatives,
+    generators,
+    grouped_volumes,
+    intermediates,
+    lists,
+    loops,
+    partial_writes,
+)  # fmt: skip
 from .arguments import as_tensor, is_array, opens, unwrapped
 from .creation import Created
 from .evaluation import computing
@@ -47,7 +59,7 @@ from .regions import TensorFlowRegions
 from .tracing import Trace
 from .variables import Weights
 
-_READERS = (bookkeeping, assertions, branches, loops, lists, derivatives, partial_writes, generators, intermediates)
+_READERS = (bookkeeping, assertions, branches, loops, lists, derivatives, partial_writes, generators, intermediates, grouped_volumes)
 _HANDLERS = {kind: handler for module in _READERS for kind, handler in module.READ.items()}
 _MOST_REFUTED = 1  # none is: what fails raises
 # What TensorFlow and Keras say of a size that is not known while they trace, or of the int32 that it then is.
@@ -98,9 +110,11 @@ def _without_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses |
 
 
 def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
-    """The axes whose sizes are those of the call, as guards, the fewest first: channels, which layers need as a number; all."""
+    """The axes whose sizes are those of the call, as guards, the fewest first: channels, which layers need as a number; all but the first;
+    all."""
     channels = Axes((index, array.ndim - 1) for index, array in enumerate(arrays) if array.ndim > 1 and array.dtype.is_floating)
-    return channels, Axes((index, axis) for index, array in enumerate(arrays) for axis in range(array.ndim))
+    every = Axes((index, axis) for index, array in enumerate(arrays) for axis in range(array.ndim))
+    return channels, Axes((index, axis) for index, axis in every if axis > 0), every
 
 
 def _stems_from_sizes(problem: Exception) -> bool:

@@ -30,7 +30,7 @@ _FIRST = (0, 1, 1)
 
 def pad_dynamic_sizes(graph: Graph) -> tuple[Graph, bool]:
     """The graph without sizes that depend on elements; as it is where one of them has to stay."""
-    return Pass("pad_dynamic_sizes", _bounded)(graph)
+    return Pass("pad_dynamic_sizes", _bounded, "deep")(graph)
 
 
 def _bounded(block: Block) -> Block:
@@ -111,7 +111,9 @@ class _Found:
         if self.meets(node):
             return not any(self.is_in(dim) for value in node.outputs for dim in value.shape)
         rule = _BY_ROW.get(node.op)
-        if rule is None or not rule(node, self) or any(self.is_in(item) and not self.counts(node, item) for item in node.inputs):
+        if rule is None or not rule(node, self) or self.touches([item for name, item in node.params.items() if name != "shape"]):
+            return False
+        if any(self.is_in(item) and not self.counts(node, item) for item in node.inputs):
             return False
         has_rows = any(self.rows_of(item) is not None for item in node.inputs)
         return all(self.stands_once(value, has_rows) for value in node.outputs)
@@ -229,6 +231,10 @@ class _Rows:
         made: Value = build.reshape(self.valid, shape=(self.valid.shape[0], *(1,) * (rank - axis - 1)))
         return made
 
+    def counted(self, build: Builder, times: Any, dtype: str | None) -> Any:
+        """How many rows were found, times another size, as an array without axes."""
+        return build.astype(build.multiply(self.count, times), dtype=dtype)
+
     def kept(self, build: Builder, old: Value, new: Value, neutral: Any) -> Any:
         """An operand with ``neutral`` elements in the rows that are repeated."""
         return build.where(self.beside(build, old.ndim, self.found.axes[old]), new, neutral)
@@ -310,6 +316,16 @@ def _labelled(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) 
     return build.apply(get(node.op), (logits, kept, *weight), node.params)
 
 
+def _holds_the_count(node: Node, found: _Found) -> bool:
+    """The number that an array is filled with is made of how many rows there are, and exact."""
+    return node.params["dtype"] in _EXACT and found.times(node.params["fill_value"]) is not None
+
+
+def _counted(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+    number = rows.counted(build, rows.found.times(node.params["fill_value"]), node.params["dtype"])
+    return build.broadcast_to(number, shape=node.params["shape"])
+
+
 _MEETING: dict[str, tuple[_Rule, _Made]] = {
     "sum": _reduction(0),
     "count_nonzero": _reduction(0),
@@ -319,6 +335,7 @@ _MEETING: dict[str, tuple[_Rule, _Made]] = {
     "mean": (_averages_rows, _mean),
     "scatter_nd": (_writes_rows, _writing),
     "masked_scatter": (_fills, _as_it_is),
+    "full": (_holds_the_count, _counted),
     "cross_entropy": (_labels_rows, _labelled),
     "nll_loss": (_labels_rows, _labelled),
 }
@@ -355,11 +372,10 @@ class _Bounder(Rewriter):
     def counted(self, build: Builder, found: _Found, node: Node) -> tuple[Any, ...]:
         """The operands; a number that is the count of rows, times other sizes, is made of what is counted."""
         dtype = next((item.dtype for item in node.inputs if isinstance(item, Value)), None)
-        count = self.rows[found].count
 
         def operand(item: Any) -> Any:
             times = found.times(item)
-            return self.mapped(item) if times is None else build.astype(build.multiply(count, self.mapped(times)), dtype=dtype)
+            return self.mapped(item) if times is None else self.rows[found].counted(build, self.mapped(times), dtype)
 
         return tuple(map(operand, node.inputs))
 

@@ -70,7 +70,9 @@ CORPORA: dict[str, Corpus] = {
     "keras-layers": Corpus(
         "tensorflow", "Keras layers and their options", keras_layers.names, keras_layers.judge, 120, keras_layers.group_of
     ),
-    "keras-models": Corpus("tensorflow", "models of `keras.applications`, and trained", keras_models.names, keras_models.judge, 900),
+    "keras-models": Corpus(
+        "tensorflow", "models of `keras.applications`, and trained", keras_models.names, keras_models.judge, 1800, keras_models.group_of
+    ),
     "numpy-calls": Corpus("numpy", "calls of NumPy functions", numpy_calls.names, numpy_calls.judge, 90),
     "transformers": Corpus("torch", "tiny models of transformers", partial(zoo.names, "zoo.jsonl"), zoo.judge, 300),
     "vision": Corpus("torch", "tiny models of timm and torchvision", partial(zoo.names, "vision.jsonl"), zoo.judge, 300),

@@ -42,31 +42,37 @@ def judge(
     jitted: bool = False,
     computed_in: str = "float32",
     exactly: Callable[[], tuple[Function, Sequence[Any]]] | None = None,
+    relative: float | None = None,
+    recorded: Sequence[Any] | None = None,
 ) -> dict[str, Any]:
-    """Records the first of the ``calls`` and compares all of them; the number of recordings, and whether gradients are refused.
+    """Records the first of the ``calls``, or ``recorded``, and compares all of them; the number of recordings, and whether gradients are refused.
 
     ``jitted``: in JAX, by ``jax.jit``; ``computed_in`` is the least precise type that is inside. ``exactly`` gives the function and its
     variables in float64: what is not as near to Keras' own as the table of tolerances says has to be as near to that as Keras' own is.
+    ``relative`` is how far an element may be from Keras' own beside the largest of its array, where the table is not to say it.
     """
+    gradients = gradients and to in _GRADIENTS
     expected = [observed(function, variables, call, gradients) for call in calls]
     graph = graph_compiler.compile(
-        function, to=to, args=list(calls[0]), source="tensorflow", return_backend_compiled_fn=jitted and to == "jax"
+        function, to=to, args=list(recorded or calls[0]), source="tensorflow", return_backend_compiled_fn=jitted and to == "jax"
     )
     _assert_names(graph, variables)
     facts: dict[str, Any] = {}
-    relative = 3e-3 if jitted else tolerance(_held(computed_in, to))[0]  # a whole network: rounding grows from layer to layer
+    strict = relative is not None
+    relative = tolerance(_held(computed_in, to))[0] if relative is None else relative
     for call, right in zip(calls, expected):
         exact = functools.cache(partial(_exact, exactly, call, gradients))
         with kept(variables):
             result = graph(*map(_plain, call))
-            if jitted and gradients:
+            if strict:
                 assert_close(arrays(result), arrays(right.result), relative)
                 assert_close(values_of(variables), right.left, relative)
             else:
                 _assert_right(result, right.result, partial(_results, exact))
                 assert_same(values_of(variables), right.left)
-        if gradients and to in _GRADIENTS and right.gradients is not None:
-            wanted = {name: array for name, array in right.gradients.items() if name.isdigit() or name in graph.trained}
+        if gradients and right.gradients is not None:
+            trained = graph.trained
+            wanted = {name: array for name, array in right.gradients.items() if name.isdigit() or name in trained}
             try:
                 found = _GRADIENTS[to](graph, call, jitted)
             except GradientRefused:  # never wrong
@@ -273,7 +279,8 @@ def by_torch(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
     """The gradients of the sum of squares, by torch."""
     import torch
 
-    leaves = {name: array.detach().clone().requires_grad_(name in graph.trained) for name, array in graph.parameters.items()}
+    trained = graph.trained
+    leaves = {name: array.detach().clone().requires_grad_(name in trained) for name, array in graph.parameters.items()}
     given = [torch.from_numpy(array.numpy().copy()) for array in call]
     given = [array.requires_grad_() if array.is_floating_point() else array for array in given]
     result, _ = graph.purely(leaves, tuple(given), {}, None)
@@ -290,11 +297,12 @@ def by_jax(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
 
     plain = [jnp.asarray(array.numpy()) for array in call]
     inputs = {str(place): array for place, array in enumerate(plain) if jnp.issubdtype(array.dtype, jnp.floating)}
-    trained = {name: array for name, array in graph.parameters.items() if name in graph.trained}
+    parameters, names = graph.parameters, graph.trained
+    trained = {name: array for name, array in parameters.items() if name in names}
 
     def total(trained: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
         given = [inputs.get(str(place), array) for place, array in enumerate(plain)]
-        result, _ = graph.purely({**graph.parameters, **trained}, tuple(given), {}, None)
+        result, _ = graph.purely({**parameters, **trained}, tuple(given), {}, None)
         return total_of(result, lambda array, weights: (array.astype("float32") * weights).sum())
 
     gradient = jax.grad(total, (0, 1))
@@ -302,4 +310,16 @@ def by_jax(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
     return {**others, **weights}
 
 
-_GRADIENTS = {"torch": by_torch, "jax": by_jax}
+def by_tensorflow(graph: Any, call: Sequence[Any], jitted: bool) -> dict[str, Any]:
+    """The same by TensorFlow."""
+    parameters, names = graph.parameters, graph.trained
+    trained = {name: tf.convert_to_tensor(array) for name, array in parameters.items() if name in names}
+    inputs = {str(place): array for place, array in enumerate(call) if array.dtype.is_floating}
+    with tf.GradientTape() as tape:
+        tape.watch([trained, inputs])
+        result, _ = graph.purely({**parameters, **trained}, tuple(call), {}, None)
+        total = total_of(result, lambda array, weights: tf.reduce_sum(tf.cast(array, tf.float32) * weights))
+    return {name: _dense(gradient) for name, gradient in tape.gradient(total, {**inputs, **trained}).items()}
+
+
+_GRADIENTS = {"torch": by_torch, "jax": by_jax, "tensorflow": by_tensorflow}

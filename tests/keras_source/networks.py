@@ -1,4 +1,7 @@
-"""The architectures of ``keras.applications``, without weights of a training, for the smallest images that they take."""
+"""The architectures of ``keras.applications``, without weights of a training, for the smallest images that they take.
+
+They are judged in float64: with random weights some are chaotic, and in float32 nothing could be said of those but that they round.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +32,29 @@ SMALLEST = [
     "ResNet50",
     "ResNet50V2",
     "VGG16",
+    "VGG19",
     "Xception",
 ]  # of each family
 
 
 @functools.cache
 def names() -> tuple[str, ...]:
-    """All architectures.
+    """All architectures, the smallest of each family first.
 
     >>> len(names()) >= 38
     True
     """
-    return tuple(name for name, item in vars(keras.applications).items() if inspect.isfunction(item))
+    found = {name for name, item in vars(keras.applications).items() if inspect.isfunction(item)}
+    return tuple(sorted(found, key=lambda name: (name not in SMALLEST, name)))
+
+
+def family(name: str) -> str:
+    """The module of Keras that an architecture stands in.
+
+    >>> family("ResNet50") == family("ResNet101")
+    True
+    """
+    return str(getattr(keras.applications, name).__module__)
 
 
 def network(name: str, least: int = 32) -> Any:
@@ -80,28 +94,32 @@ def in_doubles() -> Iterator[None]:
         jax.config.update("jax_enable_x64", before)
 
 
-def judge_prediction(name: str, to: str) -> int:
-    """The network as it predicts, in float32: recorded with two images, run with three."""
-    model = network(name)
-    return int(judge(model, model.variables, [[images(model, 2)], [images(model, 3)]], to, gradients=False, jitted=True)["variants"])
+def without_drops(name: str, least: int = 32) -> Any:
+    """The network, whose layers drop nothing in training."""
+    model = network(name, least)
+    for layer in model._flatten_layers():
+        for rate in {"rate", "drop_path_rate"} & vars(layer).keys():
+            setattr(layer, rate, 0.0)
+    return model
 
 
-def moved_by_rounding(name: str) -> float:
-    """By how much the network's result in TensorFlow moves where images change by the last digit of float32."""
-    model = network(name)
-    given = images(model, 3)
-    noise = np.random.default_rng(0).uniform(-1e-7, 1e-7, given.shape).astype(np.float32)
-    return float(np.abs(model(given).numpy() - model(given * (1 + noise)).numpy()).max())
+def judge_prediction(name: str, to: str, gradients: bool = True) -> int:
+    """The network as it predicts, recorded with one image and run with two: results and all gradients, in float64."""
+    with in_doubles():
+        model = network(name)
+        return _judge(model, model, to, (1, 2), gradients)
 
 
 def judge_training(name: str, to: str) -> int:
-    """The network in training, without what it drops: results, statistics and all gradients. In float64, where they are no matter of rounding."""
+    """The network in training, without what it drops: results, statistics and all gradients, in float64."""
     with in_doubles():
-        model = network(name, least=64)  # in smaller images the last statistics are of two numbers alone
-        for layer in model._flatten_layers():
-            for rate in {"rate", "drop_path_rate"} & vars(layer).keys():
-                setattr(layer, rate, 0.0)
-        judged = judge(
-            lambda images: model(images, training=True), model.variables, [[images(model, 2)], [images(model, 3)]], to, jitted=True
-        )
-        return int(judged["variants"])
+        model = without_drops(name, least=64)  # in smaller images the last statistics are of two numbers alone
+        return _judge(model, lambda images: model(images, training=True), to, (2, 3))
+
+
+def _judge(model: Any, function: Any, to: str, counts: tuple[int, int], gradients: bool = True) -> int:
+    """In float64 a network of random weights is no matter of rounding, as it is in float32: differences are mistakes."""
+    recorded, called = ([images(model, count)] for count in counts)
+    judged = judge(function, model.variables, [called], to, gradients, jitted=True, relative=1e-7, recorded=recorded)
+    assert "gradients" not in judged, "gradients are refused"
+    return int(judged["variants"])

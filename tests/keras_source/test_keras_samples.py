@@ -55,7 +55,7 @@ def test_layer_in_every_target(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "to"), in_turn("a network of Keras", ("MobileNet", "MobileNetV3Small", "ResNet50", "VGG16"), TARGETS))
 def test_network(name: str, to: str) -> None:
-    assert networks.judge_prediction(name, to) == 1
+    assert networks.judge_prediction(name, to, gradients=False) == 1
 
 
 @pytest.mark.slow

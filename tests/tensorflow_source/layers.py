@@ -65,6 +65,7 @@ CASES: dict[str, Case] = {
     "separable convolution": Case(lambda: L.SeparableConv2D(4, 3), *IMAGES),
     "batch normalisation": Case(L.BatchNormalization, ((4, 3),), ((5, 3),)),
     "layer normalisation": Case(L.LayerNormalization, *SEQUENCES),
+    "layer normalisation over two axes": Case(lambda: L.LayerNormalization(axis=(1, 2)), ((2, 5, 3),), ((4, 5, 3),)),
     "group normalisation": Case(lambda: L.GroupNormalization(3), *IMAGES),
     "embedding": Case(lambda: L.Embedding(10, 4), ((2, 5),), ((3, 4),), most=10),
     "lstm": Case(lambda: L.LSTM(4), *SEQUENCES),

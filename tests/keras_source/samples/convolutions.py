@@ -41,6 +41,7 @@ SAMPLES = [
     ),
     *samples("Conv3D", VOLUMES, {"filters": 3, "kernel_size": 2}, {"filters": 3, "kernel_size": 3, "strides": 2, "padding": "same"}),
     *samples("Conv3D", VOLUMES, {"filters": 2, "kernel_size": (1, 2, 2), "activation": "tanh", "dilation_rate": 2}),
+    *samples("Conv3D", VOLUMES, {"filters": 4, "kernel_size": 2, "groups": 2, "dilation_rate": 2}),
     *samples(
         "Conv1DTranspose",
         LINES,

@@ -5,6 +5,6 @@ from __future__ import annotations
 _TYPE = "the type follows from whether a size is known (docs/limits.md)"
 
 LIMITS: dict[str, str] = {
-    "tf.nn.ctc_unique_labels": "jax.numpy.unique inside of a loop wants a bound",
+    "tf.nn.ctc_unique_labels": "JAX has to know how many elements are unique in each step of a loop, and refuses it",
     "tnp.size": _TYPE,
 }
