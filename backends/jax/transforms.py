@@ -130,6 +130,11 @@ class JaxDerivatives(Derivatives):
         results, push, aux = jax.linearize(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
         return results, aux, lambda tangents: list(push(*tangents))
 
+    def lacks(self, problem: Exception) -> bool:
+        """Of a primitive, or of a loop whose length is not known in reverse mode."""
+        words = ("ifferentiation", "gradients are only implemented")
+        return isinstance(problem, (NotImplementedError, ValueError)) and any(word in str(problem) for word in words)
+
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """``jax.vmap``; where keys are arguments, randomness is as they say. A graph that takes keys of a sequence takes others for each
         slice, made from the slice's number, or the same."""

@@ -173,6 +173,10 @@ class TensorFlowDerivatives(Derivatives):
 
         return results, aux, push
 
+    def lacks(self, problem: Exception) -> bool:
+        """Where its registry has no gradient."""
+        return isinstance(problem, LookupError) and "gradient" in str(problem)
+
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """``tf.vectorized_map``, over first axes. The numbers of TensorFlow's own generators are others for each slice."""
         if how.axis_name is not None:

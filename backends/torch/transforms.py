@@ -23,6 +23,7 @@ from ...errors import CallMismatch, GradientRefused, NotCompilable
 from ...tracing.active import active
 from ...tracing.scans import computing_again
 from ..keys_of_slices import UNSAID
+from .forward_mode import RefusingProducts, is_without_derivative
 from .native import target
 from .prelude.control import run_again
 
@@ -134,7 +135,8 @@ class TorchDerivatives(Derivatives):
     def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
         """``torch.func.jvp``; where an operation has no forward mode, by two reverse ones."""
         try:
-            results, out, aux = torch.func.jvp(_of_arrays(function), tuple(primals), tuple(tangents), has_aux=True)
+            with RefusingProducts():
+                results, out, aux = torch.func.jvp(_of_arrays(function), tuple(primals), tuple(tangents), has_aux=True)
         except NotImplementedError:
             results, aux, push = self.linearised(function, primals)
             return results, aux, push(tangents)
@@ -146,6 +148,10 @@ class TorchDerivatives(Derivatives):
         zeros = tuple(map(torch.zeros_like, results))
         _, push = torch.func.vjp(lambda *cotangents: tuple(pull(list(cotangents))), *zeros)
         return results, aux, lambda tangents: list(push(tuple(tangents)))
+
+    def lacks(self, problem: Exception) -> bool:
+        """See :func:`is_without_derivative`."""
+        return is_without_derivative(problem)
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """``torch.func.vmap``, which needs an axis."""

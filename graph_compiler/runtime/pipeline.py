@@ -139,6 +139,7 @@ class Pipeline:
                     numbers,
                     options.include_generators,
                     self._auto_dynamic,
+                    why,
                 )
             )
         self._note_places(recording.places)

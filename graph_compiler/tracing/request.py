@@ -20,7 +20,7 @@ class Request:
     ``same_framework`` is whether the graph will run in the framework of the function. ``places`` are known to hold state; ``stateful``
     objects are looked into beside those that the function reaches. ``numbers``: whether Python numbers in places, and those that are read
     from arrays, become symbols; ``draws``: whether random numbers that Python and numpy draw do, instead of constants. ``auto_dynamic``
-    knows earlier recordings of the function.
+    knows earlier recordings of the function. ``why`` says what no variant that is there was right for.
     """
 
     function: Callable[..., Any]
@@ -33,6 +33,7 @@ class Request:
     numbers: bool = True
     draws: bool = True
     auto_dynamic: AutoDynamic | None = None
+    why: str = ""
 
 
 @dataclass
