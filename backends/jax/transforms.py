@@ -120,7 +120,7 @@ class JaxDerivatives(Derivatives):
 
         return results, aux, conjugated
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """``jax.jvp``."""
         results, out, aux = jax.jvp(lambda *arrays: function(list(arrays)), tuple(primals), tuple(tangents), has_aux=True)
         return results, aux, out

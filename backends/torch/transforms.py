@@ -132,7 +132,7 @@ class TorchDerivatives(Derivatives):
             return _by_autograd(function, primals)
         return list(results), list(aux), lambda cotangents: list(pull(tuple(cotangents)))
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """``torch.func.jvp``; where an operation has no forward mode, by two reverse ones."""
         try:
             with RefusingProducts():

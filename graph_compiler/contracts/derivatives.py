@@ -101,9 +101,8 @@ class Derivatives(Protocol):
     def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Reverse mode: results, what is handed on, and the function from cotangents of the results to cotangents of the primals."""
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
-        """Forward mode: results, what is handed on, and the tangents of the results. ``has_rules``: operations have derivative rules other
-        than the framework's own, which are to be followed."""
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        """Forward mode: results, what is handed on, and the tangents of the results."""
 
     def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Results, what is handed on, and the function from tangents of the primals to tangents of the results."""

@@ -130,7 +130,7 @@ class Call:
     def pushed(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """As :meth:`Derivatives.pushed`."""
         with self._refusing():
-            return self.function.derivatives.pushed(self, self.arrays, tangents, self.function.has_rules)
+            return self.function.derivatives.pushed(self, self.arrays, tangents)
 
     def linearised(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """As :meth:`Derivatives.linearised`."""

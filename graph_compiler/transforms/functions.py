@@ -32,7 +32,6 @@ class Function:
     gets.
 
     ``untrained`` are names of parameters, in the first argument of a graph's ``functional``, that the original does not train.
-    ``has_rules``: its operations have derivative rules other than those of the framework.
     """
 
     call: Callable[..., Any]
@@ -40,7 +39,6 @@ class Function:
     name: str
     untrained: frozenset[str] = frozenset()
     hand_back: Callable[[Any], Any] = lambda result: result
-    has_rules: bool = False
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Calls it, as a transform does that follows its arrays."""

@@ -101,6 +101,16 @@ def test_a_derivative_that_tensorflow_lacks() -> None:
         transforms.grad(lambda x: tf.math.real(tf.linalg.logm(tf.cast(x, tf.complex64)))[0, 0])(tf.eye(2))
 
 
+def test_forward_mode_of_what_is_computed_again() -> None:
+    """To TensorFlow's own, a gradient that looks into a tape is a constant."""
+    x, v = tf.constant([0.3, 0.5]), tf.constant([1.0, 2.0])
+    again = transforms.checkpoint(lambda x: tf.reduce_sum(tf.sin(x) ** 2))
+    np.testing.assert_allclose(transforms.jvp(again, (x,), (v,))[1], np.sin(2 * np.array([0.3, 0.5])) @ [1.0, 2.0], rtol=1e-6)
+    np.testing.assert_allclose(transforms.hvp(again, (x,), (v,)), 2 * np.cos(2 * np.array([0.3, 0.5])) * [1.0, 2.0], rtol=1e-6)
+    with pytest.raises(NotImplementedError, match=r"take transforms\.jvp"), tf.autodiff.ForwardAccumulator(x, v):
+        again(x)
+
+
 def test_why_a_graph_would_have_to_be_recorded_inside_of_a_transform() -> None:
     graph = graph_compiler.transpile(lambda x: torch.linalg.cholesky(x).sum(), to="torch", args=(torch.eye(3),))
     with pytest.raises(TracingError, match=r"variant 0: it fails with _LinAlgError: .* not positive-definite"):
