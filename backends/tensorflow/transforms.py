@@ -141,15 +141,15 @@ class TensorFlowDerivatives(Derivatives):
         return results, aux, push(tangents)
 
     def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """The derivative of ``pull``, which is linear in the cotangents: the function is run once."""
+        """The derivative of ``pull``, which is linear in the cotangents: the function is run once. It is taken at 1, as in torch."""
         with tf.GradientTape(persistent=True) as tape:
             results, aux, pull = self.pulled(function, primals)
-            zeros = [tf.zeros_like(array) for array in results]
-            tape.watch(zeros)
-            pulled = pull(zeros)
+            ones = [tf.ones_like(array) for array in results]
+            tape.watch(ones)
+            pulled = pull(ones)
 
         def push(tangents: Arrays) -> Arrays:
-            return [tf.convert_to_tensor(item) for item in tape.gradient(pulled, zeros, tangents, tf.UnconnectedGradients.ZERO)]
+            return [tf.convert_to_tensor(item) for item in tape.gradient(pulled, ones, tangents, tf.UnconnectedGradients.ZERO)]
 
         return results, aux, push
 

@@ -61,6 +61,11 @@ def test_forward_mode_by_reverse_mode(function: Callable[..., Any], is_graph: bo
     torch.testing.assert_close(transforms.hessian(taken)(X).mul(V).sum((2, 3)), second)
 
 
+def test_linear_functions_are_taken_where_backward_passes_with_logarithms_have_a_derivative() -> None:
+    first, _ = expected(lambda x: x.logcumsumexp(1).sum())
+    torch.testing.assert_close(transforms.linearize(lambda x: x.logcumsumexp(1).sum(), X)[1](V), first)
+
+
 def test_the_forward_mode_of_torch_over_a_graph_gives_no_wrong_zero() -> None:
     graph = graph_compiler.transpile(
         lambda x: (x.at[0, 1].multiply(3.0) ** 2).sum(), source="jax", to="torch", args=(jax.numpy.ones((3, 4)),)
