@@ -83,7 +83,8 @@ class TracingError(GraphCompilerError):
 
 
 class GradientRefused(GraphCompilerError):
-    """A gradient was taken through a rule of the user's (a ``torch.autograd.Function``, a backward hook) that is not known to the graph.
+    """A gradient was taken through a rule of the user's (a ``torch.autograd.Function``, a backward hook) that is not known to the graph, or
+    through an operation that the framework has no derivative of.
 
     Results are right all the same. Rules that multiply the gradient by numbers, element by element, are translated.
     """

@@ -120,7 +120,7 @@ class JaxDerivatives(Derivatives):
 
         return results, aux, conjugated
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """``jax.jvp``."""
         results, out, aux = jax.jvp(lambda *arrays: function(list(arrays)), tuple(primals), tuple(tangents), has_aux=True)
         return results, aux, out
@@ -129,6 +129,11 @@ class JaxDerivatives(Derivatives):
         """``jax.linearize``: the function is run once."""
         results, push, aux = jax.linearize(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
         return results, aux, lambda tangents: list(push(*tangents))
+
+    def lacks(self, problem: Exception) -> bool:
+        """Of a primitive, or of a loop whose length is not known in reverse mode."""
+        words = ("ifferentiation", "gradients are only implemented")
+        return isinstance(problem, (NotImplementedError, ValueError)) and any(word in str(problem) for word in words)
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """``jax.vmap``; where keys are arguments, randomness is as they say. A graph that takes keys of a sequence takes others for each

@@ -1,5 +1,4 @@
-"""TensorFlow's derivatives and vectorisation: ``tf.GradientTape``, ``tf.autodiff.ForwardAccumulator``, ``tf.vectorized_map``,
-``tf.recompute_grad``."""
+"""TensorFlow's derivatives and vectorisation: ``tf.GradientTape``, ``tf.vectorized_map``."""
 
 from __future__ import annotations
 
@@ -11,14 +10,11 @@ import numpy as np
 import tensorflow as tf
 
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
-from ...errors import CallMismatch, GradientRefused, NotCompilable
+from ...errors import CallMismatch, NotCompilable
 from ...tracing.active import active
 from ..keys_of_slices import UNSAID
 from .native import target
-from .prelude.control import scan
-from .prelude.gradients import custom_gradient, unwatched
-
-_TWICE = "a tape gives no gradient of what two forward modes have given; take one of these two in reverse mode"
+from .prelude.control import run_again, scan
 
 
 class TensorFlowDerivatives(Derivatives):
@@ -133,45 +129,33 @@ class TensorFlowDerivatives(Derivatives):
             results = [tf.identity(array) for array in results]  # a result that is an argument has a derivative too
 
         def pull(cotangents: Arrays) -> Arrays:
-            try:
-                found = tape.gradient(results, primals, cotangents, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-            except tf.errors.InternalError as problem:
-                raise GradientRefused(f"TensorFlow cannot differentiate this in reverse mode: {_TWICE} ({problem.message})") from problem
+            found = tape.gradient(results, primals, cotangents, unconnected_gradients=tf.UnconnectedGradients.ZERO)
             return [tf.convert_to_tensor(gradient) for gradient in found]  # of rows that were looked up it is sparse
 
         return results, aux, pull
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
-        """``tf.autodiff.ForwardAccumulator``, over copies as above; by two reverse modes where it meets a sparse gradient, which it cannot
-        follow, and for functions with rules while a graph is traced, where it looks into them and past the rules."""
-        if has_rules and not tf.executing_eagerly():
-            results, aux, push = self.linearised(function, primals)
-            return results, aux, push(tangents)
-        primals = [tf.identity(array) for array in primals]
-        try:
-            with tf.autodiff.ForwardAccumulator(primals, tangents) as accumulator:
-                results, aux = function(primals)
-                results = [tf.identity(array) for array in results]
-        except AttributeError as problem:
-            if "IndexedSlices" not in str(problem):
-                raise
-            results, aux, push = self.linearised(function, primals)
-            return results, aux, push(tangents)
-        zero = tf.UnconnectedGradients.ZERO
-        return results, aux, [accumulator.jvp(array, unconnected_gradients=zero) for array in results]
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        """By two reverse modes. ``tf.autodiff.ForwardAccumulator`` traces each operation and takes longer; functions with gradients of
+        their own that look into a tape are constants to it, and sparse gradients and gradients of two forward modes it has not."""
+        results, aux, push = self.linearised(function, primals)
+        return results, aux, push(tangents)
 
     def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """The derivative of ``pull``, which is linear in the cotangents: the function is run once."""
+        """The derivative of ``pull``, which is linear in the cotangents: the function is run once. It is taken at 1, as in torch."""
         with tf.GradientTape(persistent=True) as tape:
             results, aux, pull = self.pulled(function, primals)
-            zeros = [tf.zeros_like(array) for array in results]
-            tape.watch(zeros)
-            pulled = pull(zeros)
+            ones = [tf.ones_like(array) for array in results]
+            tape.watch(ones)
+            pulled = pull(ones)
 
         def push(tangents: Arrays) -> Arrays:
-            return [tf.convert_to_tensor(item) for item in tape.gradient(pulled, zeros, tangents, tf.UnconnectedGradients.ZERO)]
+            return [tf.convert_to_tensor(item) for item in tape.gradient(pulled, ones, tangents, tf.UnconnectedGradients.ZERO)]
 
         return results, aux, push
+
+    def lacks(self, problem: Exception) -> bool:
+        """Where its registry has no gradient, and of the gradient of ``tf.recompute_grad``."""
+        return isinstance(problem, (LookupError, NotImplementedError)) and "grad" in str(problem)
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """``tf.vectorized_map``, over first axes. The numbers of TensorFlow's own generators are others for each slice."""
@@ -248,18 +232,7 @@ def recomputed(function: Callable[[Arrays], Arrays], like: Arrays) -> Callable[[
         held, rest = iter(given[count:]), iter(handles)
         return graph._call_flat(list(given[:count]), [next(held if has else rest) for has in is_array])
 
-    @custom_gradient
-    def again(*given: Any) -> Any:
-        def gradient(*upstream: Any, variables: Any = ()) -> Any:
-            with tf.GradientTape() as tape:
-                copies = [tf.identity(array) for array in given]
-                tape.watch(copies)
-                results = run(copies)
-            found = tape.gradient(results, [*copies, *variables], list(upstream), tf.UnconnectedGradients.ZERO)
-            return (found[: len(given)], found[len(given) :]) if variables else found
-
-        return tuple(run(unwatched(*given))), gradient
-
+    again = run_again(lambda *given: tuple(run(given)))
     return lambda arrays: list(again(*arrays, *(item for item, has in zip(captured, is_array) if has)))
 
 

@@ -19,6 +19,7 @@ from ..compilers import check_compiler_options, compiled_or_plain
 from ..refusals import told
 from .assertions import asserted, is_tracing
 from .following import Dynamo
+from .forward_mode import is_without_derivative
 
 _INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
@@ -29,7 +30,6 @@ class TorchTarget(Target):
     name = "torch"
     a_key = "torch.Generator().manual_seed(0)"
     array_types: tuple[type, ...] = (torch.Tensor, torch.nn.Parameter)
-    signals: tuple[type[Exception], ...] = (_StopRecomputationError,)  # of a checkpoint that has what it needs for the backward pass
     tracer = Dynamo()
 
     def convert(self, array: Any) -> Any:
@@ -76,6 +76,12 @@ class TorchTarget(Target):
     def is_traced(self, item: Any) -> bool:
         """While torch exports, compiles or traces a function."""
         return isinstance(item, torch.Tensor) and is_tracing()
+
+    def is_signal(self, problem: Exception) -> bool:
+        """That a checkpoint has what it needs for the backward pass, and while torch.func runs, that an operation has no derivative."""
+        if isinstance(problem, _StopRecomputationError):
+            return True
+        return torch._C._functorch.maybe_current_level() is not None and is_without_derivative(problem)
 
     def refusal(self, problem: Exception) -> str | None:
         """See :func:`graph_compiler.backends.refusals.told`."""

@@ -23,6 +23,7 @@ from ...errors import CallMismatch, GradientRefused, NotCompilable
 from ...tracing.active import active
 from ...tracing.scans import computing_again
 from ..keys_of_slices import UNSAID
+from .forward_mode import RefusingWrong, is_without_derivative
 from .native import target
 from .prelude.control import run_again
 
@@ -131,21 +132,29 @@ class TorchDerivatives(Derivatives):
             return _by_autograd(function, primals)
         return list(results), list(aux), lambda cotangents: list(pull(tuple(cotangents)))
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """``torch.func.jvp``; where an operation has no forward mode, by two reverse ones."""
         try:
-            results, out, aux = torch.func.jvp(_of_arrays(function), tuple(primals), tuple(tangents), has_aux=True)
-        except NotImplementedError:
+            with RefusingWrong():
+                results, out, aux = torch.func.jvp(_of_arrays(function), tuple(primals), tuple(tangents), has_aux=True)
+        except RuntimeError as problem:
+            if not is_without_derivative(problem):
+                raise
             results, aux, push = self.linearised(function, primals)
             return results, aux, push(tangents)
         return list(results), list(aux), list(out)
 
     def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """The derivative of ``pull``, which is linear in the cotangents: the function is run once, and any operation has it."""
+        """The derivative of ``pull``, which is linear in the cotangents: the function is run once, and any operation has it. It is the same
+        everywhere, and taken at 1: backward passes that compute with logarithms have none at 0."""
         results, aux, pull = self.pulled(function, primals)
-        zeros = tuple(map(torch.zeros_like, results))
-        _, push = torch.func.vjp(lambda *cotangents: tuple(pull(list(cotangents))), *zeros)
+        ones = tuple(map(torch.ones_like, results))
+        _, push = torch.func.vjp(lambda *cotangents: tuple(pull(list(cotangents))), *ones)
         return results, aux, lambda tangents: list(push(tuple(tangents)))
+
+    def lacks(self, problem: Exception) -> bool:
+        """See :func:`is_without_derivative`."""
+        return is_without_derivative(problem)
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """``torch.func.vmap``, which needs an axis."""

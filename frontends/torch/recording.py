@@ -24,7 +24,7 @@ _MOST_ROUNDS = 5  # new places of state are found by recording; they may lead th
 
 def record(request: Request) -> Recording:
     """Runs the function and records it; one whose weights are on ``meta`` with zeros in their places, and in those of such arguments."""
-    check_outside(request.name)
+    check_outside(request)
     weights = Weights(request.function, given_objects(request.function, request.args, leaves_and_tree(request)[1]))
     if not weights.awaited():
         return _recorded(request)

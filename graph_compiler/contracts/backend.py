@@ -122,11 +122,11 @@ class Target(Protocol):
         """An exception in words, where a function of the framework has refused its arguments; None of any other."""
         return None
 
-    @property
     @default
-    def signals(self) -> tuple[type[Exception], ...]:
-        """By which the framework ends a function that it runs for its own ends: no failure of the function."""
-        return ()
+    def is_signal(self, problem: Exception) -> bool:
+        """Whether the framework ends by this exception a function that it runs for its own ends, or refuses to follow it: no failure of the
+        function."""
+        return False
 
     # ------------------------------------------------------------------------------ compiling and tracing
     @default

@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+from .checked import default
+
 Arrays = list[Any]
 Function = Callable[[Arrays], tuple[Arrays, Arrays]]
 """A function of arrays: its results, and arrays that it hands on beside them, which have no derivative."""
@@ -99,12 +101,16 @@ class Derivatives(Protocol):
     def pulled(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Reverse mode: results, what is handed on, and the function from cotangents of the results to cotangents of the primals."""
 
-    def pushed(self, function: Function, primals: Arrays, tangents: Arrays, has_rules: bool = False) -> tuple[Arrays, Arrays, Arrays]:
-        """Forward mode: results, what is handed on, and the tangents of the results. ``has_rules``: operations have derivative rules other
-        than the framework's own, which are to be followed."""
+    def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        """Forward mode: results, what is handed on, and the tangents of the results."""
 
     def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """Results, what is handed on, and the function from tangents of the primals to tangents of the results."""
+
+    @default
+    def lacks(self, problem: Exception) -> bool:
+        """Whether the framework says by this exception that it has no such derivative of an operation."""
+        return False
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """The function over slices of its arrays, all at once. Results have a first axis for them."""

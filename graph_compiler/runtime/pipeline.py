@@ -142,6 +142,7 @@ class Pipeline:
                     options.include_generators,
                     self._auto_dynamic,
                     None if all_steps or self.options.roll == "never" else self._loaded,
+                    why,
                 )
             )
         self._note_places(recording.places)

@@ -281,7 +281,7 @@ class Variant:
         """
         if not isinstance(problem, GuardFailed):
             has_written = self._written and not self._saves and not (unwritten is not None and unwritten())
-            if has_written or isinstance(problem, self.target.signals):
+            if has_written or self.target.is_signal(problem):
                 raise problem
             self.last_failure = f"it fails with {type(problem).__name__}: {problem}"
             return Missed(self.last_failure, problem)  # not kept here: its traceback holds the arrays of the call

@@ -21,7 +21,7 @@ class Request:
     objects are looked into beside those that the function reaches. ``numbers``: whether Python numbers in places, and those that are read
     from arrays, become symbols; ``draws``: whether random numbers that Python and numpy draw do, instead of constants. ``auto_dynamic``
     knows earlier recordings of the function. ``loaded`` gives a recorded graph as a function of its framework, by which steps of loops are
-    run that need not be recorded; None where all are to be recorded.
+    run that need not be recorded; None where all are to be recorded. ``why`` says what no variant that is there was right for.
     """
 
     function: Callable[..., Any]
@@ -35,6 +35,7 @@ class Request:
     draws: bool = True
     auto_dynamic: AutoDynamic | None = None
     loaded: Callable[[Graph], Callable[..., Any]] | None = None
+    why: str = ""
 
 
 @dataclass

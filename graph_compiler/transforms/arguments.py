@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from ..errors import CallMismatch, InvalidOption
 from ..trees import Branch, Path, Static, Tree, flatten, iterate_structure, paths, unflatten
 from .flat import is_value, native
 from .functions import Function, where
+from .refusing import refusing
 
 Names = Sequence[str]
 
@@ -118,6 +119,27 @@ class Call:
             )
         tangents = [array for array, has in zip(leaves, self._has) if has]
         return [matching(self, "tangent", place, item, array) for place, (item, array) in enumerate(zip(tangents, self.arrays))]
+
+    # ------------------------------------------------------------------------------ its derivatives
+    def pulled(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+        """As :meth:`Derivatives.pulled`."""
+        with self._refusing():
+            results, handed, pull = self.function.derivatives.pulled(self, self.arrays)
+        return results, handed, self._refusing()(pull)
+
+    def pushed(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        """As :meth:`Derivatives.pushed`."""
+        with self._refusing():
+            return self.function.derivatives.pushed(self, self.arrays, tangents)
+
+    def linearised(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+        """As :meth:`Derivatives.linearised`."""
+        with self._refusing():
+            results, handed, push = self.function.derivatives.linearised(self, self.arrays)
+        return results, handed, self._refusing()(push)
+
+    def _refusing(self) -> Any:
+        return refusing(self.words, self.function)
 
     # ------------------------------------------------------------------------------ the function
     def __call__(self, arrays: Arrays) -> tuple[Arrays, Arrays]:

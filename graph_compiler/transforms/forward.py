@@ -29,7 +29,7 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     args, tangents = _arguments("jvp", function, primals=primals, tangents=tangents)
     found = found_for(strongly(function, strong_zero), args, {})
     call = Call(found, "jvp", args, {}, (range(len(args)), ()), has_aux)
-    results, handed, out = found.derivatives.pushed(call, call.arrays, call.tangents(tangents), found.has_rules)
+    results, handed, out = call.pushed(call.tangents(tangents))
     given = call.result(results, handed), call.like_result(out, handed)
     return found.hand_back((*given, call.aux(handed)) if has_aux else given)
 
@@ -46,7 +46,7 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
     """
     found = found_for(strongly(function, strong_zero), primals, {})
     call = Call(found, "linearize", primals, {}, (range(len(primals)), ()), False)
-    results, handed, push = found.derivatives.linearised(call, call.arrays)
+    results, handed, push = call.linearised()
 
     def pushed(*tangents: Any) -> Any:
         return found.hand_back(call.like_result(push(call.tangents(tangents)), handed))

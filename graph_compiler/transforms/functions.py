@@ -32,7 +32,6 @@ class Function:
     gets.
 
     ``untrained`` are names of parameters, in the first argument of a graph's ``functional``, that the original does not train.
-    ``has_rules``: its operations have derivative rules other than those of the framework.
     """
 
     call: Callable[..., Any]
@@ -40,7 +39,6 @@ class Function:
     name: str
     untrained: frozenset[str] = frozenset()
     hand_back: Callable[[Any], Any] = lambda result: result
-    has_rules: bool = False
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Calls it, as a transform does that follows its arrays."""
@@ -61,6 +59,17 @@ def is_inside() -> bool:
 
 def _as_they_are(*args: Any, **kwargs: Any) -> Arguments:
     return args, kwargs
+
+
+@dataclass(frozen=True)
+class _Ruled:
+    """The rule of a transform over what is transformed, as a function."""
+
+    rule: Rule
+    inner: Function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.rule(self.inner, args, kwargs)
 
 
 class Wrapped:
@@ -99,7 +108,7 @@ class Transformed(Wrapped):
     def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         """The rule of the transform, over what is transformed."""
         inner = found_for(self.function, *self.inner(*args, **kwargs))
-        return replace(inner, call=lambda *args, **kwargs: self.rule(inner, args, kwargs), name=self.__name__)
+        return replace(inner, call=_Ruled(self.rule, inner), name=self.__name__)
 
     def __repr__(self) -> str:
         return f"<{self.__name__}>"
@@ -261,8 +270,8 @@ def name_of(function: Any) -> str:
 
 def where(function: Any) -> str:
     """Where a function was written, for an error: its file and line, or nothing."""
-    if isinstance(function, Wrapped):
-        return where(function.function)
+    if isinstance(function, (Wrapped, _Ruled)):
+        return where(function.function if isinstance(function, Wrapped) else function.inner.call)
     graph = graph_of(function)
     return place_of(function if graph is None or not graph.pipeline.has_original else graph.pipeline.function)
 

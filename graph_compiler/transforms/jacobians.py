@@ -102,7 +102,7 @@ def _rule(
 
 def _by_rows(call: Call) -> tuple[Columns, Shapes, Arrays]:
     derivatives = call.function.derivatives
-    results, handed, pull = derivatives.pulled(call, call.arrays)
+    results, handed, pull = call.pulled()
     zeros = list(map(derivatives.zeros_like, results))
 
     def rows(place: int) -> Arrays:
@@ -117,12 +117,11 @@ def _by_rows(call: Call) -> tuple[Columns, Shapes, Arrays]:
 def _by_columns(call: Call) -> tuple[Columns, Shapes, Arrays]:
     derivatives = call.function.derivatives
     zeros = list(map(derivatives.zeros_like, call.arrays))
-    has_rules = call.function.has_rules
-    results, handed, _ = derivatives.pushed(call, call.arrays, zeros, has_rules)
+    results, handed, _ = call.pushed(zeros)
 
     def columns(place: int) -> Arrays:
         def pushed(given: Arrays) -> Arrays:
-            return derivatives.pushed(call, call.arrays, [*zeros[:place], *given, *zeros[place + 1 :]], has_rules)[2]
+            return call.pushed([*zeros[:place], *given, *zeros[place + 1 :]])[2]
 
         array = call.arrays[place]
         found = _mapped(derivatives, pushed, derivatives.basis(array))

@@ -91,7 +91,7 @@ def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool =
     """
     found = found_for(strongly(function, strong_zero), primals, {})
     call = Call(found, "vjp", primals, {}, (range(len(primals)), ()), has_aux)
-    results, handed, pull = found.derivatives.pulled(call, call.arrays)
+    results, handed, pull = call.pulled()
 
     def pulled(cotangent: Any) -> Any:
         arrays = pull(call.cotangents(cotangent, results))
@@ -109,7 +109,7 @@ def _rule(words: str, argnums: Any, argnames: Any, has_aux: bool, finished: Fini
 
     def rule(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         call = Call(function, words, args, kwargs, chosen, has_aux)
-        results, handed, pull = function.derivatives.pulled(call, call.arrays)
+        results, handed, pull = call.pulled()
         gradients = pull([_one(call, results, handed)])
         return finished(call, results, handed, single(call.like_arguments(gradients), argnums, argnames))
 

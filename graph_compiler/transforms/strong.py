@@ -72,7 +72,7 @@ class Strong(Wrapped):
     def _of_graph(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
         derivatives = backend_of(target_of(graph_of(function), args, kwargs)).derivatives()  # type: ignore[arg-type]
         given = self._with_arrays(derivatives, args, kwargs) if derivatives is not None else (args, kwargs)
-        return replace(found_for(function, *given), has_rules=True)
+        return found_for(function, *given)
 
     def _with_arrays(self, derivatives: Derivatives, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         numbers, names = self.chosen or (range(len(args)), tuple(kwargs))

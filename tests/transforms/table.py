@@ -25,7 +25,7 @@ class Case:
     function: Callable[..., Any]
     shapes: tuple[tuple[int, ...], ...] = ((3, 4),)
     kind: str = "normal"
-    is_stopped: bool = False  # its gradient, too: differences of that are no second derivative
+    has_second: bool = True  # in the source's own framework
 
     def arguments(self, seed: int = 0) -> list[np.ndarray[Any, Any]]:
         """The arguments."""
@@ -81,17 +81,17 @@ TORCH = {
     "special": Case(lambda x: (torch.lgamma(x) + torch.erf(x) + torch.special.i0(x)).sum(), kind="positive"),
     "powers": Case(lambda x, y: (x**y + torch.atan2(x, y) + torch.hypot(x, y)).sum(), ((4,), (4,)), "positive"),
     "tanh": Case(lambda x: torch.tanh(x).prod()),
-    "cosh": Case(lambda x: (torch.cosh(x) * torch.sinh(x)).mean()),
-    "arcs": Case(lambda x: (torch.asin(x / 3) + torch.acos(x / 3) + torch.atan(x)).sum(), kind="positive"),
+    "scattered products": Case(lambda x: torch.ones(3, 2, dtype=x.dtype).scatter_reduce(1, torch.tensor([[0, 1, 1, 0]] * 3), x, "prod").pow(3).sum()),
+    "cholesky inverse": Case(lambda a: torch.cholesky_inverse(torch.linalg.cholesky(a)).sum(), ((3, 3),), "definite"),
+    "embedding": Case(lambda w: F.embedding(torch.tensor([[0, 1], [2, 2]]), w).pow(3).sum(), ((4, 3),)),
     "log1p": Case(lambda x: (torch.log1p(x) + torch.expm1(x) + torch.exp2(x)).sum(), kind="positive"),
-    "sigmoid": Case(lambda x: (torch.sigmoid(x) * F.logsigmoid(x)).sum()),
+    "cumulative": Case(lambda x: x.cummax(1).values.pow(2).sum() + x.cumprod(0).sum()),
     "elu": Case(lambda x: (F.elu(x) + F.selu(x) + F.leaky_relu(x, 0.1)).pow(2).sum()),
-    "mish": Case(lambda x: (F.mish(x) + F.hardswish(x)).pow(2).sum()),
     "log softmax": Case(lambda x: (F.log_softmax(x, 0) * x).sum()),
     "kl": Case(lambda x, y: F.kl_div(F.log_softmax(x, -1), F.softmax(y, -1), reduction="sum"), ((3, 4), (3, 4))),
     "bce": Case(lambda x, y: F.binary_cross_entropy_with_logits(x, torch.sigmoid(y)), ((3, 4), (3, 4))),
     "cosine": Case(lambda x, y: F.cosine_similarity(x, y).sum(), ((3, 4), (3, 4))),
-    "distances": Case(lambda x, y: torch.cdist(x, y).sum(), ((3, 4), (2, 4))),
+    "distances": Case(lambda x, y: torch.cdist(x, y).sum(), ((3, 4), (2, 4)), has_second=False),
     "batch norm": Case(lambda x, w: (F.batch_norm(x, None, None, w, training=True) ** 3).sum(), ((5, 4), (4,))),
     "group norm": Case(lambda x: (F.group_norm(x, 2) ** 3).sum(), ((2, 4, 3),)),
     "rms norm": Case(lambda x, w: (F.rms_norm(x, (4,), w) ** 3).sum(), ((3, 4), (4,))),
@@ -126,7 +126,7 @@ JAX = {
     "branch": Case(lambda x: jax.lax.cond(x[0, 0] > 0, jnp.sin, jnp.cos, x).sum()),
     "fori loop": Case(lambda x: jax.lax.fori_loop(0, 3, lambda i, y: jnp.sin(y) + y, x).sum()),
     "rule": Case(lambda x: jax.nn.relu6(x).sum() + jax.nn.silu(x).sum()),
-    "stopped": Case(lambda x: (x * jax.lax.stop_gradient(x)).sum(), is_stopped=True),
+    "stopped": Case(lambda x: (x * jax.lax.stop_gradient(x)).sum()),
     "checkpointed": Case(jax.checkpoint(lambda y: jnp.sin(y).sum() ** 2)),
     "inner gradient": Case(lambda x: (jax.grad(lambda y: (y**3).sum())(x) ** 2).sum()),
     "tanh": Case(lambda x: jnp.prod(jnp.tanh(x))),
@@ -179,7 +179,7 @@ TENSORFLOW = {
     "cross entropy": Case(lambda x: tf.reduce_sum(tf.nn.sparse_softmax_cross_entropy_with_logits([0, 3, 1], x))),
     "conv": Case(lambda x, w: tf.reduce_sum(tf.nn.conv2d(x, w, 1, "SAME") ** 2), ((1, 4, 4, 2), (3, 3, 2, 3))),
     "segments": Case(lambda x: tf.reduce_sum(tf.math.unsorted_segment_sum(x, [0, 1, 0], 2) ** 2)),
-    "stopped": Case(lambda x: tf.reduce_sum(x * tf.stop_gradient(x)), is_stopped=True),
+    "stopped": Case(lambda x: tf.reduce_sum(x * tf.stop_gradient(x))),
     "tanh": Case(lambda x: tf.reduce_prod(tf.tanh(x))),
     "cosh": Case(lambda x: tf.reduce_mean(tf.cosh(x) * tf.sinh(x))),
     "arcs": Case(lambda x: tf.reduce_sum(tf.asin(x / 3) + tf.acos(x / 3) + tf.atan(x)), kind="positive"),

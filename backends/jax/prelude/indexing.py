@@ -37,24 +37,22 @@ def scatter_reduce(x: jax.Array, key: Any, values: Any, reduce: str, include_sel
 
 
 def scatter_product(x: jax.Array, key: Any, values: Any) -> jax.Array:
-    """``x.at[key].multiply(values)``, with a derivative also where several values meet at one place."""
-    values = jnp.broadcast_to(jnp.asarray(values, x.dtype), x[key].shape)
-    old, new = lax.stop_gradient((x, values))
-    product = old.at[key].multiply(new)
+    """``x.at[key].multiply(values)``, with derivatives also where several values meet at one place: they are multiplied in the order of
+    their places, by a loop that JAX differentiates."""
     if not jnp.issubdtype(x.dtype, jnp.inexact):
-        return product
-    zeros = (old == 0).astype(jnp.int32).at[key].add((new == 0).astype(jnp.int32))
-    nonzero = jnp.where(old == 0, 1, old).at[key].multiply(jnp.where(new == 0, 1, new))
+        return x.at[key].multiply(jnp.asarray(values, x.dtype))
+    places = jnp.arange(x.size).reshape(x.shape).at[key].get(mode="fill", fill_value=x.size)
+    values = jnp.broadcast_to(jnp.asarray(values, x.dtype), places.shape).reshape(-1)
+    order = jnp.argsort(places.reshape(-1))
+    places, values = places.reshape(-1)[order], values[order]
+    is_other, edge = places[1:] != places[:-1], jnp.ones(min(1, places.size), bool)
 
-    def change(factor: jax.Array, fixed: jax.Array, zeros: jax.Array, nonzero: jax.Array) -> jax.Array:
-        """0, whose derivative by ``factor`` is the product of the other factors."""
-        others = jnp.where(
-            fixed == 0, jnp.where(zeros == 1, nonzero, 0), jnp.where(zeros == 0, nonzero / jnp.where(fixed == 0, 1, fixed), 0)
-        )
-        change = others * (factor - fixed)
-        return jnp.where(jnp.isfinite(change), change, 0)
+    def combine(left: Any, right: Any) -> Any:
+        return left[0] | right[0], jnp.where(right[0], right[1], left[1] * right[1])
 
-    return (product + change(x, old, zeros, nonzero)).at[key].add(change(values, new, zeros[key], nonzero[key]))
+    _, products = lax.associative_scan(combine, (jnp.concatenate((edge, is_other)), values))
+    lasts = jnp.where(jnp.concatenate((is_other, edge)), places, x.size)
+    return x * jnp.ones(x.size, x.dtype).at[lasts].set(products, mode="drop").reshape(x.shape)
 
 
 def masked_scatter(x: jax.Array, mask: jax.Array, source: jax.Array) -> jax.Array:

@@ -85,7 +85,7 @@ def _call(scope: Scope, node: Node) -> None:
     if not node.params["checkpoint"]:
         return call(scope, node)
     name, operands = checkpointed(scope, node, tuple_text)
-    scope.line(f"{tuple_text(scope.name(node))} = tf.recompute_grad({name})({', '.join(operands)})")
+    scope.line(f"{tuple_text(scope.name(node))} = run_again({name})({', '.join(operands)})")
     return scope.free([name])
 
 

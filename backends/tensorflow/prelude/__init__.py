@@ -37,10 +37,12 @@ from .bessel import airy_ai as airy_ai
 from .bessel import airy_decay as airy_decay
 from .bessel import airy_waves as airy_waves
 from .control import associative_scan as associative_scan
+from .control import behind as behind
 from .control import doubled as doubled
 from .control import element_shape as element_shape
 from .control import interleaved as interleaved
 from .control import keep_shapes as keep_shapes
+from .control import run_again as run_again
 from .control import scan as scan
 from .control import stacked as stacked
 from .control import static as static

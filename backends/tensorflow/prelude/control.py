@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from ...prefixes import prefixes, section
+from .gradients import custom_gradient, unwatched
 
 
 def while_loop(
@@ -37,7 +39,7 @@ def scan(
 
     With ``checkpoint``, the arrays that ``body`` takes besides, each step is computed again for a gradient.
     """
-    run = body if checkpoint is None else tf.recompute_grad(body)
+    run = body if checkpoint is None else run_again(body)
     captured = checkpoint or ()
     start = tuple(tf.convert_to_tensor(array) for array in state)
 
@@ -52,6 +54,43 @@ def scan(
     most = length if isinstance(length, int) else None
     _, last, outputs = tf.while_loop(lambda time, *_: time < length, step, (tf.constant(0), start, arrays), maximum_iterations=most)
     return tuple(last), tuple(stacked(array, length, shape) for array, (shape, _) in zip(outputs, specs))
+
+
+def run_again(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, of which a tape keeps the arguments alone, and computes the rest again: ``tf.recompute_grad``, with derivatives of
+    derivatives. ``NotImplementedError`` in forward mode, to which what a tape inside of a gradient gives is a constant."""
+
+    def again(*arrays: tf.Tensor) -> Any:
+        asked = True  # while the function runs, forward mode alone asks for gradients
+
+        @custom_gradient
+        def recomputed(*arrays: tf.Tensor) -> Any:
+            def gradient(*upstream: tf.Tensor, variables: Any = ()) -> Any:
+                if asked:
+                    raise NotImplementedError("what is computed again has no tf.autodiff.ForwardAccumulator; take transforms.jvp")
+                with tf.GradientTape() as tape:
+                    copies = [tf.identity(array) for array in behind(upstream[0], arrays)]
+                    tape.watch(copies)
+                    results = tf.nest.flatten(function(*copies))
+                found = tape.gradient(results, [*copies, *variables], upstream, tf.UnconnectedGradients.ZERO)
+                return (found[: len(copies)], found[len(copies) :]) if variables else found
+
+            return function(*unwatched(*arrays)), gradient
+
+        results = recomputed(*arrays)
+        asked = False
+        return results
+
+    return again
+
+
+def behind(earlier: tf.Tensor, arrays: tuple[tf.Tensor, ...]) -> tuple[tf.Tensor, ...]:
+    """The arrays, in a traced graph computed with an element of what is computed earlier, so that XLA does not take it for what it has."""
+    if tf.executing_eagerly():
+        return arrays
+    element = tf.cast(tf.reduce_max(tf.reshape(earlier, [-1])[:1]), tf.bool)
+    nothing = tf.where(element == element, 0.0, math.nan)
+    return tuple(array + tf.cast(nothing, array.dtype) if array.dtype.is_floating else array for array in arrays)
 
 
 def element_shape(shape: tuple[Any, ...] | None) -> tf.TensorShape:

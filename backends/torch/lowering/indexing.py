@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....ops.dtypes import is_inexact
 from ...keys import arrays_text, key_text
 from ...rows import Operand
 from .table import rows
@@ -85,6 +86,8 @@ def scatter(x: Operand, indices: Operand, values: Operand, *, axis: int, reduce:
     values_text = str(values) if values.spec is not None else f"{tensor(values, x)}.expand({indices}.shape)"
     if reduce == "sum" and include_self and x.dtype != "bool":
         return f"torch.scatter_add({x}, {axis}, {index(indices)}, {values_text})"
+    if reduce == "prod" and is_inexact(x.dtype or ""):
+        return f"scatter_product({x}, {axis}, {index(indices)}, {values_text}, {include_self})"
     method, self_too = repr(_REDUCTIONS.get(reduce, reduce)), "" if include_self else ", include_self=False"
     if x.dtype == "bool":
         return f"torch.scatter_reduce({x}.byte(), {axis}, {index(indices)}, {values_text}.byte(), {method}{self_too}).bool()"

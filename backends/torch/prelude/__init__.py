@@ -19,6 +19,7 @@ from .gradients import slope_of as slope_of
 from .gradients import strong_product as strong_product
 from .gradients import strong_zero as strong_zero
 from .gradients import with_gradient as with_gradient
+from .indexing import scatter_product as scatter_product
 from .indexing import scatter_reduce_at as scatter_reduce_at
 from .indexing import take_along_axis as take_along_axis
 from .indexing import updated as updated

@@ -29,4 +29,15 @@ def scatter_reduce_at(x: torch.Tensor, key: Any, values: torch.Tensor, reduce: s
     values = values.broadcast_to(places.shape).reshape(-1)
     if x.dtype == torch.bool:
         return scatter_reduce_at(x.byte(), key, values.reshape(places.shape).byte(), reduce, include_self).bool()
+    if reduce == "prod":
+        return scatter_product(x.reshape(-1), 0, places.reshape(-1), values, include_self).reshape(x.shape)
     return x.reshape(-1).scatter_reduce(0, places.reshape(-1), values, reduce, include_self=include_self).reshape(x.shape)
+
+
+def scatter_product(x: torch.Tensor, axis: int, indices: torch.Tensor, values: torch.Tensor, include_self: bool) -> torch.Tensor:
+    """``torch.scatter_reduce`` with ``"prod"``; ``NotImplementedError`` in forward mode, where torch gives it the tangent 0."""
+    if torch.autograd.forward_ad._current_level >= 0 and (x.is_floating_point() or x.is_complex()):
+        raise NotImplementedError(
+            "torch has no forward mode of products that are scattered; take graph_compiler.transforms, or reverse mode"
+        )
+    return torch.scatter_reduce(x, axis, indices, values, "prod", include_self=include_self)

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import torch
 
 from ....errors import TracingError
+from ....tracing import Request
 from ..compat import (
     count_dispatch_modes,
     current_transform,
@@ -58,7 +59,7 @@ class Refusals:
             torch.set_default_dtype(self.dtype)
 
 
-def check_outside(name: str) -> None:
+def check_outside(request: Request) -> None:
     """``TracingError`` where tensors have no elements that could be recorded, or others record: inside of a transform, of a mode of fake
     tensors, of a trace."""
     around = {
@@ -69,8 +70,8 @@ def check_outside(name: str) -> None:
     where = next((name for name, state in around.items() if state is not None), None)
     if where:
         raise TracingError(
-            f"{name} would have to be recorded inside of {where}, where tensors cannot be looked at; call it outside once before, or pass "
-            "args= to compile"
+            f"{request.name} would have to be recorded ({request.why}) inside of {where}, where tensors cannot be looked at; call it "
+            "outside once before, or pass args= to compile"
         )
 
 

@@ -44,4 +44,9 @@ def _value_of(capture: Running, item: Any) -> tuple[Value, Any] | None:
     if not isinstance(item, torch.Tensor):
         return None
     value = capture.recorder.find(item)
-    return None if value is None else (value, (type(item), item.requires_grad))
+    return None if value is None else (value, (type(item), capture.quietly(_needs, item)))
+
+
+def _needs(tensor: torch.Tensor) -> bool:
+    """Read unseen: what loops ask for themselves the user's code has not asked for, and the recording holds for either answer."""
+    return tensor.requires_grad
