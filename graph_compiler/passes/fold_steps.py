@@ -10,14 +10,14 @@ from typing import Any
 
 from ..ir.block import Region
 from ..ir.closing import Body, close
-from ..ir.copying import copied
+from ..ir.copying import copied_among
 from ..ir.guard import Guard
 from ..ir.node import Node, Value
 from ..ir.record import CallRecord
 from ..ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
 from ..ops.bounds import nonnegative
 from ..ops.registry import ArraySpec
-from ..sizes import Size, Symbol, apply, substitute
+from ..sizes import Size, Symbol, apply
 from .fold_places import Places, outer_loops
 from .roll_keys import Row
 
@@ -209,13 +209,10 @@ class _Fold:
     def _copies(self, nodes: list[tuple[Node, list[Pattern]]], made: dict[_Made, Value]) -> Iterator[Node]:
         """The calls of a step, in what the loop gives it; ``made`` is told what they make."""
         for place, (node, row) in enumerate(nodes):
-            own: dict[Value, Any] = {}
-            for leaf, pattern in zip(self.rows[self.template][place].leaves, row):
-                if isinstance(leaf, Value):
-                    new = self._read(pattern, leaf, made)
-                    if own.setdefault(leaf, new) is not new:
-                        raise NotEqual
-            new_node = copied(node, own, partial(_mapped, own))
+            leaves = zip(self.rows[self.template][place].leaves, row)
+            new_node = copied_among(node, [(leaf, self._read(pattern, leaf, made)) for leaf, pattern in leaves if isinstance(leaf, Value)])
+            if new_node is None:
+                raise NotEqual
             made.update((_Made(place, output), value) for output, value in enumerate(new_node.outputs))
             yield new_node
 
@@ -381,14 +378,3 @@ def _slots(mark: Mark) -> dict[Value, list[Path]]:
 def _value_at(mark: Mark, path: Path) -> Value | None:
     held = mark.state.get(path)
     return held.item if held is not None and isinstance(held.item, Value) else None
-
-
-def _mapped(own: Mapping[Value, Any], item: Any) -> Any:
-    if isinstance(item, Value):
-        return own.get(item, item)
-    return substitute(item, lambda symbol: _moved(symbol, own)) if isinstance(item, Size) else item
-
-
-def _moved(symbol: Symbol, own: Mapping[Value, Any]) -> Size:
-    source = own.get(symbol.source, symbol.source)
-    return Size.of(symbol if source is symbol.source else Symbol(source, symbol.axis, symbol.hint, symbol.kind))
