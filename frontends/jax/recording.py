@@ -25,15 +25,15 @@ from ...tracing.attempts import Refuted, recorded
 from ...tracing.control_flow import open_regions
 from ...tracing.escapes import refuse_escapes
 from ...tracing.given import GivenArguments
-from ...tracing.host_random import DRAWS
-from ...tracing.iterators import refuse_outside
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
 from ...tracing.probes.global_reads import GlobalReads, all_of
 from ...tracing.probes.host_math import MATH
+from ...tracing.probes.host_random import DRAWS
 from ...tracing.probes.replaced import Place
 from ...tracing.probes.settings import SETTINGS, refused
 from ...tracing.recording_lock import recording_lock
+from ...tracing.state.iterators import refuse_outside
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..reading import Reading, decide
 from ..signatures import input_names, named_arguments

@@ -20,23 +20,23 @@ from ...ir.graph import Effect, Graph
 from ...ir.state import GraphState
 from ...sizes import expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
-from ...tracing.append_only import ListShims
 from ...tracing.attempts import Refuted, Undisturbed, recorded
-from ...tracing.conjunction import EnvironmentGuard
 from ...tracing.control_flow import open_regions
-from ...tracing.host_random import DRAWS, restore_host_state
-from ...tracing.iterators import refuse_outside
+from ...tracing.environment.conjunction import EnvironmentGuard
 from ...tracing.loops import counting_arguments
-from ...tracing.places import Place, together
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads, all_of
 from ...tracing.probes.host_math import MATH
+from ...tracing.probes.host_random import DRAWS, restore_host_state
 from ...tracing.probes.settings import SETTINGS, refused
 from ...tracing.reach.containers import slotted
 from ...tracing.reach.walk import Policy
 from ...tracing.recording_lock import recording_lock
-from ...tracing.state_locks import reserved
-from ...tracing.updates import Containers
+from ...tracing.state.append_only import ListShims
+from ...tracing.state.iterators import refuse_outside
+from ...tracing.state.locks import reserved
+from ...tracing.state.places import Place, together
+from ...tracing.state.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, referred, statics
 from ..open_numbers import DTYPES
 from ..reading import Reading

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import CallMismatch, GraphCompilerError, GuardFailed
-from ..tracing.host_random import host_state_kept
+from ..tracing.probes.host_random import host_state_kept
 from ..tracing.recording_lock import is_mine, recording_lock
 from ..trees import iterate_structure
 from .awaited import hold_back, require_weights, waiting

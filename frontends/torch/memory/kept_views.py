@@ -13,7 +13,7 @@ from ....errors import TracingError
 from ....ir.graph import Graph
 from ....ir.node import Value
 from ....ir.record import CallRecord
-from ....tracing.conjunction import EnvironmentGuard
+from ....tracing.environment.conjunction import EnvironmentGuard
 from ... import kept_views
 from ...kept_views import Reader
 from ..basics.tensors import spec_of
@@ -23,7 +23,7 @@ from .memory import has_memory, reach
 from .taking import calls_taking
 
 if TYPE_CHECKING:
-    from ....tracing.places import Place
+    from ....tracing.state.places import Place
 
 
 class _Lies(NamedTuple):

@@ -10,7 +10,7 @@ import torch
 from ....errors import TracingError
 from ....ir.node import Origin, Value
 from ....sizes import Size
-from ....tracing.checks import in_check
+from ....tracing.source.checks import in_check
 from ....trees import iterate_structure, map_structure
 from ... import reading
 from ...reading import can_be_symbols, read

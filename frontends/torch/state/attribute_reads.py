@@ -11,10 +11,10 @@ import torch
 
 from ....assumptions.input_attribute import InputAttribute, attribute_of
 from ....errors import TracingError
-from ....tracing.attributes import is_plain
-from ....tracing.conjunction import EnvironmentGuard
+from ....tracing.environment.conjunction import EnvironmentGuard
 from ....tracing.probes import Session
 from ....tracing.probes.replaced import Place
+from ....tracing.reach.attributes import is_plain
 from ....tracing.reach.origin import owner_of
 from ..basics.captured import is_captured
 from ..trace import Trace

@@ -17,15 +17,15 @@ from ....errors import TracingError
 from ....ir.aliases import Aliases
 from ....ir.graph import Effect
 from ....sizes import Size, Symbol
-from ....tracing.append_only import ListShims
-from ....tracing.iterators import refuse_outside
-from ....tracing.namespaces import Names
-from ....tracing.places import Place, Replaced
-from ....tracing.places import State as RecordedState
 from ....tracing.reach.containers import COMPILED, MISSING, is_whole
+from ....tracing.reach.namespaces import Names
 from ....tracing.reach.outside import Free
 from ....tracing.reach.world import ORDER, Change, Held, World
-from ....tracing.updates import Containers
+from ....tracing.state.append_only import ListShims
+from ....tracing.state.iterators import refuse_outside
+from ....tracing.state.places import Place, Replaced
+from ....tracing.state.places import State as RecordedState
+from ....tracing.state.updates import Containers
 from ....trees import AppendOnly, Branch, Fixed, Tree, flatten, map_structure, unflatten
 from ...open_numbers import DTYPES, holds_numbers
 from ..basics.arguments import is_array, opens, to_tensor

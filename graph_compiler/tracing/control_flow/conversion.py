@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...errors import NotCompilable
-from ..syntax import syntax_of
+from ..source.syntax import syntax_of
 from .jumps import PREFIX, assign, at, exits_of, guarded_by_else, lowered, name, walk
 from .liveness import Liveness, Uses, assigned_outside, writes
 

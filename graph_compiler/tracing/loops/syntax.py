@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any, Union
 
-from ..syntax import nodes_around
+from ..source.syntax import nodes_around
 
 Loop = Union[ast.For, ast.While]
 _OPNAME = dis.opname

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ..errors import TracingError
-from ..trees import containers
+from ...errors import TracingError
+from ...trees import containers
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 

@@ -6,9 +6,9 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..errors import TracingError
-from ..trees import iterate_structure
-from .wrappers import wrapped_by
+from ...errors import TracingError
+from ...trees import iterate_structure
+from ..reach.wrappers import wrapped_by
 
 
 def iterators_in(items: Iterable[Any]) -> Iterator[Any]:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..trees import Fixed, Leaf, Path, Tree
+from ...trees import Fixed, Leaf, Path, Tree
+from ..reach.containers import MISSING
+from ..reach.world import Held
 from .contents import contents_of
-from .reach.containers import MISSING
-from .reach.world import Held
 from .updates import Kept, New, Same, item_of
 
 

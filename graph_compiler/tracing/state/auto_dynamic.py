@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from ..trees import Path, Tree, static_paths
+from ...trees import Path, Tree, static_paths
+from ..reach.containers import is_whole
+from ..reach.namespaces import Names
+from ..reach.world import Held, World
 from .append_only import Lengths
-from .namespaces import Names
 from .places import Place
-from .reach.containers import is_whole
-from .reach.world import Held, World
 
 _ENOUGH = 2  # changes from recording to recording
 
