@@ -40,7 +40,7 @@ class AutoDynamic:
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
         """Where in the arguments ``(args, kwargs)`` of the call that is about to be recorded stand numbers that were others often enough.
 
-        >>> from ..trees import flatten
+        >>> from ...trees import flatten
         >>> auto_dynamic = AutoDynamic()
         >>> for step in range(3):
         ...     print(sorted(auto_dynamic.numbers_given(flatten(((2.5,), {"cache": {"length": step}}), lambda item: False)[1])))

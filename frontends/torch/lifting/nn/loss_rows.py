@@ -33,14 +33,16 @@ def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
             return formula(**{**given, "reduction": reduction_of(None, None, given.get("reduction", 1))})
 
         of_kernel = inspect.signature(formula)
-        function.__doc__, kernel.__doc__ = f"torch.nn.functional.{name}.", f"aten::{name}."
-        function.__signature__ = inspect.Signature([builder, *signature.parameters.values()])
-        kernel.__signature__ = of_kernel
-        rows.row(f"nn.functional.{name}")(function)
-        rows.row(*(kernels or (name,)))(kernel)
+        rows.row(f"nn.functional.{name}")(_with_signature(function, inspect.Signature([builder, *signature.parameters.values()])))
+        rows.row(*(kernels or (name,)))(_with_signature(kernel, of_kernel))
         return formula
 
     return register
+
+
+def _with_signature(row: Any, signature: inspect.Signature) -> Any:
+    row.__signature__ = signature
+    return row
 
 
 def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str | int) -> str:
