@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import before as before  # isort: skip
+from . import preloading as preloading  # isort: skip
 from ..first_use import at_first_use
 from . import prelude as prelude
 from .dialect import TensorFlowDialect

@@ -22,9 +22,9 @@ from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request
 from ...tracing.attempts import Refuted, recorded
+from ...tracing.bound_arguments import GivenArguments
 from ...tracing.control_flow import open_regions
 from ...tracing.escapes import refuse_escapes
-from ...tracing.given import GivenArguments
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
 from ...tracing.probes.global_reads import GlobalReads, all_of

@@ -29,7 +29,7 @@ from .evaluation import computing
 from .folders import BELOW, PACKAGES
 from .held import Held
 from .keras_sizes import inside, wants_numbers
-from .known import known
+from .known_numbers import known
 from .names import READ
 from .reader import Reader
 from .sizes import Shape, SizeNumber, asked_by, symbolic

@@ -47,11 +47,11 @@ from ..tracing.state.locks import reserved
 from ..tracing.state.places import Place
 from ..tracing.state.stateful import Stateful
 from ..trees import Branch, Tree, iterate_structure, unfixed
-from .awaited import require_loaded
 from .border import Border
-from .converted import Converted, Shared, twin_of
+from .conversion_cache import Converted, Shared, twin_of
 from .frameworks import backend_of
 from .lowering_passes import canonical_passes, layers, loops
+from .meta_weights import require_loaded
 from .methods import Methods
 from .variant import Recorded, Variant
 from .weights import NativeWeights

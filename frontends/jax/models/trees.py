@@ -10,7 +10,7 @@ from typing import Any
 
 import jax
 
-from ....tracing.given import GivenArguments
+from ....tracing.bound_arguments import GivenArguments
 from .kinds import Fixed
 
 _PLAIN = (dict, list, tuple, type, types.FunctionType, types.ModuleType, str, bytes, int, float, complex, type(None))

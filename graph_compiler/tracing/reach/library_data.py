@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ..environment.conjunction import EnvironmentGuard
-from ..environment.same import ATOMS, same_fact, same_items
+from ..environment.same_value import ATOMS, same_fact, same_items
 from ..source.code_names import names_read, texts_of
 from .library import answers_of, is_asked
 from .origin import is_users

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..environment.conjunction import EnvironmentGuard
-from ..environment.same import is_same, same_fact, same_items
+from ..environment.same_value import is_same, same_fact, same_items
 from ..environment.versions import dict_of_class
 from ..source.code_names import names_read
 from .absent import absent_attributes, absent_globals, hidden_by_class, keys_fact, names_of_whole
