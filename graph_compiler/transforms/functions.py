@@ -59,10 +59,6 @@ def is_inside() -> bool:
     return _inside.get()
 
 
-def _as_they_are(*args: Any, **kwargs: Any) -> Arguments:
-    return args, kwargs
-
-
 class Wrapped:
     """A function that is made of another one, ``function``; ``found`` gives what it is for some arguments."""
 

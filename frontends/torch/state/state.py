@@ -63,7 +63,6 @@ class State:
         self.weights, self.places, self._numbers = weights, tuple(places), numbers
         self._trees: tuple[Tree, ...] = ()
         self.values: tuple[Any, ...] = ()
-        self.nested: frozenset[int] = frozenset()
         self.replaced: list[Replaced] = []
         self.list_shims = ListShims(self.world, (), (), frozenset())
 
