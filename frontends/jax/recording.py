@@ -309,8 +309,7 @@ class _Attempt:
         if not self.before.holds():
             raise TracingError(
                 f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: a function of JAX keeps "
-                "no state. "
-                "Pass it in and return it, or keep it in the variables of a module of flax.nnx that is compiled itself"
+                "no state. Pass it in and return it, or keep it in the variables of a module of flax.nnx that is compiled itself"
             )
         self.reached.extend(self.globals.functions())
         return EnvironmentGuards([*self.globals.facts(), *self.session.facts(), *outside_of(self.reached)])

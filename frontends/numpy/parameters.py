@@ -170,8 +170,7 @@ class Weights(contracts.Weights):
         ]:
             raise TracingError(
                 f"{', '.join(twice)} is, or is part of, what is also kept in {', '.join(place.name for place in kept.places)}, which the "
-                "function changes: "
-                "of such state it cannot be told what a write changes. Keep it in one place"
+                "function changes: of such state it cannot be told what a write changes. Keep it in one place"
             )
         kept.enter(inputs, list_shims)
         self.views.begin(inputs.known)

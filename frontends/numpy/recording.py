@@ -252,8 +252,7 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
         views.ask([capture.recorder.kept(value)._seen for value in graph.parameters.values()])
         raise TracingError(
             f"{graph.name} writes to an array that shares memory with another one that it is given or keeps, or whose elements share "
-            "memory, "
-            "which cannot be recorded; pass a copy of it, or keep one array and take the others of it inside the function"
+            "memory, which cannot be recorded; pass a copy of it, or keep one array and take the others of it inside the function"
         )
     if any(aliases.is_written(value) for value in capture.by_strides):  # such a write reaches the argument, or a copy of it
         assume_fact(graph, "is_contiguous", [bool(item is None or item._seen.flags.c_contiguous) for item in inputs])

@@ -232,8 +232,7 @@ class _Attempt:
         if not self.before.holds():
             raise TracingError(
                 f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: what a function of "
-                "TensorFlow keeps "
-                "has to be in variables. Return it, or keep it in a tf.Variable"
+                "TensorFlow keeps has to be in variables. Return it, or keep it in a tf.Variable"
             )
         self.reached.extend(self.globals.functions())
         outside = outside_of(self.reached, self._referred())

@@ -108,9 +108,8 @@ class Trace:
         origin, elements = self.locator.locate(call, 3), held.seen.numpy()
         if np.size(elements) > _MOST:
             raise TracingError(
-                f"{origin}: Python reads {np.size(elements)} elements of an array, which would be constants of the recording. Compute "
-                "with the array "
-                "instead (tf.where, tf.cond), or return it"
+                f"{origin}: Python reads {np.size(elements)} elements of an array, which would be constants of the recording. Compute with "
+                "the array instead (tf.where, tf.cond), or return it"
             )
         self.recorder.decide_value(held.item, np.asarray(elements).tolist(), origin)
         return elements

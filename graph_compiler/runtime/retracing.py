@@ -182,8 +182,7 @@ class Retraced:
                 raise_refused(variant, result.problem)
             raise GuardFailed(
                 f"{self.name}: a guard fails on the very call that was recorded: {result.reason}. Where each step of a loop has other "
-                "elements, they "
-                "cannot decide in Python: compute with the array instead (where, cond)"
+                "elements, they cannot decide in Python: compute with the array instead (where, cond)"
             )
         return result
 

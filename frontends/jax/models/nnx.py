@@ -76,8 +76,7 @@ def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
             if not is_nnx(item) and not name.startswith(("_pytree__", "_object__")) and not _is_same(before.get(name, node), item):
                 raise TracingError(
                     f"the attribute {name} of a {type(node).__name__} is assigned to while it is traced: a graph keeps what is in "
-                    "variables of nnx alone. "
-                    "Hold it in an nnx.Variable"
+                    "variables of nnx alone. Hold it in an nnx.Variable"
                 )
 
 

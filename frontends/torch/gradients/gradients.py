@@ -98,8 +98,7 @@ class Gradients:
         if any(_grad(found.tensor) is not found.grad for found in free):
             raise TracingError(
                 f"{self.last or name} leaves gradients on its arguments, or on tensors that nothing holds (by backward), which a graph "
-                "cannot do; "
-                "compute them with torch.autograd.grad and return them"
+                "cannot do; compute them with torch.autograd.grad and return them"
             )
 
 

@@ -89,8 +89,7 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
             if read is None and value in graph.inputs:
                 raise TracingError(
                     f"{graph.name} writes to memory that {value.name}, which stands in a container that is read anew at each call, shares "
-                    "with another array, which cannot "
-                    "be recorded; take views of it inside the function"
+                    "with another array, which cannot be recorded; take views of it inside the function"
                 )
             view_now, owner_now = _reader(view, weights, ()) or partial(_itself, view), read or partial(_itself, owner)
             yield self.lies_still(view, owner, view_now, owner_now)

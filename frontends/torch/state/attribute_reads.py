@@ -74,8 +74,7 @@ class AttributeReads:
         if given and not is_plain(held):
             raise TracingError(
                 f"{self._capture.here()}: .{name} of a tensor that is an argument is read, which holds a {type(held).__name__} and is no "
-                "part of the call; "
-                "pass it as an argument of its own"
+                "part of the call; pass it as an argument of its own"
             )
         if given:
             self._capture.recorder.graph.assume(InputAttribute(given[0], name, attribute_of(tensor, name)))

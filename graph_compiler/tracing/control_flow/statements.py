@@ -183,8 +183,7 @@ class Statements:
             if flags:
                 raise TracingError(
                     f"{_place()}: whether this loop is left depends on values, and its items are no range and no rows of an array. Loop "
-                    "over "
-                    "range(len(...))"
+                    "over range(len(...))"
                 )
             body(item)
 

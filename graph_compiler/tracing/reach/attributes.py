@@ -36,6 +36,5 @@ def refuse_attributed(value: Any) -> None:
             base = next(base.__name__ for base in (list, tuple, dict) if isinstance(item, base))
             raise TracingError(
                 f"a {type(item).__name__} has attributes ({', '.join(map(str, own))}) beside what it holds as a {base}, which cannot be "
-                "recorded; "
-                "make these items, or keep the items in an attribute as well"
+                "recorded; make these items, or keep the items in an attribute as well"
             )
