@@ -17,7 +17,7 @@ from ..ir.aliases import Aliases
 from ..ir.debug_info import DebugInfo
 from ..ir.graph import Effect, Graph
 from ..ir.guard import Guard, guard_of
-from ..ir.node import Node, Origin, Value, every
+from ..ir.node import Node, Origin, Value, distinct
 from ..ops.dtypes import DTYPES, is_floating
 from ..ops.registry import ArraySpec
 from ..passes.carried_checks import carry_out
@@ -327,7 +327,7 @@ class Lifter:
 
 def _made_inside(graph: Graph) -> Iterator[tuple[Value, Node]]:
     """The values of regions, with the nodes that make them."""
-    regions = (region for node in every(graph.nodes) for region in node.regions)
+    regions = (region for node in distinct(graph.nodes) for region in node.regions)
     return ((value, node) for region in regions for node in region.block.nodes for value in node.outputs)
 
 

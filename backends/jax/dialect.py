@@ -6,7 +6,7 @@ import jax
 
 from ...errors import UnsupportedOperation
 from ...ir.graph import Graph
-from ...ir.node import every
+from ...ir.node import distinct
 from ...ops.registry import get
 from ...ops.sections import SECTIONS
 from ..dialect import CanonicalDialect
@@ -30,6 +30,6 @@ class JaxDialect(CanonicalDialect):
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """The precision of the source, where it is noted and there are products."""
         precision = graph.demands.matmul_precision
-        if precision is None or not any(SECTIONS[get(node.op).section] for node in every(graph.nodes)):
+        if precision is None or not any(SECTIONS[get(node.op).section] for node in distinct(graph.nodes)):
             return ()
         return (f"@jax.default_matmul_precision({precision!r})".replace("'", '"'),)

@@ -119,7 +119,7 @@ def _state(request: Request, hypotheses: Hypotheses, weights: Weights, capture: 
     capture.written.caches = state.world.caches
     capture.gradients.follow(state.gradients, state.places)
     arguments = iterate_structure((request.args, request.kwargs))
-    capture.generators = Generators(capture, (*generators_in(state.world.held), *filter(is_generator, arguments)))
+    capture.generators = Generators(capture, (*generators_in(state.world), *filter(is_generator, arguments)))
     return state
 
 

@@ -43,6 +43,8 @@ batch_axis: Callable[[torch.Tensor], Any] = torch._C._functorch.maybe_get_bdim
 jit_trace: Callable[[], Any] = torch._C._get_tracing_state
 
 # Autograd
+is_grad_enabled: Callable[[], bool] = torch._C.is_grad_enabled  # torch.is_grad_enabled is a shim while something is recorded
+is_inference_mode_enabled: Callable[[], bool] = torch._C.is_inference_mode_enabled
 current_autograd_node: Callable[[], Any] = torch._C._current_autograd_node
 set_versions: Callable[[tuple[torch.Tensor, ...], tuple[int, ...]], None] = torch._C._autograd._unsafe_set_version_counter
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ..ir.graph import Graph
-from ..ir.node import Node, Value, every
+from ..ir.node import Node, Value, distinct
 from ..passes.layer_names import difference
 
 
@@ -63,7 +63,7 @@ def numbered_calls(graph: Graph) -> dict[int, Numbered]:
     held = {value: Held("parameters", name) for name, value in graph.parameters.items()}
     held.update((value, Held("constants", name)) for name, (value, _) in graph.constants.items())
     calls: dict[int, list[Node]] = {}
-    for node in every(graph.nodes):
+    for node in distinct(graph.nodes):
         if node.op == "call" and not node.params["checkpoint"]:
             calls.setdefault(id(node.regions[0].block), []).append(node)
     return {block: _numbered(nodes, held) for block, nodes in calls.items() if len(nodes) > 1}

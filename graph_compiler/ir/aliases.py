@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .graph import Graph
-from .node import Value, every
+from .node import Value, distinct
 
 
 class Aliases:
@@ -16,7 +16,7 @@ class Aliases:
     def __init__(self, graph: Graph) -> None:
         self._base: dict[Value, Value] = {}
         self.written: set[Value] = set()
-        for node in every(graph.nodes) if graph.dialect != "canonical" else ():
+        for node in distinct(graph.nodes) if graph.dialect != "canonical" else ():
             for index, viewed in node.views.items():
                 self._base[node.outputs[index]] = self.base_of(viewed)
             self.written.update(self.base_of(value) for value in node.writes)

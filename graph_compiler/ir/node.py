@@ -136,6 +136,21 @@ def every(nodes: Iterable[Node]) -> Iterator[Node]:
             yield from every(region.block.nodes)
 
 
+def distinct(nodes: Iterable[Node]) -> Iterator[Node]:
+    """As :func:`every`, with those of a region that several nodes have once."""
+    seen: set[int] = set()
+
+    def inside(block: Iterable[Node]) -> Iterator[Node]:
+        for node in block:
+            yield node
+            for region in node.regions:
+                if id(region) not in seen:
+                    seen.add(id(region))
+                    yield from inside(region.block.nodes)
+
+    return inside(nodes)
+
+
 def count_all(nodes: Iterable[Node]) -> int:
     """How many nodes there are, those of regions included, each once: however often a loop runs them."""
     return sum(1 for _ in every(nodes))

@@ -18,7 +18,7 @@ from ..ir.node import Node, Value, values_in
 from .layer_calls import Calls, calls_of
 from .layer_names import Names
 from .layer_steps import layers_in
-from .roll_keys import Rows
+from .roll_keys import Keys, Rows
 from .roll_periods import Stretch, periodic
 from .roll_steps import Program
 
@@ -27,15 +27,15 @@ FEWEST = 3
 _SMALLEST = 8  # operations of a layer: of fewer, a function is no shorter than its calls
 
 
-def repeated_layers(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with equal layers as calls of one region; itself where there are none."""
+def repeated_layers(graph: Graph, keys: Keys | None = None) -> tuple[Graph, bool]:
+    """The graph with equal layers as calls of one region; itself where there are none. ``keys``: as in :func:`.roll.rolled`."""
     names = Names.of(graph)
     if not names.may_differ(FEWEST):
         return graph, False
     nodes, checks = _with_checks(graph)
     outputs = _without(graph, checks.values()).block.outputs
     aliases = Aliases(graph)
-    program = Program.of(Block(tuple(graph.sources()), nodes, outputs), list(map(Rows(aliases, with_checks=True).of, nodes)))
+    program = Program.of(Block(tuple(graph.sources()), nodes, outputs), list(map(Rows(aliases, with_checks=True, keys=keys).of, nodes)))
     results = {each for value in values_in(graph.outputs) for each in (value, aliases.base_of(value))}
     found = list(_found(program, names, results))
     if not found:

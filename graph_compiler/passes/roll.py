@@ -17,7 +17,7 @@ from ..ir.graph import Graph
 from ..ir.guard import GUARD, guard_of
 from ..ir.node import Node
 from .driver import GraphPass, Pass
-from .roll_keys import Rows
+from .roll_keys import Keys, Rows
 from .roll_loop import Loop, Means, loop_of
 from .roll_periods import Stretch, periodic
 from .roll_steps import Program, steps_in
@@ -27,15 +27,15 @@ FEWEST = 3
 _MOST_INNER = 8  # steps of a loop inside of a step, where that is none of its own
 
 
-def rolled(fewest: int, counts: bool = False) -> GraphPass:
+def rolled(fewest: int, counts: bool = False, keys: Keys | None = None) -> GraphPass:
     """The pass that makes loops of at least ``fewest`` equal steps: of three or more.
 
-    ``counts``: a number that counts steps may be an end of a slice.
+    ``counts``: a number that counts steps may be an end of a slice. ``keys``: those of nodes that other passes have gone over.
     """
     fewest = max(fewest, FEWEST)
 
     def roll(graph: Graph) -> tuple[Graph, bool]:
-        rows = Rows(Aliases(graph))
+        rows = Rows(Aliases(graph), keys=keys)
         fixed = {*graph.parameters.values(), *(value for value, _ in graph.constants.values())}
         made, changed = Pass("roll", lambda block: _rolled(block, rows, Means(fixed, counts), fewest), "deep")(graph)
         return (_with_guards(made), True) if changed else (graph, False)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from itertools import count
 from operator import attrgetter
 from typing import Any
 
 from ..ir.aliases import Aliases
+from ..ir.block import Region
 from ..ir.guard import GUARD
 from ..ir.node import Node, Value, every
 from ..ir.record import CallRecord
@@ -33,6 +35,32 @@ class Row:
         return (self.key, *(repr(leaf) if type(leaf) is float else leaf for leaf in self.leaves if type(leaf) is not Value))
 
 
+class Keys:
+    """The rows of nodes by themselves, whatever is done to their memory: found once for all passes that go over the same nodes."""
+
+    def __init__(self) -> None:
+        self._rows: dict[Node, Row] = {}
+        self._numbers: dict[Any, int] = {}
+        self._regions: dict[int, tuple[Region, int]] = {}  # by identity: calls of one function have it in common
+
+    def of(self, node: Node) -> Row:
+        """The row of a node. ``TypeError`` where an argument has no hash."""
+        row = self._rows.get(node)
+        if row is None:
+            leaves: list[Any] = []
+            key = self._number(_key(node, leaves, self._of_region))
+            row = self._rows[node] = Row(key, tuple(leaves))
+        return row
+
+    def _number(self, key: Any) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def _of_region(self, region: Region) -> int:
+        if id(region) not in self._regions:
+            self._regions[id(region)] = region, self._number(region_description(region, lambda size: None))
+        return self._regions[id(region)][1]
+
+
 class Rows:
     """The rows of the nodes of one graph.
 
@@ -40,10 +68,10 @@ class Rows:
     written to.
     """
 
-    def __init__(self, aliases: Aliases, with_checks: bool = False, writes: bool = False) -> None:
+    def __init__(self, aliases: Aliases, with_checks: bool = False, writes: bool = False, keys: Keys | None = None) -> None:
         self.aliases, self.with_checks, self.writes = aliases, with_checks, writes
         self._rows: dict[Node, Row] = {}
-        self._keys: dict[Any, int] = {}
+        self._keys = Keys() if keys is None else keys
         self._alone = count(-1, -1)
 
     def of(self, node: Node) -> Row:
@@ -55,12 +83,10 @@ class Rows:
 
     def _made(self, node: Node) -> Row:
         if not self._stays(node):
-            leaves: list[Any] = []
             try:
-                key = self._keys.setdefault(_key(node, leaves), len(self._keys))
+                return self._keys.of(node)
             except TypeError:  # arguments that have no hash
-                return Row(next(self._alone), ())
-            return Row(key, tuple(leaves))
+                pass
         return Row(next(self._alone), ())
 
     def _stays(self, node: Node) -> bool:
@@ -85,8 +111,8 @@ def _draws(node: Node) -> bool:
     return declared is not None and declared.section == "random"
 
 
-def _key(node: Node, leaves: list[Any]) -> Any:
-    """What equal steps have in common; ``leaves`` is told the rest."""
+def _key(node: Node, leaves: list[Any], of_region: Callable[[Region], int]) -> Any:
+    """What equal steps have in common, with a number for what a region does; ``leaves`` is told the rest."""
     own = {value: place for place, value in enumerate(node.outputs)}
     origin, record = node.origin, node.record
 
@@ -128,8 +154,8 @@ def _key(node: Node, leaves: list[Any]) -> Any:
         ]
         parts.append(None if record.extra is None else record.extra.mapped(opened))
     for region in node.regions:
-        parts += [tuple([of(size) for size in region.sizes.values()]), region_description(region, lambda size: None)]
+        parts += [tuple([of(size) for size in region.sizes.values()]), of_region(region)]
     return tuple(parts)
 
 
-__all__ = ["Row", "Rows"]
+__all__ = ["Keys", "Row", "Rows"]

@@ -23,18 +23,19 @@ from ..passes import (
     unrolled,
 )
 from ..passes.roll import FEWEST
+from ..passes.roll_keys import Keys
 
 
-def loops(target: Backend, roll: str) -> list[GraphPass]:
+def loops(target: Backend, roll: str, keys: Keys | None = None) -> list[GraphPass]:
     """The pass that makes loops of equal steps, where there are to be any and the target has loops."""
     rows = target.rows
     fewest = {"auto": rows.rolls, "scan": FEWEST, "never": 0}[roll]
-    return [rolled(fewest, rows.counts)] if fewest and "scan" in rows.structured else []
+    return [rolled(fewest, rows.counts, keys)] if fewest and "scan" in rows.structured else []
 
 
-def layers(target: Backend, roll: str) -> list[GraphPass]:
+def layers(target: Backend, roll: str, keys: Keys | None = None) -> list[GraphPass]:
     """The pass that makes one function of equal layers, where they are not to be written out and the target has functions."""
-    return [repeated_layers] if roll != "never" and "call" in target.rows.structured else []
+    return [partial(repeated_layers, keys=keys)] if roll != "never" and "call" in target.rows.structured else []
 
 
 def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:

@@ -32,6 +32,7 @@ from ..passes import (
     repeat_draws,
     simplify_guards,
 )
+from ..passes.roll_keys import Keys
 from ..registration import entry_method
 from ..tracing import EnvironmentGuards, Request, active
 from ..tracing import recording as open_recording
@@ -288,8 +289,8 @@ class Pipeline:
     # ------------------------------------------------------------------------------ passes
     def simplified(self, graph: IRGraph) -> IRGraph:
         """The recorded graph without what contributes nothing or is the same at every call."""
-        roll = self.options.roll
-        graph = passed(graph, drop_snapshots, dce, *loops(self.target, roll), *layers(self.target, roll))
+        roll, keys = self.options.roll, Keys()
+        graph = passed(graph, drop_snapshots, dce, *loops(self.target, roll, keys), *layers(self.target, roll, keys))
         if not self.options.include_generators:
             graph = passed(graph, partial(bake_generators, copy=self.frontend.reference.COPY))
             if (state := graph.randomness.recorded_from) is not None:

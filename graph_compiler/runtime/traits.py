@@ -7,7 +7,7 @@ from typing import Any
 from ..ir.aliases import Aliases
 from ..ir.graph import Graph
 from ..ir.guard import GUARD
-from ..ir.node import every
+from ..ir.node import distinct
 from ..sizes import Size
 
 
@@ -27,4 +27,4 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
 
 def has_inner_checks(graph: Graph) -> bool:
     """Whether sizes are checked while the flat function runs: of arrays that it makes, and in functions of layers."""
-    return bool(graph.inner_guards()) or any(node.op == GUARD for node in every(graph.nodes))
+    return bool(graph.inner_guards()) or any(node.op == GUARD for node in distinct(graph.nodes))

@@ -6,6 +6,7 @@ A recorded call is named as a reader would write it: ``torch.nn.functional.linea
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -53,6 +54,7 @@ _GETTER = ".__get__"
 _NAMESPACES = ("torch.linalg.", "torch.fft.", "torch.special.")
 
 
+@functools.cache
 def row_key(name: str) -> str:
     """The bare name: ``torch.Tensor.add`` -> ``add``, ``torch.linalg.norm`` -> ``linalg_norm``, ``torch.ops.aten.add.Tensor`` -> ``add``.
 

@@ -13,6 +13,12 @@ from ..numbers.sizes import is_symbolic
 from .dtypes import dtype_name
 from .refusals import check_layout
 
+TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
+"""Classes of tensors that behave as torch's own."""
+PLAIN = frozenset({int, float, bool, str, complex, type(None), type(...), torch.dtype, torch.device, torch.memory_format, torch.layout})
+"""Classes of arguments that are recorded as they are."""
+_WITHOUT_SIZES = TENSORS | PLAIN
+
 
 def spec_of(tensor: torch.Tensor) -> ArraySpec:
     """Shape as seen, and dtype."""
@@ -22,7 +28,13 @@ def spec_of(tensor: torch.Tensor) -> ArraySpec:
 
 def hints(structure: Any) -> Any:
     """Arguments for the real call: symbolic sizes replaced by the numbers seen."""
-    return map_structure(lambda item: item.node.hint if is_symbolic(item) else item, structure)
+    if type(structure) is tuple:  # most arguments hold none
+        return tuple([item if type(item) in _WITHOUT_SIZES else map_structure(_hint, item) for item in structure])
+    return map_structure(_hint, structure)
+
+
+def _hint(item: Any) -> Any:
+    return item.node.hint if is_symbolic(item) else item
 
 
 def version(tensor: torch.Tensor) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -30,9 +29,9 @@ from ...open_numbers import DTYPES
 from ...reading import Reading
 from ..basics import kinds, reads
 from ..basics.arguments import as_recorded, opens
-from ..basics.names import is_in_place, name_by_module, name_of, row_key, wished_names
+from ..basics.names import is_in_place, name_by_module, name_of, row_key
 from ..basics.refusals import Refusals, check_classes
-from ..basics.tensors import fills_memory, hints, spec_of, storage, version
+from ..basics.tensors import PLAIN, TENSORS, hints, spec_of, version
 from ..basics.writing import versions_before
 from ..compat import current_transform, no_torch_function
 from ..gradients.gradients import Gradients
@@ -62,13 +61,14 @@ from ..state.parameters import Weights
 from ..state.state import State
 from .answers import ANSWERS, elements, hand_over
 from .backward_sizes import BackwardSizes
+from .call_nodes import add_like, add_node
 from .control_flow import OPERATORS, in_eager
 from .indices import with_numbers
-from .int64_seen import becomes_int64
+from .known_calls import Call, KnownCalls, Made, Outcome, outcome_of
 from .large_calls import LargeCalls, TakingOver
 from .loops import loops_of
 from .made import tensors_made
-from .needs import backward_pass, hold_to_failure, hold_to_needs
+from .needs import backward_pass, hold_to_failure
 from .opened import Opened, same_sizes
 from .outer_writes import OuterWrites
 from .resolve_captured import resolve_captured
@@ -109,7 +109,7 @@ class Capture(TorchFunctionMode):
         self.unseen, self.has_started_threads = Unseen(self), False
         self.memory, self.exported, self.refusals, self.gradients = Memory(), ExportedMemory(), Refusals(), Gradients(weights)
         self.call = ""
-        self.history, self.large = History(self), LargeCalls()
+        self.history, self.large, self.known = History(self), LargeCalls(), KnownCalls()
         self.input_tensors: list[torch.Tensor | None] = []  # None for a number
         self.count_call_inputs = 0
         self.count_decided = 0  # calls whose numbers are what they are
@@ -263,6 +263,14 @@ class Capture(TorchFunctionMode):
     def record_call(self, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Makes the call, and a node of it where it gives a new tensor or writes to one."""
         self.refusals.check(self.here)
+        operands: list[torch.Tensor] = []
+        alike = self.known.key_of(name, key, function, args, kwargs, operands)
+        outcome = self.known.outcome(alike)
+        if outcome is not None and self.generators.are_unseeded():
+            call = Call(name, key, self._arguments(args, kwargs), operands, self._again(function, key, operands, args, kwargs))
+            if self._is_noted(call, outcome):
+                return call.result
+            self.known.forget(alike)
         if "out" in kwargs and is_empty_out(self, args, kwargs):
             return filled(self, function, args, kwargs)
         generators = self.quietly(self.generators.before, (args, kwargs))
@@ -272,7 +280,7 @@ class Capture(TorchFunctionMode):
         operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
         if device := device_under_autocast(operands):
             return record_cast(self, function, name, key, args, kwargs, device)
-        inputs, params = map_structure(self._recorded, args), map_structure(self._recorded, kwargs)
+        inputs, params = self._arguments(args, kwargs)
         self.exported.look(self.recorder.graph.name, key, operands)
         self.written.save(key, args, kwargs)
         self.outer_writes.save(key, args, kwargs)
@@ -288,8 +296,9 @@ class Capture(TorchFunctionMode):
         if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:
             self.depends_on("layout", made[0])
         drew = self.quietly(self.generators.drew, generators)
+        call, node = Call(name, key, (inputs, params), operands, result), None
         if made or written or drew:
-            self._add_node(name, key, inputs, params, operands, result, made, written, drew)
+            node = add_node(self, call, made, written, drew)
             self.exported.written(
                 self.here, [item for item in operands if self.value(item) in written], any(map(self.recorder.varies, written))
             )
@@ -297,7 +306,20 @@ class Capture(TorchFunctionMode):
             hand_over(self, result, operands, (args, kwargs))
         if key in STRUCTURE:
             STRUCTURE[key](self, inputs, params, made)
+        self.known.note(alike, outcome_of(call, node))
         return result
+
+    def _again(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        self.exported.look(self.recorder.graph.name, key, operands)
+        return self._attempt(function, key, operands, args, kwargs)
+
+    def _is_noted(self, call: Call, outcome: Outcome) -> bool:
+        """Whether a call has the outcome that is known of its like, which is noted; otherwise it has done nothing, and is made again."""
+        if not outcome.fits(call):
+            return False
+        if isinstance(outcome, Made):
+            add_like(self, call, outcome)
+        return True
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """A look at something of which no kernel is to be seen, nor any call by modes of torch's own that are on besides."""
@@ -326,41 +348,19 @@ class Capture(TorchFunctionMode):
         facts = [self.gradients.fact(given, fact) for given in self.input_tensors[:count]]
         assume_fact(self.recorder.graph, fact, facts)
 
-    def _add_node(
-        self, name: str, key: str, inputs: Any, params: Any, operands: Any, result: Any, made: Any, written: Any, drew: bool
-    ) -> None:
-        origin = self.locator.locate(name, 4)
-        strided = key.startswith("as_strided") and not fills_memory(operands[0])
-        self.rules.refuse_writes(written, origin)
-        self.outer_writes.refuse(written, origin)
-        if written:
-            hold_to_needs(self, written)
-        record = self.history.record_of(key, (inputs, params), written)
-        wide = self.quietly(becomes_int64, self, key, [*made, *(operands[:1] if written else ())], operands)
-        memory = {storage(operand): self.value(operand) for operand in reversed(operands)}
-        outputs = self.recorder.new_values([(wish, tensor, spec_of(tensor)) for wish, tensor in zip(wished_names(key, result, made), made)])
-        record = replace(
-            record,
-            result=map_structure(lambda item: self.recorder.find(item) if isinstance(item, torch.Tensor) else item, result),
-            views={index: memory[place] for index, place in enumerate(map(storage, made)) if place in memory},
-            random=bool(drew or key in kinds.RANDOM),
-            strided=strided,
-            itself=bool(made and operands and made[0] is operands[0]),
-            wide=wide,
-        )
-        node = self.recorder.add_call(name, inputs, params, origin, outputs, record)
-        self.history.follow(node, written)
-        self.layouts.follow(node, key, made, operands)
-        for tensor, value in zip(made, node.outputs):
-            self.memory.note(tensor, value)
-        if torch.is_grad_enabled():
-            self.quietly(self.backward_sizes.note, [*made, *(operands if written else ())])
-
     # ------------------------------------------------------------------------------ tensors and sizes
     def value(self, tensor: torch.Tensor) -> Value:
         """The value of a tensor; one that nothing recorded made is a parameter or a constant."""
         value = self.recorder.find(tensor)
         return resolve_captured(self, tensor) if value is None else value
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The arguments of a call as they are recorded."""
+        return tuple([self._argument(item) for item in args]), {name: self._argument(item) for name, item in kwargs.items()}
+
+    def _argument(self, item: Any) -> Any:
+        cls = type(item)  # most are tensors and numbers
+        return self.value(item) if cls in TENSORS else item if cls in PLAIN else map_structure(self._recorded, item)
 
     def _recorded(self, item: Any) -> Any:
         if is_generator(item):

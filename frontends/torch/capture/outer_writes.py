@@ -16,6 +16,7 @@ import torch
 from ....errors import TracingError
 from ....ir.node import Node, Origin, Value
 from ....tracing.control_flow.tied_arrays import TiedArrays
+from ..compat import is_grad_enabled
 from ..memory.saved_contents import SavedContents
 from ..memory.written import may_be_written
 from ..trace import Trace
@@ -72,7 +73,7 @@ class OuterWrites:
         for value in written if self._open else ():
             base = recorder.base_of(value)
             block = self._open[-1]
-            is_allowed = block.may_write and (block.is_free or not torch.is_grad_enabled()) and base in block.written
+            is_allowed = block.may_write and (block.is_free or not is_grad_enabled()) and base in block.written
             is_allowed = is_allowed or block.is_free and recorder.is_given_here(base)
             if not recorder.is_made_here(base) and not is_allowed:
                 raise TracingError(

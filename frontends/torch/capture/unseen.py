@@ -77,9 +77,14 @@ class Unseen(TorchDispatchMode):
             with no_torch_function():  # the call itself would come to the mode above once more, without the sizes
                 return self.capture.record_kernel(function, told, kwargs, sized=False)
         result = function(*args, **kwargs)
-        own = {storage(item) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)}
         for item in (result,) if isinstance(result, torch.Tensor) else iterate_structure(result):
             if isinstance(item, torch.Tensor):
-                self._hidden[id(item)] = (weakref.ref(item), self.capture.call)
-                self._memory.update({storage(item)} - own)
+                self._hide(item, args, kwargs)
         return result
+
+    def _hide(self, made: torch.Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A kernel has made a tensor of its arguments, in memory of the recording or of theirs."""
+        self._hidden[id(made)] = (weakref.ref(made), self.capture.call)
+        place, operands = storage(made), (item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor))
+        if place not in self._memory and all(storage(item) != place for item in operands):
+            self._memory.add(place)

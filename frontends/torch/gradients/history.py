@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
-
-import torch
 
 from ....ir.node import Node, Value, values_in
 from ....ir.record import CallRecord
 from ....ops.dtypes import is_inexact
 from ..basics import kinds
+from ..compat import is_grad_enabled, is_inference_mode_enabled
 from ..trace import Trace
 
 
@@ -18,7 +18,7 @@ class History:
 
     def __init__(self, capture: Trace) -> None:
         self.capture = capture
-        self.ambient = torch.is_grad_enabled()
+        self.ambient = is_grad_enabled()
         self.mode_changed = False
         self.forwards = 0  # how many torch.autograd.Functions are at their forward, where torch switches gradients off
         self._differentiable: set[Value] = set()
@@ -29,22 +29,22 @@ class History:
 
         torch knows best: inference mode, backward passes and code in C++ change it unseen.
         """
-        enabled = torch.is_grad_enabled()
-        self.mode_changed = self.mode_changed or enabled != self.ambient or torch.is_inference_mode_enabled()
+        enabled = is_grad_enabled()
+        self.mode_changed = self.mode_changed or enabled != self.ambient or is_inference_mode_enabled()
         return self.forwards > 0 or enabled or not self.ambient
 
     def add(self, *values: Value) -> None:
         """These may have gradients, where they are of a type that can."""
         self._differentiable.update(value for value in values if is_inexact(value.dtype))
 
-    def record_of(self, key: str, inputs: Any, written: list[Value]) -> CallRecord:
-        """What is to be noted of a call that is made now."""
+    def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
+        """What is to be noted of a call that is made now, with more ``facts`` of it."""
         enabled = self.enabled
         aside = any(self._is_aside(value, enabled) for value in written)
         no_grad = not enabled and any(value in self._differentiable for value in values_in(inputs))
-        return CallRecord(key, writes=tuple(dict.fromkeys(written)), aside=aside, no_grad=no_grad)
+        return CallRecord(key, writes=tuple(dict.fromkeys(written)), aside=aside, no_grad=no_grad, **facts)
 
-    def follow(self, node: Node, written: list[Value]) -> None:
+    def follow(self, node: Node, written: Sequence[Value]) -> None:
         """What a call has made of values with gradients has them too; a view that is taken without gradients says that it requires them."""
         key = node.key
         if key not in kinds.CUT and any(value in self._differentiable for value in node.uses):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....ir import Graph
-from ....ir.node import every
+from ....ir.node import distinct
 from ....sizes import Size
 from ....trees import iterate_structure, map_structure
 from ...read_numbers import as_index, fixed, read
@@ -71,7 +71,7 @@ def with_fixed_numbers(b: TorchBuilder, key: str, args: list[Any], kwargs: dict[
 
 def has_floats(graph: Graph) -> bool:
     """Whether calls of a recorded graph are given floats that are computed from sizes."""
-    return any(_is_float(item) for node in every(graph.nodes) for item in iterate_structure((node.inputs, node.params)))
+    return any(_is_float(item) for node in distinct(graph.nodes) for item in iterate_structure((node.inputs, node.params)))
 
 
 def _settled(b: TorchBuilder, argument: Any, numbers: bool, floats: bool) -> Any:

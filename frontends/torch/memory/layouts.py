@@ -9,6 +9,7 @@ refuse at other sizes only gives there what a copy would give: to tie all views 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import torch
 
@@ -42,6 +43,24 @@ _ROW_MAJOR = frozenset(
 _KEEPS_ORDER = frozenset({"view", "view_as", "reshape", "flatten", "ravel", "unflatten", "unsqueeze", "squeeze", "detach", "reshape_as"})
 
 
+@dataclass(frozen=True)
+class Order:
+    """How a result lies in memory: ``is_fresh``, in row-major order whatever comes in; ``is_made``, in that order at every size where it is
+    so at one; ``is_turned``, not in that order, or not at every size."""
+
+    is_fresh: bool
+    is_made: bool
+    is_turned: bool
+
+
+def order_of(key: str, tensor: torch.Tensor, is_view: bool, in_order: bool) -> Order:
+    """How ``tensor`` lies, which a call of this bare name has made of tensors that lie ``in_order``."""
+    is_fresh = key in _ROW_MAJOR
+    is_made = not is_view and (key in kinds.BY_STRIDES or in_order or 1 not in tensor.shape)
+    turns = not is_fresh and is_view and key not in _KEEPS_ORDER
+    return Order(is_fresh, is_made, turns or not _is_row_major(tensor))
+
+
 class Layouts:
     """What is known of the layouts of the values of one recording."""
 
@@ -59,21 +78,23 @@ class Layouts:
 
     def follow(self, node: Node, key: str, made: Sequence[torch.Tensor], operands: Sequence[torch.Tensor]) -> None:
         """Notes the layouts of the results of a call, and which layouts of ``operands`` it needs."""
-        views, is_fresh = node.views, key in _ROW_MAJOR
-        follows = not is_fresh and not self._follows_inputs.isdisjoint(node.uses)
-        is_other = not is_fresh and not self._other.isdisjoint(node.uses)
-        in_order = all(map(_is_in_order, operands))
+        in_order = all(map(is_in_order, operands))
         for index, (tensor, value) in enumerate(zip(made, node.outputs)):
-            if follows:
-                self._follows_inputs.add(value)
-            is_made = index not in views and (key in kinds.BY_STRIDES or in_order or 1 not in tensor.shape)
-            turns = not is_fresh and index in views and key not in _KEEPS_ORDER
-            if is_other and not is_made or not _is_row_major(tensor) or turns:
-                self._other.add(value)
+            self.note(value, node.uses, order_of(key, tensor, index in node.views, in_order))
             if any(tensor is operand for operand in operands):
                 self._operands.add(value)
         if key in VIEWS_ONLY and node.outputs and joins_axes(node):
             self._rely_on(node.uses[0], node)
+
+    def note(self, value: Value, uses: Iterable[Value], order: Order) -> None:
+        """Notes the layout of one result of a call."""
+        is_other = order.is_turned
+        if not order.is_fresh:
+            if not self._follows_inputs.isdisjoint(uses):
+                self._follows_inputs.add(value)
+            is_other = is_other or not order.is_made and not self._other.isdisjoint(uses)
+        if is_other:
+            self._other.add(value)
 
     def rely_on_copies(self, graph: Graph) -> None:
         """Where a write shows whether ``x.reshape(-1)`` was a view or a copy, which it was is relied on."""
@@ -165,7 +186,7 @@ def _is_row_major(tensor: torch.Tensor) -> bool:
     return tensor.layout != torch.strided or tensor.is_contiguous()
 
 
-def _is_in_order(tensor: torch.Tensor) -> bool:
+def is_in_order(tensor: torch.Tensor) -> bool:
     """Whether no axis lies within one that comes after it: what is computed from such tensors is in row-major order at every size.
 
     A transposed axis shows even where it has one element; a slice that takes all of this size may lie apart at others, but in order.

@@ -23,6 +23,7 @@ from ....ir.record import CallRecord
 from ....ops.registry import ArraySpec
 from ....passes import GeneratorState
 from ....tracing.probes import INPUT, Probe, Session
+from ....tracing.reach.world import World
 from ....tracing.source.code_names import names_read
 from ....trees import iterate_structure
 from ..basics.refusals import UnseenDraw
@@ -121,6 +122,10 @@ class Generators:
         return len(self.capture.recorder.graph.nodes)
 
     # ------------------------------------------------------------------------------ around calls
+    def are_unseeded(self) -> bool:
+        """Whether no generator was seeded since the last call that could draw: a call that draws nothing need not look at their states."""
+        return all(followed.generator.initial_seed() == followed.mark for followed in self._followed.values())
+
     def before(self, arguments: Any) -> list[_Followed]:
         """Makes up for what has happened to the generators that a call may draw from, and gives them."""
         given = [item for item in iterate_structure(arguments) if is_generator(item)]
@@ -246,9 +251,9 @@ class Generators:
         )
 
 
-def generators_in(held: Iterable[Any]) -> list[torch.Generator]:
+def generators_in(world: World) -> list[torch.Generator]:
     """The generators among the parts of containers."""
-    return [part for one in held for item in one.before.values() for part in _parts(item) if is_generator(part)]
+    return [part for _, _, item in world.parts() for part in _parts(item) if is_generator(part)]
 
 
 def _parts(item: Any) -> Iterator[Any]:

@@ -43,11 +43,10 @@ def gradients_in(world: World, weights: Weights) -> list[Held]:
     ("kept['weight'].grad", {'requires_grad': True})
     """
     found: dict[int, Held] = {}
-    for held in world.held:
-        for key, item in held.before.items():
-            for tensor in _trainable(item):
-                name = weights.name_of(tensor) or held.name_of(key)
-                found.setdefault(id(tensor), Held(name, tensor, GRADIENT, _pairs(tensor)))
+    for held, key, item in world.parts():
+        for tensor in _trainable(item):
+            name = weights.name_of(tensor) or held.name_of(key)
+            found.setdefault(id(tensor), Held(name, tensor, GRADIENT, _pairs(tensor)))
     return list(found.values())
 
 

@@ -190,7 +190,7 @@ class State:
 
 def _refuse_iterators(weights: Weights, world: World) -> None:
     """Of objects, only attributes whose names the code reads are among the roots."""
-    held = ((held.name_of(key), part) for held in world.held if not held.kind.dotted for key, part in held.before.items())
+    held = ((held.name_of(key), part) for held, key, part in world.parts() if not held.kind.dotted)
     for name, part in (*weights.roots(), *held):
         refuse_outside(() if is_array(part) else (part,), name)
 

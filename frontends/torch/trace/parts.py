@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import torch
@@ -15,8 +15,8 @@ from ....tracing.state.places import Draw
 class CallHistory(Protocol):
     """What the recording knows of the calls before."""
 
-    def record_of(self, key: str, inputs: Any, written: list[Value]) -> CallRecord:
-        """What is to be noted of a call that is made now."""
+    def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
+        """What is to be noted of a call that is made now, with more ``facts`` of it."""
 
 
 class OwnMemory(Protocol):

@@ -34,18 +34,31 @@ def absent_globals(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
             )
 
 
-def absent_attributes(reach: Reached, owner: Any, own: Any, what: str, free: Free) -> Iterator[EnvironmentGuard]:
-    """Attributes that code may look for in an object in vain: by text (``hasattr``, ``getattr`` with a default), or where it handles
-    exceptions.
+class Sought:
+    """Names that code may look for in an object in vain, and go on."""
 
-    Code that goes through all attributes, or reads them by texts that are not known, depends on which there are.
-    """
+    def __init__(self, reach: Reached) -> None:
+        self.names = _sought(reach)
+        self.all = "" in reach.fragments  # code goes through all attributes, or reads them by texts that are not known
+        self._not_in: dict[type, frozenset[str]] = {}
+
+    def missing(self, owner: Any) -> frozenset[str]:
+        """Those that neither an object nor its class holds: without asking, which runs properties of the user's."""
+        cls = type(owner)
+        if cls not in self._not_in:
+            self._not_in[cls] = frozenset(name for name in self.names if not any(name in vars(base) for base in cls.__mro__))
+        return self._not_in[cls].difference(getattr(owner, "__dict__", ()))
+
+
+def absent_attributes(sought: Sought, owner: Any, own: Any, what: str, free: Free) -> Iterator[EnvironmentGuard]:
+    """Attributes that code may look for in an object in vain: by text (``hasattr``, ``getattr`` with a default), or where it handles
+    exceptions; and which there are, where it goes through all of them."""
     if not isinstance(own, dict):
         return
-    names = frozenset(name for name in _sought(reach) if not _has(owner, name) and not free(owner, name))
+    names = frozenset(name for name in sought.missing(owner) if not free(owner, name))
     if names:
         yield EnvironmentGuard("{}.isdisjoint({}.keys())", (names, own), f"an attribute that {what} had not", own)
-    if "" in reach.fragments:
+    if sought.all:
         yield keys_fact(own, lambda _, name: free(owner, name), f"which attributes {what} has")
 
 
@@ -83,11 +96,6 @@ def hidden_by_class(reach: Reached, cls: type, watched: set[int]) -> Iterator[En
 def _sought(reach: Reached) -> set[str]:
     """Names that code may look for in vain and go on."""
     return reach.tried.union(name for name in reach.fragments if name.isidentifier())
-
-
-def _has(owner: Any, name: str) -> bool:
-    """Whether an object holds an attribute, or its class does: without asking, which runs properties of the user's."""
-    return name in getattr(owner, "__dict__", ()) or any(name in vars(base) for base in type(owner).__mro__)
 
 
 def _methods(reach: Reached, cls: type) -> Iterator[str]:

@@ -10,6 +10,7 @@ import contextvars
 import enum
 import os
 import types
+import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -136,11 +137,17 @@ def _refill_set(held: set[Any], before: dict[Any, Any]) -> None:
     held.update(before)
 
 
+_slots: weakref.WeakKeyDictionary[type, list[str]] = weakref.WeakKeyDictionary()  # they stand when a class is made
+
+
 def slots_of(item: Any) -> list[str]:
     """Names of the attributes that an object keeps outside of its ``__dict__``."""
-    found = (slots for cls in type(item).__mro__ if (slots := vars(cls).get("__slots__")) is not None)
-    names = [name for slots in found for name in ((slots,) if isinstance(slots, str) else slots)]
-    return [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
+    cls = type(item)
+    if cls not in _slots:
+        found = (slots for base in cls.__mro__ if (slots := vars(base).get("__slots__")) is not None)
+        names = [name for slots in found for name in ((slots,) if isinstance(slots, str) else slots)]
+        _slots[cls] = [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
+    return _slots[cls]
 
 
 def _pairs_of_object(item: Any) -> dict[Any, Any]:

@@ -16,7 +16,7 @@ from ..environment.conjunction import EnvironmentGuard
 from ..environment.same_value import is_same, same_fact, same_items
 from ..environment.versions import dict_of_class
 from ..source.code_names import names_read
-from .absent import absent_attributes, absent_globals, hidden_by_class, keys_fact, names_of_whole
+from .absent import Sought, absent_attributes, absent_globals, hidden_by_class, keys_fact, names_of_whole
 from .abstract import registered_with
 from .library import answers_of
 from .library_data import library_facts
@@ -87,6 +87,7 @@ def _cells(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
 
 
 def _functions(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
+    sought = Sought(reach)
     for function in reach.functions:
         yield same_fact("{}.__code__", (function,), function.__code__, f"the code of {function.__name__}")
         for name in ("__defaults__", "__kwdefaults__"):
@@ -95,7 +96,7 @@ def _functions(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
         own, what = vars(function), function.__name__
         for name in (name for name in reach.attributes(function) if name in own and not free(own, name)):
             yield _entry(f"the attribute {name} of {what}", own, name)
-        yield from absent_attributes(reach, function, own, what, functools.partial(_free_in, free, own))
+        yield from absent_attributes(sought, function, own, what, functools.partial(_free_in, free, own))
 
 
 def _free_in(free: Free, own: dict[str, Any], _: Any, name: Any) -> bool:
@@ -139,6 +140,7 @@ def _environment(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
 def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]], free: Free) -> Iterator[EnvironmentGuard]:
     watched = {id(cls) for cls in reach.owners if isinstance(cls, type)}
     fleeting = {id(reference()) for reference in reach.references}  # no fact may hold on to them
+    sought, of_class = Sought(reach), {cls: _of_class(reach, cls, watched) for cls in set(map(type, reach.owners))}
     for owner in reach.owners:
         found = attributes_of(owner)
         is_scope = isinstance(owner, (type, types.ModuleType))
@@ -148,13 +150,14 @@ def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]
             fixed = is_scope and _stays(found[name])
             if not fixed and not free(owner, name):
                 yield _attribute(f"the attribute {name} of {what}", owner, own, name, found[name])
-        hiding = [] if is_scope else [name for name in _of_class(reach, owner, watched) if name not in own and not free(owner, name)]
+        may_hide = not is_scope and hasattr(owner, "__dict__")
+        hiding = [name for name in of_class[type(owner)] if name not in own and not free(owner, name)] if may_hide else []
         if hiding:
             yield EnvironmentGuard("{}.isdisjoint({})", (frozenset(hiding), own), f"an attribute of {what} that hides its class's", own)
         if isinstance(owner, type):
             yield from hidden_by_class(reach, owner, watched)
         else:
-            yield from absent_attributes(reach, owner, own, what, free)
+            yield from absent_attributes(sought, owner, own, what, free)
         if reach.is_whole(owner):
             yield names_of_whole(own, what)
         of_kind = list(facts_of(owner))
@@ -170,11 +173,9 @@ def _attribute(what: str, owner: Any, own: Any, name: str, item: Any) -> Environ
     return same_fact("{}[{}]", (own, name), item, what, of)
 
 
-def _of_class(reach: Reached, owner: Any, watched: set[int]) -> Iterator[str]:
-    """Attributes of an object's class that one of its own would hide."""
-    for cls in type(owner).__mro__:
-        if id(cls) in watched:
-            yield from (name for name in reach.attributes(cls) if hasattr(owner, "__dict__"))
+def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
+    """Attributes of a class that those of its objects would hide."""
+    return [name for base in cls.__mro__ if id(base) in watched for name in reach.attributes(base)]
 
 
 def _containers(reach: Reached, free: Free, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:

@@ -7,6 +7,7 @@ import heapq
 import itertools
 import operator
 import types
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -38,6 +39,12 @@ class Held:
         """The object that holds its parts; of names in a namespace, the dict."""
         return self.item.space if isinstance(self.item, Names) else self.item
 
+    def is_untouched(self) -> bool:
+        """Whether it holds the very same parts under the same keys in the same order."""
+        now = self.item if type(self.item) in _PLAIN_DICTS else self.kind.pairs(self.item)
+        before, is_same = self.before, operator.is_  # to compare keys by value might ask a symbolic one, which is a guard
+        return len(before) == len(now) and all(map(is_same, before, now)) and all(map(is_same, before.values(), now.values()))
+
     def name_of(self, key: Any) -> str:
         """How a reader would write one of its parts."""
         if isinstance(self.item, types.CellType):
@@ -62,6 +69,10 @@ class Change:
         return self.held.name_of(self.key)
 
 
+_PLAIN_DICTS = frozenset({dict, OrderedDict})
+PLAIN_CONTAINERS = _PLAIN_DICTS | {list, set}
+"""Classes of containers that stand in front of nothing else."""
+_NO_PARTS = PLAIN_CONTAINERS | {bool, str, type(None)}
 _SCALARS = frozenset({bool, int, float, str, type(None)})
 
 
@@ -113,7 +124,25 @@ class World:
     def _opened(self, name: str, item: Any, depth: int, closed: frozenset[str]) -> Iterator[tuple[str, Any, int]]:
         if type(item) in _SCALARS:
             return
-        item = original_of(item)
+        if type(item) not in PLAIN_CONTAINERS:
+            item = original_of(item)
+            yield from self._around(name, item, depth)
+        kind = None if id(item) in self._known or depth > _DEEPEST else kind_of(item, id(item) in self._own)
+        if kind is None:
+            return
+        self._known.add(id(item))
+        if kind is OBJECT:
+            yield from ((cls.__name__, cls, depth + 1) for cls in type(item).__mro__ if is_users(cls))
+        if kind is CLASS:
+            yield from ((name, member, depth + 1) for member in vars(item).copy().values() if isinstance(member, _CODE))
+        held = Held(name, item, kind, kind.pairs(item))
+        self.held.append(held)
+        for key, child in held.before.items():
+            if type(child) not in _SCALARS and (not isinstance(key, str) or key not in closed and key not in OF_IMPORTS):
+                yield held.name_of(key), child, depth + 1
+
+    def _around(self, name: str, item: Any, depth: int) -> Iterator[tuple[str, Any, int]]:
+        """What an item leads to beside its own parts."""
         if isinstance(item, tuple) and depth <= _DEEPEST:
             self.elsewhere.update(map(id, item))
             yield from ((f"{name}[{i}]", part, depth + 1) for i, part in enumerate(item))
@@ -126,19 +155,6 @@ class World:
             self.caches.append(item)
         if has_attributes(item):
             yield name, vars(item), depth + 1
-        kind = None if id(item) in self._known or depth > _DEEPEST else kind_of(item, id(item) in self._own)
-        if kind is None:
-            return
-        self._known.add(id(item))
-        if kind is OBJECT:
-            yield from ((cls.__name__, cls, depth + 1) for cls in type(item).__mro__ if is_users(cls))
-        if kind is CLASS:
-            yield from ((name, member, depth + 1) for member in vars(item).copy().values() if isinstance(member, _CODE))
-        held = Held(name, item, kind, kind.pairs(item))
-        self.held.append(held)
-        for key, child in held.before.items():
-            if not isinstance(key, str) or key not in closed and key not in OF_IMPORTS:
-                yield held.name_of(key), child, depth + 1
 
     def _code(self, item: Any) -> Iterator[tuple[str, Any, int]]:
         """What the user's functions refer to, as that of the function which is recorded."""
@@ -157,12 +173,16 @@ class World:
         """The identities of the objects that hold what may change."""
         return {id(held.owner) for held in self.held}
 
+    def parts(self) -> list[tuple[Held, Any, Any]]:
+        """What containers hold, with the key: arrays, numbers, tuples and objects. Other containers are held themselves."""
+        return [(held, key, item) for held in self.held for key, item in held.before.items() if type(item) not in _NO_PARTS]
+
     def changes(self) -> Iterator[Change]:
         """What is not as it was."""
         for held in self.held:
-            now = held.kind.pairs(held.item)
-            if _is_untouched(held.before, now):
+            if held.is_untouched():
                 continue
+            now = held.kind.pairs(held.item)
             for key in {**held.before, **now}:
                 old, new = held.before.get(key, MISSING), now.get(key, MISSING)
                 if not _same(old, new):
@@ -173,7 +193,7 @@ class World:
     def restore(self) -> None:
         """Puts everything back as it was."""
         for held in self.held:
-            if not _is_untouched(held.before, held.kind.pairs(held.item)):
+            if not held.is_untouched():
                 held.kind.refill(held.item, held.before)
 
 
@@ -185,9 +205,3 @@ def _order(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> list[Any]:
 def _same(before: Any, now: Any) -> bool:
     """Numbers by value, and what stands for contents."""
     return before is now or (type(before) in (int, float, str, Fixed) and same_static(before, now))
-
-
-def _is_untouched(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> bool:
-    """Whether the very same parts stand under the same keys in the same order."""
-    is_same = operator.is_  # to compare keys by value might ask a symbolic one, which is a guard
-    return len(before) == len(now) and all(map(is_same, before, now)) and all(map(is_same, before.values(), now.values()))

@@ -34,10 +34,12 @@ class Locator:
         place: FrameType | None = None
         path: str | None = None
         frame: FrameType | None = sys._getframe(depth)
-        while frame is not None and (place is None or path is None and self._module_call is not None):
-            if frame.f_code is self._module_call:
+        module_call, known = self._module_call, self._is_internal
+        while frame is not None and (place is None or path is None and module_call is not None):
+            code = frame.f_code
+            if code is module_call:
                 path = self._path_of(frame.f_locals["self"]) if path is None else path
-            elif place is None and not self._internal_frame(frame):
+            elif place is None and not (known.get(code) or self._internal_frame(frame)):
                 place = frame
             frame = frame.f_back
         if place is None:

@@ -60,7 +60,7 @@ class AutoDynamic:
         otherwise.
         """
         self.is_new = False
-        marks = [(held, key, mark) for held in world.held for key, item in held.before.items() if (mark := _mark(held, item, mark_of))]
+        marks = [(held, key, mark) for held, key, item in world.parts() if (mark := _mark(held, item, mark_of))]
         for held, key, mark in marks:
             identity = _identity(held, key)
             self._changes[identity] += self._seen.get(identity, mark) != mark

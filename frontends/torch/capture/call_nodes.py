@@ -1,0 +1,71 @@
+"""Nodes of the calls that make tensors or write to some."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from ....ir.node import Node, Value
+from ....trees import map_structure
+from ..basics import kinds
+from ..basics.names import wished_names
+from ..basics.tensors import fills_memory, spec_of, storage
+from ..compat import is_grad_enabled
+from .int64_seen import becomes_int64
+from .known_calls import Call, Made
+from .needs import hold_to_needs
+from .running import Running
+
+
+def add_node(capture: Running, call: Call, made: list[torch.Tensor], written: list[Value], drew: bool) -> Node:
+    """A node of a call that made some tensors, wrote to others or drew random numbers."""
+    key, operands = call.key, call.operands
+    origin = capture.locator.locate(call.name, 4)
+    strided = key.startswith("as_strided") and not fills_memory(operands[0])
+    capture.rules.refuse_writes(written, origin)
+    capture.outer_writes.refuse(written, origin)
+    if written:
+        hold_to_needs(capture, written)
+    wide = capture.quietly(becomes_int64, capture, key, [*made, *(operands[:1] if written else ())], operands)
+    memory = {storage(operand): capture.value(operand) for operand in reversed(operands)}
+    names = wished_names(key, call.result, made)
+    outputs = capture.recorder.new_values([(wish, tensor, spec_of(tensor)) for wish, tensor in zip(names, made)])
+    record = capture.history.record_of(
+        key,
+        call.arguments,
+        written,
+        result=map_structure(lambda item: capture.recorder.find(item) if isinstance(item, torch.Tensor) else item, call.result),
+        views={index: memory[place] for index, place in enumerate(map(storage, made)) if place in memory},
+        random=bool(drew or key in kinds.RANDOM),
+        strided=strided,
+        itself=bool(made and operands and made[0] is operands[0]),
+        wide=wide,
+    )
+    node = capture.recorder.add_call(call.name, *call.arguments, origin, outputs, record)
+    capture.history.follow(node, written)
+    capture.layouts.follow(node, key, made, operands)
+    _note(capture, made, outputs, operands if written else ())
+    return node
+
+
+def add_like(capture: Running, call: Call, outcome: Made) -> None:
+    """As :func:`add_node`, of a call that is known to have this ``outcome``."""
+    origin = capture.locator.locate(call.name, 4)
+    outputs = capture.recorder.new_values([(outcome.name, call.result, outcome.spec)])
+    views = {0: capture.value(call.operands[0])} if outcome.is_view else {}
+    record = capture.history.record_of(call.key, call.arguments, (), result=outputs[0], views=views)
+    node = capture.recorder.add_call(call.name, *call.arguments, origin, outputs, record)
+    capture.history.follow(node, ())
+    capture.layouts.note(outputs[0], node.uses, outcome.order)
+    _note(capture, [call.result], outputs, ())
+
+
+def _note(capture: Running, made: list[torch.Tensor], outputs: Sequence[Value], written: Sequence[torch.Tensor]) -> None:
+    for tensor, value in zip(made, outputs):
+        capture.memory.note(tensor, value)
+    if is_grad_enabled():
+        capture.quietly(capture.backward_sizes.note, [*made, *written])
+
+
+__all__ = ["add_like", "add_node"]

@@ -1,0 +1,167 @@
+"""Calls that are like an earlier one of the recording: what was found out of that one holds for them as well.
+
+A model of equal layers calls the same functions again and again, on tensors that differ in their elements alone. What such a call makes (a
+view or a copy, of which shape, with the elements in which order), and that it writes to nothing and draws no numbers, follows from the
+function, from the arguments that are no tensors, and from what :func:`_fact_of_tensor` tells of those that are. It is found out once. The
+code of each layer runs, and each of its calls is made: whatever differs from layer to layer is seen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Union
+
+import torch
+
+from ....ir.node import Node
+from ....ops.registry import ArraySpec
+from ....sizes import Size
+from ....trees import iterate_structure
+from ..basics import kinds
+from ..basics.names import is_in_place, resolve
+from ..basics.tensors import PLAIN, TENSORS
+from ..compat import is_any_autocast_enabled, is_grad_enabled, is_inference_mode_enabled
+from ..memory.layouts import VIEWS_ONLY, Order, is_in_order, joins_axes, order_of
+from ..numbers.sizes import is_symbolic
+from .structure import STRUCTURE
+
+_CONTAINERS = frozenset({tuple, list, torch.Size})
+# Sizes and elements decide more of them than is looked at here.
+_SPECIAL = frozenset({*STRUCTURE, *kinds.DATA_SIZED, *kinds.CUT, "contiguous", "as_strided", "requires_grad_"}) - {"__getitem__"}
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that was made. ``arguments`` are as they are recorded, ``operands`` the tensors among them."""
+
+    name: str
+    key: str
+    arguments: tuple[Any, dict[str, Any]]
+    operands: list[torch.Tensor]
+    result: Any
+
+
+@dataclass(frozen=True)
+class GivenBack:
+    """A call gives one of its operands, and does nothing."""
+
+    place: int
+
+    def fits(self, call: Call) -> bool:
+        """Whether a call has this outcome."""
+        return call.result is call.operands[self.place]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A call makes one new tensor, in memory of its own or in that of its only operand (``is_view``)."""
+
+    name: str
+    spec: ArraySpec
+    strides: tuple[int, ...]
+    needs_grad: bool
+    is_view: bool
+    order: Order
+
+    def fits(self, call: Call) -> bool:
+        """Whether a call has this outcome."""
+        result = call.result
+        same = type(result) is torch.Tensor and tuple(result.shape) == self.spec.shape and result.stride() == self.strides
+        return same and result.requires_grad is self.needs_grad and all(result is not operand for operand in call.operands)
+
+
+Outcome = Union[GivenBack, Made]
+
+
+class _Unlike(Exception):
+    """Nothing is known of how a call depends on one of its arguments."""
+
+
+class KnownCalls:
+    """The outcomes of the calls of one recording."""
+
+    def __init__(self) -> None:
+        self._outcomes: dict[Any, Outcome] = {}
+        self._is_torchs: dict[Any, bool] = {}
+
+    def key_of(
+        self, name: str, key: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[torch.Tensor]
+    ) -> Any:
+        """What decides the outcome of a call, whose tensors ``operands`` is told; None where something else may."""
+        if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not self._is_public(function, name):
+            return None
+        try:
+            facts = tuple([_fact(item, operands) for item in args])
+            named = tuple([(word, _fact(item, operands)) for word, item in kwargs.items()])
+        except _Unlike:
+            return None
+        return function, name, is_grad_enabled(), is_inference_mode_enabled(), facts, named
+
+    def _is_public(self, function: Any, name: str) -> bool:
+        """Whether it is a function of torch's own, and no one that was registered with it."""
+        if function not in self._is_torchs:
+            self._is_torchs[function] = not name.startswith("torch.ops.") and _found(name) == function
+        return self._is_torchs[function]
+
+    def outcome(self, key: Any) -> Outcome | None:
+        """The outcome of a call like this; None where there was none yet."""
+        return None if key is None else self._outcomes.get(key)
+
+    def forget(self, key: Any) -> None:
+        """A call like this had another outcome."""
+        del self._outcomes[key]
+
+    def note(self, key: Any, outcome: Outcome | None) -> None:
+        """A call like this has this outcome."""
+        if key is not None and outcome is not None:
+            self._outcomes[key] = outcome
+
+
+def _found(name: str) -> Any:
+    try:
+        return resolve(name)
+    except AttributeError:
+        return None
+
+
+def _fact(item: Any, operands: list[torch.Tensor]) -> Any:
+    """What the outcome of a call may depend on of an argument."""
+    cls = type(item)
+    if cls in TENSORS:
+        operands.append(item)
+        return _fact_of_tensor(item)
+    if cls in PLAIN:
+        return cls, item
+    if cls in _CONTAINERS:
+        return cls, *[_fact(part, operands) for part in item]
+    if cls is slice:
+        return cls, *[_fact(part, operands) for part in (item.start, item.stop, item.step)]
+    if is_symbolic(item):
+        return cls, item.node.hint
+    raise _Unlike
+
+
+def _fact_of_tensor(tensor: torch.Tensor) -> Any:
+    """Of whole numbers the elements may count: they may be sizes, and too long for other frameworks."""
+    if not tensor.is_floating_point() or tensor.layout is not torch.strided or tensor.device.type != "cpu":
+        raise _Unlike
+    flags = tensor.requires_grad, tensor.is_neg(), tensor.is_inference(), tensor._is_view()
+    return type(tensor), tensor.dtype, tensor.shape, tensor.stride(), flags
+
+
+def outcome_of(call: Call, node: Node | None) -> Outcome | None:
+    """What is known of calls like this one, which has this ``node``; None where another one may do something else."""
+    if node is None:
+        reads_sizes = any(isinstance(item, Size) for item in iterate_structure(call.arguments))
+        place = next((place for place, operand in enumerate(call.operands) if call.result is operand), None)
+        return None if place is None or reads_sizes else GivenBack(place)
+    result, is_view = call.result, bool(node.views)
+    if type(result) is not torch.Tensor or result.dtype is torch.int64 or len(node.outputs) != 1 or node.writes or node.is_random:
+        return None
+    if node.record is None or node.record.itself or is_view and len(call.operands) > 1 or call.key in VIEWS_ONLY and joins_axes(node):
+        return None
+    order = order_of(call.key, result, is_view, all(map(is_in_order, call.operands)))
+    return Made(node.outputs[0].name, node.outputs[0].spec, result.stride(), result.requires_grad, is_view, order)
+
+
+__all__ = ["Call", "GivenBack", "KnownCalls", "Made", "Outcome", "outcome_of"]
