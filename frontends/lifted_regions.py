@@ -152,18 +152,19 @@ class LiftedRegions:
                 self.lifter.b.guard(apply("eq", size, wanted))
 
     def _numbers(self, node: Node, operands: list[Value], inputs: Sequence[Value]) -> dict[Value, tuple[Any, Any]]:
-        """Of inputs that count the steps of a loop, the first and the last number."""
+        """Of inputs that count the steps of a loop, the least and the greatest number."""
         made = ((value, self.lifter.b.maker(operand)) for value, operand in zip(inputs, operands))
         return {} if node.op != "scan" else {value: ends_of(maker) for value, maker in made if maker is not None and maker.op == "arange"}
 
     def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
         """Guards that rows have made inside of a block, those after the first ``since``: where they compare sums in which the number of a
-        step stands, they hold in all steps if they do in the first and in the last one, which is known outside."""
+        step stands, they hold in all steps if they do in the one that makes them hardest to meet, which is known outside."""
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
         for guard in found:
-            ends = at_ends(guard.condition, numbers)
-            guards += [guard] if ends is None else [replace(guard, condition=end) for end in ends if isinstance(end, Size)]
+            at_end = at_ends(guard.condition, numbers)
+            if at_end is None or isinstance(at_end, Size):
+                guards.append(guard if at_end is None else replace(guard, condition=at_end))
 
     def keep_checks(self, since: int, inputs: Sequence[Value], nodes: list[Node]) -> None:
         """Guards that rows have made inside of a block, those after the first ``since``, as checks at the end of ``nodes``; on sizes of the

@@ -1,4 +1,4 @@
-"""Checks inside of a loop that compare the number of a step, as checks outside: of the first step, and of the last one."""
+"""Checks inside of a loop that compare the number of a step, as checks outside: of the step in which they are hardest to meet."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..ir.node import Node, Value
-from ..sizes import Apply, Size, apply, substitute
+from ..sizes import Apply, Size, apply, hint_of, substitute
 
 _COMPARISONS = ("le", "lt", "ge", "gt")
 
 
 def ends_of(steps: Node) -> tuple[Any, Any]:
-    """The first and the last number of an ``arange`` that has any."""
+    """The least and the greatest number of an ``arange`` that has any."""
     start, stop, step = (steps.params[name] for name in ("start", "stop", "step"))
-    return start, stop - 1 if step == 1 else start + (stop - start + step - (1 if step > 0 else -1)) // step * step - step
+    last = stop - 1 if step == 1 else start + (stop - start + step - (1 if step > 0 else -1)) // step * step - step
+    return (start, last) if step > 0 else (last, start)
 
 
-def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> list[Any] | None:
-    """A comparison for the first and the last number; None where it compares none of the ``numbers``, or others than sums with them.
+def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> Any:
+    """A comparison for the least or the greatest number, whichever makes it harder; None where it compares none of the ``numbers``, or
+    others than sums with them, and where it would not hold, as in a loop that has no such step.
 
     A sum grows, or falls, with a number, so that it is between those of both ends.
     """
@@ -28,10 +30,17 @@ def at_ends(condition: Any, numbers: Mapping[Value, tuple[Any, Any]]) -> list[An
     read = [value for value in numbers if any(symbol.source is value for symbol in condition.symbols())]
     if not read or not all(_is_sum(item, value) for item in atom.arguments for value in read):
         return None
-    found = [condition]
+    small, large = atom.arguments if atom.function in ("le", "lt") else atom.arguments[::-1]
     for value in read:
-        found = [_placed(item, value, end) for item in found for end in numbers[value]]
-    return list(dict.fromkeys(found))
+        ends = numbers[value]
+        condition = _placed(condition, value, ends[0] if _factor(large, value) > _factor(small, value) else ends[1])
+    return condition if hint_of(condition) else None
+
+
+def _factor(item: Any, value: Value) -> int:
+    """By how much a sum grows with a number."""
+    terms = item.terms() if isinstance(item, Size) and item.type is int else ()
+    return sum(factor for monomial, factor in terms if any(getattr(atom, "source", None) is value for atom in monomial))
 
 
 def _comparison(condition: Any) -> Apply | None:

@@ -50,6 +50,7 @@ from .parameters import Weights
 from .patches import SYMBOLS, replaced, replacement_of
 from .regions import BlockCapture, NumpyRegions
 from .traced import TracedScalar, is_traced
+from .unrecorded_steps import UnrecordedSteps
 
 
 def record(request: Request) -> Recording:
@@ -60,8 +61,9 @@ def record(request: Request) -> Recording:
     """
     often, numbers = _changed_often(request)
     grown = request.auto_dynamic.lengths.grown(request.places) if request.auto_dynamic is not None else frozenset()
-    start = Hypotheses(list(request.places), often, numbers, grown, Reading(request.numbers), KeptViews())
-    give_up = (Undisturbed[Hypotheses](UnseenDraw), partial(_give_up_lists, request), _give_up_views, _give_up_numbers)
+    steps = None if request.loaded is None else UnrecordedSteps(request.loaded)
+    start = Hypotheses(list(request.places), often, numbers, grown, Reading(request.numbers), KeptViews(), steps)
+    give_up = (_give_up_unrecorded, Undisturbed[Hypotheses](UnseenDraw), partial(_give_up_lists, request), _give_up_views, _give_up_numbers)
     found: list[Place] = []
 
     def attempt(hypotheses: Hypotheses) -> Recording | Refuted[Hypotheses]:
@@ -80,7 +82,8 @@ _MOST_ROUNDS = 7
 @dataclass(frozen=True)
 class Hypotheses:
     """How the function is recorded next: places that are state (``known``, and ``often`` changed ones), where the call has numbers that are
-    inputs, lists that it may only append to (``grown``), how numbers are read, and views that are kept beside their owner."""
+    inputs, lists that it may only append to (``grown``), how numbers are read, views that are kept beside their owner, and what runs
+    ``steps`` of loops that are not recorded."""
 
     known: list[Place]
     often: list[Place]
@@ -88,6 +91,11 @@ class Hypotheses:
     grown: frozenset[tuple[int, Any]]
     reading: Reading
     views: KeptViews
+    steps: UnrecordedSteps | None
+
+
+def _give_up_unrecorded(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
+    return replace(hypotheses, steps=None) if hypotheses.steps is not None and hypotheses.steps.any else None
 
 
 def _give_up_lists(request: Request, hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
@@ -134,6 +142,8 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
             Weights(function, code.functions, (*stateful.objects, *slotted(statics(tree))), views),
         )
         locks.only(weights.may_change)
+        if hypotheses.steps is not None:
+            capture.loops.run_rest = partial(hypotheses.steps.run, capture.recorder)
         before, kept, inputs = _before(code), Kept(places), Inputs(capture)
         asked = _Asked(code)
         call = call_of(tree, [inputs.enter(name, leaf) for name, leaf in zip(input_names(function, args, tree), leaves)])

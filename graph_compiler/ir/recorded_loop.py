@@ -44,7 +44,8 @@ class RecordedLoop:
     variables that a mark tells.
 
     ``after`` are the variables that code behind the loop may read. ``asked`` are the truth values of a ``while`` in the order in which they
-    were asked for, with the answers. It runs as long as each of its conditions is true, or false where it is ``negated``.
+    were asked for, with the answers. It runs as long as each of its conditions is true, or false where it is ``negated``; with ``any_of``
+    them, as long as one is.
     """
 
     origin: Origin
@@ -57,10 +58,13 @@ class RecordedLoop:
     marks: list[Mark] = field(default_factory=list)
     asked: list[tuple[Value, bool]] = field(default_factory=list)
     negated: tuple[bool, ...] = ()
+    any_of: bool = False
     is_open: bool = True
     """Whether nothing has asked for the number of a step, or done what a mark cannot tell."""
     is_whole: bool = False
     """Whether it has run to its end."""
+    skipped: int = 0
+    """How many steps at its end were run without being recorded, for they do what those before did."""
 
     @property
     def is_while(self) -> bool:

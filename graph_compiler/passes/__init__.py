@@ -3,6 +3,7 @@
 Those that concern straight-line code alone are passes over blocks (:class:`.driver.Pass`), which are run on the blocks of regions too.
 """
 
+from .bounded_loops import bounded_loops as bounded_loops
 from .constant_folding import constant_folding as constant_folding
 from .conv1x1_to_linear import conv1x1_to_linear as conv1x1_to_linear
 from .copy_aliased_outputs import copy_aliased_outputs as copy_aliased_outputs
@@ -13,6 +14,7 @@ from .decompose import decompose as decompose
 from .driver import GraphPass as GraphPass
 from .driver import Pass as Pass
 from .driver import passed as passed
+from .fold_loops import StepsMissing as StepsMissing
 from .fold_loops import fold_loops as fold_loops
 from .freeze import freeze as freeze
 from .generators import GeneratorState as GeneratorState
@@ -27,6 +29,7 @@ from .kernel_layout import kernel_layout as kernel_layout
 from .layer_scans import scanned_layers as scanned_layers
 from .layers import repeated_layers as repeated_layers
 from .layout import layout as layout
+from .moving_slices import moving_slices as moving_slices
 from .pad_dynamic_sizes import pad_dynamic_sizes as pad_dynamic_sizes
 from .roll import rolled as rolled
 from .segment_scans import segment_scans as segment_scans

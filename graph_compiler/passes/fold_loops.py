@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 from ..ir.aliases import Aliases
@@ -20,33 +21,49 @@ from ..ir.recorded_loop import RecordedLoop
 from ..sizes import Size, apply, hint_of, substitute
 from ..trees import map_structure
 from .fold_places import Places, outer_loops
-from .fold_steps import NotEqual, folded_loop
+from .fold_steps import folded_loop
+from .fold_values import NotEqual, Step, TooShort
 from .roll_keys import Rows
+
+
+class StepsMissing(Exception):
+    """A loop has to be written out of which not all steps were recorded."""
 
 
 def fold_loops(graph: Graph, counts: bool = True, written_out: bool = False) -> tuple[Graph, bool]:
     """The graph with its marked loops as nodes, or all of them ``written_out``, each with as many steps as were recorded.
 
     ``counts``: the target's loops count in numbers of Python, which may be ends of slices and sizes; loops that need that are written out
-    otherwise.
+    otherwise. ``StepsMissing`` where there is a loop to be written out of which not all steps were recorded.
     """
     return (_Folding(graph, counts, written_out).graph(), True) if graph.loops else (graph, False)
 
 
-class _Folding:
-    """The loops of one graph, the inner ones first. ``counted`` are those with the number of steps that was recorded."""
+def folded_so_far(graph: Graph, loop: RecordedLoop) -> Sequence[Node] | None:
+    """The nodes in the place of a loop that still runs, for which all that its variables hold is used; None where its steps are not
+    equal."""
+    folding = _Folding(graph, True, False, loop)
+    folding.places.used.update((held.item, inf) for held in loop.marks[-1].state.values() if isinstance(held.item, Value))
+    return folding.so_far(loop)
 
-    def __init__(self, graph: Graph, counts: bool, written_out: bool) -> None:
+
+class _Folding:
+    """The loops of one graph, the inner ones first. ``counted`` are those with the number of steps that was recorded; one may be
+    ``running``."""
+
+    def __init__(self, graph: Graph, counts: bool, written_out: bool, running: RecordedLoop | None = None) -> None:
         self.recorded = graph
         self.places = Places(graph, Rows(Aliases(graph), writes=True), counts)
         self.counted: set[RecordedLoop] = set(graph.loops) if written_out else {loop for loop in graph.loops if not loop.is_whole}
+        self.short: set[RecordedLoop] = set()
+        """Those with too few steps to tell what a step does, in an outer loop whose steps decide how many there are."""
         self.instead: dict[RecordedLoop, Sequence[Node]] = {}
         self.guards: list[Guard] = []
         self.numbers: dict[Any, Any] = {}  # of steps that are written out
         self.inside: dict[Any, list[RecordedLoop]] = {}
         for loop in graph.loops:
             if loop.is_whole:
-                self.inside.setdefault(_around(loop), []).append(loop)
+                self.inside.setdefault(_around(loop, running), []).append(loop)
 
     def graph(self) -> Graph:
         """The graph without marks."""
@@ -56,6 +73,17 @@ class _Folding:
             self._fold()
         return self._made()
 
+    def so_far(self, loop: RecordedLoop) -> Sequence[Node] | None:
+        """The nodes in the place of a loop that still runs."""
+        inside = [inner for inner in reversed(self.recorded.loops) if loop in outer_loops(inner)]
+        if not all(inner.is_whole for inner in inside):
+            return None
+        self.counted.discard(loop)
+        for inner in inside:
+            self.instead[inner] = self._folded(inner)
+        nodes = self._folded(loop)
+        return None if not self.counted.isdisjoint((*inside, loop)) or loop in self.short else nodes
+
     def _reads_number(self, loop: RecordedLoop) -> bool:
         """Whether a folded loop reads the number of a step of one that is written out."""
         return any(
@@ -63,7 +91,7 @@ class _Folding:
         )
 
     def _fold(self) -> None:
-        self.guards, self.numbers = [], {}
+        self.guards, self.numbers, self.short = [], {}, set()
         for loop in reversed(self.recorded.loops):
             if loop in self.counted:
                 self._count(loop)
@@ -78,21 +106,37 @@ class _Folding:
         return self._with_numbers(made)
 
     def _folded(self, loop: RecordedLoop) -> Sequence[Node]:
-        steps = [
-            self._between((loop, place), one.position, two.position) for place, (one, two) in enumerate(zip(loop.marks, loop.marks[1:]))
-        ]
+        steps = [self._step(loop, place) for place in range(len(loop.marks) - 1)]
         for peeled in (0, 1):
             if loop not in self.counted:
                 try:
                     nodes, guards = folded_loop(self.places, loop, steps, peeled)
+                except TooShort:
+                    if self._may_be_short(loop):
+                        self.short.add(loop)
+                        break
+                    continue
                 except NotEqual:
                     continue
                 self.guards += guards
                 for place, mark in enumerate(loop.marks[:peeled] if not loop.is_while else ()):
                     self.numbers[mark.index] = loop.start + place * loop.step
                 return nodes
-        self._count(loop)
-        return [node for step in steps for node in step]
+        if loop not in self.short:
+            self._count_all(loop)
+        return [node for step in steps for node in step.nodes]
+
+    def _may_be_short(self, loop: RecordedLoop) -> bool:
+        """Whether another step of an outer loop, which may tell what this one does, can have more steps."""
+        sources = {symbol.source for bound in loop.bounds() for symbol in bound.symbols()}
+        return loop.outer is not None and any(self.places.of_index.get(source) in set(outer_loops(loop)) for source in sources)
+
+    def _step(self, loop: RecordedLoop, place: int) -> Step:
+        first, end = loop.marks[place].position, loop.marks[place + 1].position
+        inside = self.inside.get((loop, place), ())
+        ends = [first, *(position for inner in inside for position in (inner.marks[0].position, inner.marks[-1].position)), end]
+        own = [node for one, two in zip(ends[::2], ends[1::2]) for node in self.recorded.nodes[one:two]]
+        return Step(self._between((loop, place), first, end), own, self.short.isdisjoint(inside))
 
     def _between(self, around: Any, first: int, end: int) -> list[Node]:
         """The nodes from one place to another, with loops in the place of what they have recorded."""
@@ -104,8 +148,17 @@ class _Folding:
         return [*nodes, *self.recorded.nodes[first:end]]
 
     # ------------------------------------------------------------------------------ loops with the steps that were recorded
+    def _count_all(self, loop: RecordedLoop) -> None:
+        """As :meth:`_count`, and so have those inside that were too short to tell what their steps do."""
+        for inner in [each for each in self.short if loop in outer_loops(each)]:
+            self.short.discard(inner)
+            self._count(inner)
+        self._count(loop)
+
     def _count(self, loop: RecordedLoop) -> None:
         """The number of steps is what it was; so are numbers of the steps of outer loops, on which it depends."""
+        if loop.skipped:
+            raise StepsMissing
         self.counted.add(loop)
         for bound in loop.bounds():
             for symbol in bound.symbols():
@@ -151,12 +204,12 @@ def _mapped(node: Node, plain: Any) -> Node:
     return replace(node, inputs=whole(node.inputs), params=whole(node.params), record=record, regions=regions)
 
 
-def _around(loop: RecordedLoop) -> Any:
-    """The innermost step of a loop that has run to its end, around a loop."""
+def _around(loop: RecordedLoop, running: RecordedLoop | None) -> Any:
+    """The innermost step of a loop that has run to its end, or is the one that still runs, around a loop."""
     outer = loop.outer
-    while outer is not None and not outer[0].is_whole:
+    while outer is not None and not (outer[0].is_whole or outer[0] is running):
         outer = outer[0].outer
     return outer
 
 
-__all__ = ["fold_loops"]
+__all__ = ["StepsMissing", "fold_loops", "folded_so_far"]

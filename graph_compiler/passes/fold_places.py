@@ -8,7 +8,8 @@ from typing import Any
 from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
 from ..ir.recorded_loop import ASKED, Mark, RecordedLoop
-from ..sizes import Size
+from ..sizes import Size, hint_of
+from ..sizes.extremes import greatest
 from ..trees import iterate_structure
 from .roll_keys import Rows
 
@@ -44,16 +45,43 @@ class Places:
         self.of_index = {mark.index: loop for loop in graph.loops for mark in loop.marks if mark.index is not None}
 
     def is_counted(self, node: Node) -> bool:
-        """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes, and in ends of slices."""
-        if node.key in _INDEXED and isinstance(node.inputs[1], tuple):
-            free: tuple[Any, ...] = (node.inputs[0], *(item for item in node.inputs[1] if isinstance(item, Size)), *node.inputs[2:3])
-            left = [item for item in node.inputs[1] if not isinstance(item, Size)]
+        """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes, and in slices that are not
+        equally wide in all steps. Inner loops may have lengths that grow evenly with it: they get a bound."""
+        if node.op == "scan":
+            return greatest(node.params["length"], lambda symbol: (0, 0) if symbol.source in self.of_index else None) is None
+        if self.rows.counters.issuperset(node.outputs):
+            return False
+        if node.key in _INDEXED:
+            index = _items(node)
+            free: tuple[Any, ...] = (node.inputs[0], *(item for item in index if isinstance(item, Size)), *node.inputs[2:3])
+            is_wide = all(is_inside for cut in self.cuts(node) for _, is_inside in cut)
+            left = [item for item in index if not isinstance(item, Size) and not (is_wide and self._is_equally_wide(item))]
         else:
-            is_free = node.key in _INDEXED or node.key.strip("_") in _ARITHMETIC
+            is_free = node.key.strip("_") in _ARITHMETIC
             free, left = (node.inputs, []) if is_free else ((), [*node.inputs])
         rest = [*left, *(item for item in free if not isinstance(item, (Size, Value))), node.params]
-        sizes = (item for item in iterate_structure(rest) if isinstance(item, Size))
-        return any(symbol.source in self.of_index for size in sizes for symbol in size.symbols())
+        return any(map(self._is_of_step, iterate_structure(rest)))
+
+    def cuts(self, node: Node) -> list[list[tuple[bool, bool]]]:
+        """Of each bound of a slice in which the number of a step stands, whether it counts from the end, and lies inside of its axis."""
+        found, items = [], _items(node) if node.key in _INDEXED else ()
+        shape = node.inputs[0].shape if items else ()
+        for place, item in enumerate(items):
+            bounds = [bound for bound in (item.start, item.stop) if self._is_of_step(bound)] if isinstance(item, slice) else []
+            before = [other for other in items[:place] if other is not None]
+            axis = place - items[:place].count(None) if Ellipsis not in before else place - len(items) + items[place:].count(None)
+            numbers = [hint_of(bound) for bound in bounds]
+            found.append([(number < 0, -hint_of(shape[axis]) <= number <= hint_of(shape[axis])) for number in numbers])
+        return found
+
+    def _is_equally_wide(self, item: Any) -> bool:
+        """Whether this is a slice that goes from one number of a step forward to another, which is always as far away."""
+        if not isinstance(item, slice) or not isinstance(item.start, Size) or not isinstance(item.stop, Size):
+            return False
+        return not self._is_of_step(item.stop - item.start) and (item.step is None or (type(item.step) is int and item.step > 0))
+
+    def _is_of_step(self, item: Any) -> bool:
+        return isinstance(item, Size) and any(symbol.source in self.of_index for symbol in item.symbols())
 
     def are_harmless(self, mark: Mark) -> bool:
         """Whether later conditions of a ``while`` may be computed where an earlier one has ended it: of no elements they fail."""
@@ -67,6 +95,10 @@ class Places:
     def is_used_after(self, value: Value, mark: Mark) -> bool:
         """Whether a value, or the number of a step, is used behind a loop."""
         return self.used.get(value, -1) >= mark.position
+
+
+def _items(node: Node) -> tuple[Any, ...]:
+    return node.inputs[1] if isinstance(node.inputs[1], tuple) else (node.inputs[1],)
 
 
 def outer_loops(loop: RecordedLoop) -> Iterator[RecordedLoop]:

@@ -4,7 +4,6 @@ them afterwards."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
@@ -19,54 +18,54 @@ from ..ops.bounds import nonnegative
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, apply
 from .fold_places import Places, outer_loops
+from .fold_values import Made, NotEqual, Step, TooShort, made_in, slots_of, value_at
 from .roll_keys import Row
 
 _FEWEST = 2
 _INDEX = "index"  # the pattern of the number of a step
 
 
-class NotEqual(Exception):
-    """Steps differ in what a loop cannot give them."""
-
-
-def folded_loop(places: Places, loop: RecordedLoop, steps: Sequence[Sequence[Node]], peeled: int) -> tuple[list[Node], list[Guard]]:
+def folded_loop(places: Places, loop: RecordedLoop, steps: Sequence[Step], peeled: int) -> tuple[list[Node], list[Guard]]:
     """The nodes of a loop, the first ``peeled`` steps of which are written out, and what it relies on; ``NotEqual`` where its steps are not
     equal."""
     return _Fold(places, loop, steps, peeled).result()
 
 
-@dataclass(frozen=True)
-class _Made:
-    """What the step itself has made: an output of one of its nodes."""
-
-    node: int
-    output: int
-
-
 Pattern = Any
-"""Of a value in all steps: ``_Made``, the path of a variable, ``_INDEX``, or the value itself, from before the loop."""
+"""Of a value in all steps: ``Made``, the path of a variable, ``_INDEX``, or the value itself, from before the loop."""
 
 
 class _Fold:
-    """The folding of one loop."""
+    """The folding of one loop, of which those steps tell what all do whose inner loops have steps enough."""
 
-    def __init__(self, places: Places, loop: RecordedLoop, steps: Sequence[Sequence[Node]], peeled: int) -> None:
+    def __init__(self, places: Places, loop: RecordedLoop, steps: Sequence[Step], peeled: int) -> None:
         self.places, self.loop = places, loop
-        self.before, self.steps, self.marks = steps[:peeled], steps[peeled:], loop.marks[peeled:]
+        self.before, self.all_steps, self.marks = steps[:peeled], steps[peeled:], loop.marks[peeled:]
         self.peeled, self.count = peeled, len(steps) - peeled
-        self.is_cut = any((*ASKED, number) not in self.marks[-1].state for number in range(len(loop.negated)))
-        """Whether an earlier one of several conditions ended it, so that the calls of later ones are missing in the last step."""
-        if self.count < _FEWEST + self.is_cut:
+        if self.count < _FEWEST:
+            raise TooShort
+        whole = [place for place, step in enumerate(self.all_steps) if step.is_whole and self._has_conditions(self.marks[place + 1])]
+        if len(whole) < _FEWEST:
+            raise TooShort
+        self.are_whole = len(whole) == self.count
+        if not all(step.is_whole for step in (steps if loop.is_while else self.before)):
             raise NotEqual
-        self.template = -2 if self.is_cut else -1
+        if loop.any_of and peeled and not self._has_conditions(self.marks[0]):
+            raise NotEqual
+        self.steps = [self.all_steps[place].nodes for place in whole]
         self.rows: list[list[Row]] = [[places.rows.of(node) for node in step] for step in self.steps]
-        self.made = [_made_in(step) for step in self.steps]
-        self.slots = [_slots(mark) for mark in self.marks]
+        self.made = [made_in(step) for step in self.steps]
+        self.begins, self.ends = [self.marks[place] for place in whole], [self.marks[place + 1] for place in whole]
+        self.slots, self.last_slots = slots_of(self.begins[0]), slots_of(self.marks[-1])
         self.carried: dict[Path, Value] = {}
         self.first: dict[Path, Value] = {}
         self.is_spared = False
         self.written: dict[Value, Value] = {}
         self.index: Value | None = None
+
+    def _has_conditions(self, mark: Mark) -> bool:
+        """Whether all conditions of a ``while`` were asked for: an earlier one may decide, so that the calls of later ones are missing."""
+        return all((*ASKED, number) in mark.state for number in range(len(self.loop.negated)))
 
     # ------------------------------------------------------------------------------ what has to hold
     def result(self) -> tuple[list[Node], list[Guard]]:
@@ -74,9 +73,9 @@ class _Fold:
         self._calls_are_equal()
         patterns = [[self._pattern(list(leaves)) for leaves in zip(*self._leaves(place))] for place in range(len(self.rows[0]))]
         self._writes_are_apart(patterns)
-        if not self.places.counts and any(map(self.places.is_counted, self.steps[self.template])):
+        if not self.places.counts and any(map(self.places.is_counted, self.steps[-1])):
             raise NotEqual
-        return self._nodes(list(zip(self.steps[self.template], patterns)))
+        return self._nodes(list(zip(self.steps[-1], patterns)))
 
     def _leaves(self, place: int) -> list[Sequence[Any]]:
         """Those of a call in each step that makes it."""
@@ -105,14 +104,18 @@ class _Fold:
         return {path: (held.kind, held.item.text(symbol) if isinstance(held.item, Size) else None) for path, held in own.items()}
 
     def _calls_are_equal(self) -> None:
-        if any(value in self.places.guarded for step in self.steps for node in step for value in node.outputs):
+        if any(value in self.places.guarded for step in self.all_steps for node in step.nodes for value in node.outputs):
             raise NotEqual  # further steps would have to be guarded too
         keys = [[row.key for row in rows] for rows in self.rows]
-        *others, last = keys[1:]
-        if any(step != keys[0] for step in others) or any(key < 0 for key in keys[0]):
+        if any(step != keys[0] for step in keys[1:]) or any(key < 0 for key in keys[0]):
             raise NotEqual
-        if last != (keys[0][: len(last)] if self.is_cut else keys[0]):
+        own = [[self.places.rows.of(node).key for node in step.own] for step in self.all_steps]
+        longest = max(own, key=len)
+        if any(step != (longest[: len(step)] if self.loop.is_while else longest) for step in own):
             raise NotEqual
+        cuts = [[self.places.cuts(node) for node in step] for step in self.steps]
+        if any(cut != whole for step in cuts for cut, whole in zip(step, cuts[0])):
+            raise NotEqual  # an axis ends a slice in some steps alone
         if len(self.loop.negated) > 1 and not all(map(self.places.are_harmless, self.loop.marks)):
             raise NotEqual
 
@@ -137,14 +140,14 @@ class _Fold:
             if all(made.get(leaf) == own for made, leaf in zip(self.made, leaves)):
                 return own
             raise NotEqual
-        if first is self.marks[0].index:
-            if all(leaf is mark.index for leaf, mark in zip(leaves, self.marks)):
+        if first is self.begins[0].index:
+            if all(leaf is mark.index for leaf, mark in zip(leaves, self.begins)):
                 return _INDEX
             raise NotEqual
         if all(leaf is first for leaf in leaves) and self.places.is_before(first, self.marks[0]):
             return first
-        for path in self.slots[0].get(first, ()):
-            if all(_value_at(mark, path) is leaf for leaf, mark in zip(leaves, self.marks)):
+        for path in self.slots.get(first, ()):
+            if all(value_at(mark, path) is leaf for leaf, mark in zip(leaves, self.begins)):
                 return path
         raise NotEqual
 
@@ -157,7 +160,7 @@ class _Fold:
         outside: dict[Value, Any] = {}
         for place, row in enumerate(patterns):
             for at, pattern in enumerate(row):
-                if pattern is None or pattern is _INDEX or isinstance(pattern, _Made):
+                if pattern is None or pattern is _INDEX or isinstance(pattern, Made):
                     continue
                 for leaf in (leaves[at] for leaves in self._leaves(place)):
                     if base_of(leaf) in written and (base_of(leaf) is not leaf or outside.setdefault(leaf, pattern) != pattern):
@@ -176,8 +179,8 @@ class _Fold:
         return all(any(base_of(each) is value for node in step for each in node.writes) for step in self.steps)
 
     # ------------------------------------------------------------------------------ the body
-    def _read(self, pattern: Pattern, leaf: Value, made: Mapping[_Made, Value]) -> Value:
-        if isinstance(pattern, _Made):
+    def _read(self, pattern: Pattern, leaf: Value, made: Mapping[Made, Value]) -> Value:
+        if isinstance(pattern, Made):
             return made[pattern]
         if pattern is _INDEX:
             self.index = self.index or Value(leaf.name, leaf.spec)
@@ -188,7 +191,7 @@ class _Fold:
 
     def _carry(self, path: Path) -> Value:
         if path not in self.carried:
-            last = _value_at(self.marks[self.template if path[0] == ASKED[0] else -1], path)
+            last = value_at(self.ends[-1] if path[0] == ASKED[0] else self.marks[-1], path)
             if last is None:
                 raise NotEqual
             self.first[path] = self._before_first(path, last)
@@ -197,7 +200,7 @@ class _Fold:
 
     def _before_first(self, path: Path, last: Value) -> Value:
         """What a variable holds before the first step; where that is nothing, any array of its type, for there is a step then."""
-        first = _value_at(self.marks[0], path)
+        first = value_at(self.marks[0], path)
         if first is not None and first.spec == last.spec:
             return first
         self.is_spared = True
@@ -206,25 +209,24 @@ class _Fold:
                 return held.item
         raise NotEqual
 
-    def _copies(self, nodes: list[tuple[Node, list[Pattern]]], made: dict[_Made, Value]) -> Iterator[Node]:
+    def _copies(self, nodes: list[tuple[Node, list[Pattern]]], made: dict[Made, Value]) -> Iterator[Node]:
         """The calls of a step, in what the loop gives it; ``made`` is told what they make."""
         for place, (node, row) in enumerate(nodes):
-            leaves = zip(self.rows[self.template][place].leaves, row)
+            leaves = zip(self.rows[-1][place].leaves, row)
             new_node = copied_among(node, [(leaf, self._read(pattern, leaf, made)) for leaf, pattern in leaves if isinstance(leaf, Value)])
             if new_node is None:
                 raise NotEqual
-            made.update((_Made(place, output), value) for output, value in enumerate(new_node.outputs))
+            made.update((Made(place, output), value) for output, value in enumerate(new_node.outputs))
             yield new_node
 
     # ------------------------------------------------------------------------------ behind the loop
     def _finals(self) -> dict[Path, Pattern]:
         """The variables that are carried, because a step or later code reads them, with what a step makes of each."""
         end = self.marks[-1]
-        for step in self.steps:
-            for node in step:
-                for value in node.outputs:
-                    if self.places.is_used_after(value, end):
-                        self._carry(self._variable(value))
+        for step in self.all_steps:
+            for value in (value for node in step.nodes for value in node.outputs):
+                if self.places.is_used_after(value, end):
+                    self._carry(self._variable(value))
         for mark in self.loop.marks:
             if mark.index is not None and self.places.is_used_after(mark.index, end):
                 raise NotEqual
@@ -236,17 +238,17 @@ class _Fold:
 
     def _variable(self, value: Value) -> Path:
         """A variable that holds a value at the end, one that holds such a value at the beginning where there is one."""
-        paths = self.slots[-1].get(value, [])
-        begun = [path for path in paths if (first := _value_at(self.marks[0], path)) is not None and first.spec == value.spec]
+        paths = self.last_slots.get(value, [])
+        if not self.are_whole and len({self._following(path) for path in paths}) > 1:
+            raise NotEqual  # they hold the same only because an inner loop had no step
+        begun = [path for path in paths if (first := value_at(self.marks[0], path)) is not None and first.spec == value.spec]
         if not paths:
             raise NotEqual
         return next((path for path in begun if path in self.carried), (*begun, *paths)[0])
 
     def _following(self, path: Path) -> Pattern:
         """What a variable holds after a step, in what the step has made or was given."""
-        values = [_value_at(mark, path) for mark in self.marks[1:]]
-        if self.is_cut and values[-1] is None:
-            values.pop()
+        values = [value_at(mark, path) for mark in self.ends]
         first = values[0]
         if first is None or None in values:
             raise NotEqual
@@ -254,8 +256,8 @@ class _Fold:
             value is not None and made.get(value) == self.made[0][first] for made, value in zip(self.made, values)
         ):
             return self.made[0][first]
-        for other in self.slots[0].get(first, ()):
-            if all(_value_at(mark, other) is value for value, mark in zip(values, self.marks)):
+        for other in self.slots.get(first, ()):
+            if all(value_at(mark, other) is value for value, mark in zip(values, self.begins)):
                 self._carry(other)
                 return other
         raise NotEqual
@@ -266,7 +268,7 @@ class _Fold:
         for each in self.written:
             yield Value(each.name, each.spec)
         for path, carried in self.carried.items():
-            value = _value_at(self.marks[-1], path)
+            value = value_at(self.marks[-1], path)
             if value is None:  # a condition that was not asked for
                 yield Value(carried.name, carried.spec)
                 continue
@@ -283,7 +285,7 @@ class _Fold:
         if self.loop.is_while:
             for number in range(len(self.loop.negated)):
                 self._carry((*ASKED, number))
-        made: dict[_Made, Value] = {}
+        made: dict[Made, Value] = {}
         nodes = list(self._copies(steps, made))
         finals = self._finals()
         following = {path: self._read(pattern, self.carried[path], made) for path, pattern in finals.items()}
@@ -293,7 +295,7 @@ class _Fold:
             nodes,
             [*self.written.values(), *(following[path] for path in self.carried)],
         )
-        before = [node for step in self.before for node in step]
+        before = [node for step in self.before for node in step.nodes]
         if not body.inputs:
             return before, self._guards()
         return [*before, *(self._while(body) if self.loop.is_while else self._scan(body))], self._guards()
@@ -304,7 +306,7 @@ class _Fold:
         nodes: list[Node] = []
         answers = [held[(*ASKED, number)] for number in range(len(self.loop.negated))]
         answers = [self._logical(nodes, "not", value) if negated else value for value, negated in zip(answers, self.loop.negated)]
-        answer = reduce(partial(self._logical, nodes, "and"), answers)
+        answer = reduce(partial(self._logical, nodes, "or" if self.loop.any_of else "and"), answers)
         regions, captured = close(Body("condition", state, nodes, [answer]), body)
         return [self._node("while_loop", captured, {}, regions)]
 
@@ -342,7 +344,7 @@ class _Fold:
         if not self._needs_a_step():
             return []
         if self.loop.is_while:
-            first = self.loop.asked[: len(self.loop.negated)]
+            first = self.loop.asked[: sum(path[0] == ASKED[0] for path in self.loop.marks[0].state)]
             if self.loop.outer is not None:
                 begin = list(outer_loops(self.loop))[-1].marks[0]
                 if not all(self.places.is_before(value, begin) for value, _ in first):
@@ -357,24 +359,10 @@ class _Fold:
 
     def _numbers(self, start: Any) -> Node:
         """The numbers of the steps."""
-        value = Value("steps", ArraySpec((self.count,), "int64"))
+        value = Value("steps", ArraySpec((self.count + self.loop.skipped,), "int64"))
+        self.places.rows.counters.add(value)
         inputs = (start, self.loop.stop, self.loop.step)
         return Node(self.places.graph.dialect + ".arange", inputs, {}, self.loop.origin, (value,), CallRecord("arange", result=value))
 
 
-def _made_in(step: Sequence[Node]) -> dict[Value, _Made]:
-    return {value: _Made(place, output) for place, node in enumerate(step) for output, value in enumerate(node.outputs)}
-
-
-def _slots(mark: Mark) -> dict[Value, list[Path]]:
-    """The variables that hold each value."""
-    found: dict[Value, list[Path]] = {}
-    for path, held in mark.state.items():
-        if isinstance(held.item, Value):
-            found.setdefault(held.item, []).append(path)
-    return found
-
-
-def _value_at(mark: Mark, path: Path) -> Value | None:
-    held = mark.state.get(path)
-    return held.item if held is not None and isinstance(held.item, Value) else None
+__all__ = ["folded_loop"]

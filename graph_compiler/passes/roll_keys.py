@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from itertools import count
 from operator import attrgetter
@@ -43,13 +43,14 @@ class Keys:
         self._numbers: dict[Any, int] = {}
         self._regions: dict[int, tuple[Region, int]] = {}  # by identity: calls of one function have it in common
 
-    def of(self, node: Node) -> Row:
-        """The row of a node. ``TypeError`` where an argument has no hash."""
-        row = self._rows.get(node)
+    def of(self, node: Node, counters: Collection[Value] = ()) -> Row:
+        """The row of a node; of ``counters`` the lengths do not count. ``TypeError`` where an argument has no hash."""
+        row = self._rows.get(node) if not counters else None
         if row is None:
             leaves: list[Any] = []
-            key = self._number(_key(node, leaves, self._of_region))
-            row = self._rows[node] = Row(key, tuple(leaves))
+            row = Row(self._number(_key(node, leaves, self._of_region, counters)), tuple(leaves))
+            if not counters:
+                self._rows[node] = row
         return row
 
     def _number(self, key: Any) -> int:
@@ -70,6 +71,7 @@ class Rows:
 
     def __init__(self, aliases: Aliases, with_checks: bool = False, writes: bool = False, keys: Keys | None = None) -> None:
         self.aliases, self.with_checks, self.writes = aliases, with_checks, writes
+        self.counters: set[Value] = set()  # of loops that are folded: how long they are their bounds say
         self._rows: dict[Node, Row] = {}
         self._keys = Keys() if keys is None else keys
         self._alone = count(-1, -1)
@@ -84,7 +86,7 @@ class Rows:
     def _made(self, node: Node) -> Row:
         if not self._stays(node):
             try:
-                return self._keys.of(node)
+                return self._keys.of(node, self.counters)
             except TypeError:  # arguments that have no hash
                 pass
         return Row(next(self._alone), ())
@@ -111,7 +113,7 @@ def _draws(node: Node) -> bool:
     return declared is not None and declared.section == "random"
 
 
-def _key(node: Node, leaves: list[Any], of_region: Callable[[Region], int]) -> Any:
+def _key(node: Node, leaves: list[Any], of_region: Callable[[Region], int], counters: Collection[Value]) -> Any:
     """What equal steps have in common, with a number for what a region does; ``leaves`` is told the rest."""
     own = {value: place for place, value in enumerate(node.outputs)}
     origin, record = node.origin, node.record
@@ -135,7 +137,10 @@ def _key(node: Node, leaves: list[Any], of_region: Callable[[Region], int]) -> A
         if value in own:
             return own[value]
         leaves.append(value)
-        return value.spec
+        return spec_of(value)
+
+    def spec_of(value: Value) -> Any:
+        return value.dtype if value in counters else value.spec
 
     def symbol(item: Symbol) -> str:
         value_of(item.source)
@@ -144,7 +149,7 @@ def _key(node: Node, leaves: list[Any], of_region: Callable[[Region], int]) -> A
     def opened(item: Any) -> Any:
         return of(item) if isinstance(item, (Value, Size)) else item
 
-    parts = [node.op, origin.file, origin.line, origin.call, tuple([value.spec for value in own]), of(node.inputs), of(node.params)]
+    parts = [node.op, origin.file, origin.line, origin.call, tuple(map(spec_of, own)), of(node.inputs), of(node.params)]
     if record is not None:
         parts += [
             _FLAGS(record),

@@ -7,6 +7,7 @@ from functools import partial
 from ..contracts import Backend
 from ..passes import (
     GraphPass,
+    bounded_loops,
     calls_with,
     conv1x1_to_linear,
     cse,
@@ -15,6 +16,7 @@ from ..passes import (
     inlined_calls,
     kernel_layout,
     layout,
+    moving_slices,
     pad_dynamic_sizes,
     repeated_layers,
     rolled,
@@ -48,6 +50,7 @@ def canonical_passes(target: Backend, roll: str) -> list[GraphPass]:
     the next arrays would change it back."""
     rows = target.rows
     return [
+        *([] if rows.counts else [bounded_loops, moving_slices]),
         dce,
         *loops(target, roll),
         partial(decompose, rows=rows),

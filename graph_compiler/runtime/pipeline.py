@@ -21,6 +21,7 @@ from ..ir.node import Value, count_all, every
 from ..ir.verifier import verify
 from ..passes import (
     GraphPass,
+    StepsMissing,
     bake_generators,
     constant_folding,
     cse,
@@ -123,7 +124,7 @@ class Pipeline:
                 "where elements decide in one that is there, call functional(parameters, ...) instead, which looks at them while it runs"
             )
 
-    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool) -> Variant:
+    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool, all_steps: bool = False) -> Variant:
         self._opened = False
         stage.name = "recording"
         with open_recording():
@@ -140,6 +141,7 @@ class Pipeline:
                     numbers,
                     options.include_generators,
                     self._auto_dynamic,
+                    None if all_steps or self.options.roll == "never" else self._loaded,
                 )
             )
         self._note_places(recording.places)
@@ -147,7 +149,10 @@ class Pipeline:
         self._opened = recording.opened
         stage.name = "simplifying"
         counts, written_out = self.same_framework or self.target.rows.counts, self.options.roll == "never"
-        recording = replace(recording, graph=fold_loops(recording.graph, counts, written_out)[0])
+        try:
+            recording = replace(recording, graph=fold_loops(recording.graph, counts, written_out)[0])
+        except StepsMissing:
+            return self._recorded(args, kwargs, why, numbers, all_steps=True)
         graph = self._frozen(recording) if self.options.freeze else recording.graph.derive()
         if len(extra := _extra_keywords(self.function, kwargs)) > 1:
             graph.assume(KeywordOrder(extra))
@@ -322,6 +327,10 @@ class Pipeline:
             return write(graph, self.target.dialect, header)
         own = self.target if self.same_framework else self.backend_of(self.frontend.name)
         return write(graph, self.frontend.dialect, header, own.dialect)
+
+    def _loaded(self, graph: IRGraph) -> Callable[..., Any]:
+        """A part of a recorded graph as a function of its own framework."""
+        return load(self.source_text(graph, "Steps."))
 
     def _evaluate(self, graph: IRGraph) -> list[Any]:
         program = self.source_text(graph, "Constants.")

@@ -20,7 +20,8 @@ class Request:
     ``same_framework`` is whether the graph will run in the framework of the function. ``places`` are known to hold state; ``stateful``
     objects are looked into beside those that the function reaches. ``numbers``: whether Python numbers in places, and those that are read
     from arrays, become symbols; ``draws``: whether random numbers that Python and numpy draw do, instead of constants. ``auto_dynamic``
-    knows earlier recordings of the function.
+    knows earlier recordings of the function. ``loaded`` gives a recorded graph as a function of its framework, by which steps of loops are
+    run that need not be recorded; None where all are to be recorded.
     """
 
     function: Callable[..., Any]
@@ -33,6 +34,7 @@ class Request:
     numbers: bool = True
     draws: bool = True
     auto_dynamic: AutoDynamic | None = None
+    loaded: Callable[[Graph], Callable[..., Any]] | None = None
 
 
 @dataclass

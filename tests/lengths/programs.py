@@ -246,6 +246,13 @@ def three_conditions(xp: Any, x: Any, n: int) -> Any:
     return y, z
 
 
+def one_of_two_turned(xp: Any, x: Any, n: int) -> Any:
+    y, left = x * 100.0 * n, x.sum() * 0 + 3
+    while left > 0 or not y.sum() < 1:
+        y, left = y * 0.6, left - 1
+    return y, left
+
+
 def until(xp: Any, x: Any, n: int) -> Any:
     y, done = x * 100.0 * n, x.sum() < 0
     while not done:
@@ -424,31 +431,6 @@ def view_that_is_written(xp: Any, x: Any, n: int) -> Any:
     return y
 
 
-def triangle(xp: Any, x: Any, n: int) -> Any:
-    h = x[0] * 0
-    for i in range(x.shape[0]):
-        for j in range(i + 1, x.shape[0]):
-            h = h + x[i] * x[j]
-    return h
-
-
-def elimination(xp: Any, x: Any, n: int) -> Any:
-    m = x @ x.T * 0.1
-    for i in range(x.shape[0]):
-        m[i, i] = m[i, i] + 2
-    for k in range(x.shape[0]):
-        m[k + 1 :, k] = m[k + 1 :, k] / m[k, k]
-        m[k + 1 :, k + 1 :] = m[k + 1 :, k + 1 :] - m[k + 1 :, k : k + 1] * m[k : k + 1, k + 1 :]
-    return m
-
-
-def windows(xp: Any, x: Any, n: int) -> Any:
-    h = x[0] * 0
-    for i in range(x.shape[0] - 1):
-        h = h + x[i : i + 2].sum() * x[i]
-    return h
-
-
 def flag_of_before(xp: Any, x: Any, n: int) -> Any:
     now, before = x.sum() > 0, x.sum() > 0
     for _ in range(n):
@@ -479,6 +461,28 @@ def one_of_two(xp: Any, x: Any, n: int) -> Any:
     while y.sum() > 1 or left > 0:
         y, left = y * 0.6, left - 1
     return y, left
+
+
+def either_from_the_first(xp: Any, x: Any, n: int) -> Any:
+    a, b, c = x[0, 0] * 0 - 1, x[0, 0] * 0 + 1, x[0, 0] * 0 + n
+    k = x[0, 0] * 0
+    while a > 0 or b > 0:
+        a, b, c, k = b, c, k * 0 - 1, k + 1
+    return a, b, c, k
+
+
+def any_of_many(xp: Any, x: Any, n: int) -> Any:
+    y, k = x.sum() * 10, x.sum() * 0
+    while y > 5 or k < 3 or (y > 1 and k < 9):
+        y, k = y * 0.7, k + 1
+    return y, k
+
+
+def one_of_numbers(xp: Any, x: Any, n: int) -> Any:
+    y, k = x.sum() * 10, 0
+    while y > 5 or k < n:
+        y, k = y * 0.7, k + 1
+    return y
 
 
 def row_that_is_found(xp: Any, x: Any, n: int) -> Any:
@@ -559,7 +563,7 @@ SIZED: dict[str, Program] = {
     for each in (
         summed, prefix_sums, averaged_rows, numbered_rows, paired_rows, numbered_pairs, backwards, turned_round, every_other, pair_sums,
         matrix_product, recurrent_cell, last_part, newton, newton_with_error, halved, newton_between,
-        two_conditions, conditions_turned, three_conditions, until, flags_of_both_kinds,
+        two_conditions, conditions_turned, three_conditions, one_of_two_turned, until, flags_of_both_kinds,
     )
 }  # fmt: skip
 """One recording serves all sizes and elements."""
@@ -573,6 +577,7 @@ WHILE = frozenset(
         "two_conditions",
         "conditions_turned",
         "three_conditions",
+        "one_of_two_turned",
         "until",
         "flags_of_both_kinds",
     }
@@ -584,8 +589,8 @@ RIGHT: dict[str, Program] = {
     for each in (
         second_exit, early_return, counter, counter_behind, number_asked, number_asked_elsewhere, number_behind, list_that_grows,
         state_in_a_default, state_in_an_object, state_in_an_iterator, state_in_a_closure, capped_counter, else_behind, swapped_buffers,
-        view_that_is_written, triangle, elimination, windows, flag_of_before, rounds_with_a_limit, rounds_counted,
-        one_of_two, row_that_is_found, flag_that_is_written, left_and_begun_again, left_by_a_number, number_before_a_row,
+        view_that_is_written, flag_of_before, rounds_with_a_limit, rounds_counted,
+        one_of_two, either_from_the_first, any_of_many, one_of_numbers, row_that_is_found, flag_that_is_written, left_and_begun_again, left_by_a_number, number_before_a_row,
         rotated, compared_lists, no_first_step,
     )
 }  # fmt: skip

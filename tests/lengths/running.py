@@ -31,11 +31,12 @@ def compiled(program: Program, source: str, to: str) -> tuple[Any, Any]:
     return run, graph_compiler.compile(run, source=source, to=to)
 
 
-def check(program: Program, source: str, to: str, number: int | None = None) -> tuple[Any, int]:
-    """The graph, which gives what Python gives, and how many variants the first lengths needed. ``number`` is the same at all lengths."""
+def check(program: Program, source: str, to: str, number: int | None = None, most: int = 12) -> tuple[Any, int]:
+    """The graph, which gives what Python gives, and how many variants the first lengths needed, those with the ``most`` rows at most.
+    ``number`` is the same at all lengths."""
     run, graph = compiled(program, source, to)
     variants = 0
-    for lengths in (*LENGTHS, *SHORT):
+    for lengths in (lengths for lengths in (*LENGTHS, *SHORT) if lengths[0] <= most):
         lengths = lengths if number is None else (lengths[0], number)
         found, wanted = graph(*arguments(*lengths, to)), run(*arguments(*lengths, source))
         assert_close(found, wanted, f"of {lengths}")

@@ -9,8 +9,9 @@ import linecache
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
+from ..control_flow.liveness import Liveness
 from ..source.syntax import nodes_around
 
 Loop = Union[ast.For, ast.While]
@@ -20,12 +21,18 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 @dataclass(frozen=True)
 class Found:
-    """A loop and the function that it stands in. ``names`` are the variables that its steps read or assign, ``after`` those that other
-    code of the function reads."""
+    """A loop. ``names`` are the variables of its steps that have a use when a step begins, ``after`` those that are read outside of it."""
 
     loop: Loop
     names: frozenset[str]
     after: frozenset[str]
+
+
+class Conditions(NamedTuple):
+    """Of each condition of a ``while``, whether it stands behind ``not``, and whether ``any_of`` them is enough."""
+
+    negated: tuple[bool, ...]
+    any_of: bool
 
 
 def for_over(frame: FrameType) -> Found | None:
@@ -53,32 +60,34 @@ def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
     return is_inner and bool(outer) and isinstance(outer[-1], ast.For) and call is outer[-1].iter
 
 
-def while_asking(frame: FrameType) -> tuple[Found, int, tuple[bool, ...]] | None:
-    """The ``while`` whose condition the running instruction looks at, which one of those that ``and`` joins it is, and which of them
-    stand behind ``not``."""
+def while_asking(frame: FrameType) -> tuple[Found, int, Conditions] | None:
+    """The ``while`` whose condition the running instruction looks at, which one of several it is, and how they are joined."""
     around = _around(frame.f_code, frame.f_lasti)
     place = next((place for place in reversed(range(len(around))) if _is_in_test(around, place)), None)
     if place is None or around[place].orelse:
         return None
     conditions = _conditions(around[place].test)
-    number = _number_of(frame.f_code, frame.f_lasti, place, len(conditions))
+    number = _number_of(frame.f_code, frame.f_lasti, place, len(conditions.negated))
     if number is None:
         return None
     return _found(frame.f_code, frame.f_lasti, place), number, conditions
 
 
 @functools.lru_cache(maxsize=1024)
-def _conditions(test: ast.expr) -> tuple[bool, ...]:
-    """Of each condition that ``and`` and comparisons in a row join, whether it stands behind ``not``; none where there is more to it."""
+def _conditions(test: ast.expr) -> Conditions:
+    """Those that ``and`` and comparisons in a row, or ``or`` alone, join; none where there is more to it."""
     found: list[bool] = []
-    for part in test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else (test,):
+    any_of = isinstance(test, ast.BoolOp) and isinstance(test.op, ast.Or)
+    for part in test.values if isinstance(test, ast.BoolOp) else (test,):
         is_negated = isinstance(part, ast.UnaryOp) and isinstance(part.op, ast.Not)
         inner = part.operand if isinstance(part, ast.UnaryOp) and is_negated else part
         count = len(inner.ops) if isinstance(inner, ast.Compare) and not is_negated else 1
+        if any_of and count > 1:
+            return Conditions((), False)
         if isinstance(inner, ast.Constant) or any(_jumps(node) for node in ast.walk(inner) if node is not inner or count == 1):
-            return ()
+            return Conditions((), False)
         found += [is_negated] * count
-    return tuple(found)
+    return Conditions(tuple(found), any_of)
 
 
 def _jumps(node: ast.AST) -> bool:
@@ -120,9 +129,16 @@ def _found(code: CodeType, instruction: int, place: int) -> Found:
     loop = around[place]
     function = next(node for node in reversed(around[:place]) if isinstance(node, _FUNCTIONS))
     inside = set(ast.walk(loop))
-    names = {node.id for node in inside if isinstance(node, ast.Name)}
+    names = {node.id for node in inside if isinstance(node, ast.Name)} & _used_at(function, loop)
     outside = (node for node in ast.walk(function) if node not in inside and isinstance(node, ast.Name))
     return Found(loop, frozenset(names), frozenset(node.id for node in outside if isinstance(node.ctx, ast.Load)))
+
+
+def _used_at(function: Any, loop: Loop) -> frozenset[str]:
+    """The variables of a function that have a use at the head of one of its loops."""
+    Liveness(function.body)
+    found: frozenset[str] = loop.uses.start  # type: ignore[union-attr]
+    return found
 
 
 @functools.lru_cache(maxsize=1024)

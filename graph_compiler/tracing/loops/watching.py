@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import FrameType
 from typing import Any, NamedTuple
 
@@ -18,6 +19,8 @@ from .syntax import Found, for_over, is_given_to, while_asking
 
 _INDEX, _TRUTH = ArraySpec((), "int64"), ArraySpec((), "bool")
 _MOST_PARTS = 64
+_TELLING, _MANY = 6, 32
+"""How many steps are recorded before others are run without that, and how few others are not worth it."""
 
 
 class Means(NamedTuple):
@@ -45,6 +48,8 @@ class Loops:
         self._running: list[RecordedLoop] = []
         self._asking: list[_Asking] = []
         self._purity = Purity(lambda item: means.value_of(item) is not None or isinstance(means.expression_of(item), Size))
+        self.run_rest: Callable[[RecordedLoop, int], bool] = lambda loop, done: False
+        """May run what is left of a loop behind so many steps without recording it, and says whether it has."""
         recorder.loops = self
 
     # ------------------------------------------------------------------------------ for
@@ -84,10 +89,14 @@ class Loops:
         return self._counted(RecordedLoop(origin, start, stop, steps.step, found.after), found, frame, steps.item)
 
     def _counted(self, loop: RecordedLoop, found: Found, frame: FrameType, item: Callable[[Any], Any]) -> Iterator[Any]:
-        depth = self._begin(loop)
-        for number in loop.numbers():
+        depth, numbers = self._begin(loop), loop.numbers()
+        for done, number in enumerate(numbers):
             index = Value(_name_of(found), _INDEX)
             self._mark(loop, found, frame, depth, index)
+            if done == _TELLING and len(numbers) >= done + _MANY and loop.is_open and self.run_rest(loop, done):
+                loop.skipped = len(numbers) - done
+                loop.marks[-1] = replace(loop.marks[-1], index=None)
+                return self._end(loop, depth)
             self.steps[index] = loop
             yield item(self.means.made(Size.of(Symbol(index, 0, number, "item"))) if loop.is_open else number)
         self._mark(loop, found, frame, depth)
@@ -123,13 +132,15 @@ class Loops:
             return False
         if (condition_of := while_asking(frame)) is None:
             return False
-        found, number, negated = condition_of
+        found, number, (negated, any_of) = condition_of
         goes_on = answer is not negated[number]
         asking = next((each for each in reversed(self._asking) if each.frame is frame and each.found.loop is found.loop), None)
         if asking is None:
-            if number or not goes_on or not self._purity.of(found.loop, frame):
+            if number or not (goes_on or any_of) or not self._purity.of(found.loop, frame):
                 return False
-            loop = RecordedLoop(Origin(frame.f_code.co_filename, frame.f_lineno, call="while"), after=found.after, negated=negated)
+            loop = RecordedLoop(
+                Origin(frame.f_code.co_filename, frame.f_lineno, call="while"), after=found.after, negated=negated, any_of=any_of
+            )
             asking = _Asking(frame, found, loop, self._begin(loop), [], [])
             self._asking.append(asking)
         if asking.loop not in self._running:  # an outer loop has gone on: this is another run of it
@@ -143,7 +154,7 @@ class Loops:
         loop.is_open = loop.is_open and number == len(asking.held)
         asking.held.append(held)
         asking.places.append(len(self.recorder.graph.nodes))
-        is_last = not goes_on or number + 1 == len(loop.negated)
+        is_last = goes_on is loop.any_of or number + 1 == len(loop.negated)
         if is_last:
             self._mark(loop, asking.found, asking.frame, asking.depth, asked=asking.places[0])
         if not loop.is_open:
@@ -153,7 +164,7 @@ class Loops:
             loop.marks[-1].state.update({(*ASKED, place): each for place, each in enumerate(asking.held)})  # type: ignore[attr-defined]
             asking.held.clear()
             asking.places.clear()
-        if not goes_on:
+        if is_last and not goes_on:
             self._end(loop, asking.depth)
             self._asking.remove(asking)
         return True

@@ -1,0 +1,68 @@
+"""The least and the greatest a size can be where some of its symbols are numbers between two ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .algebra import Apply, Scalar, Size, Symbol, apply
+
+Ends = Callable[[Symbol], "tuple[Any, Any] | None"]
+"""The least and the greatest number that a symbol stands for; None for one that is known."""
+
+
+def greatest(size: Scalar, ends: Ends) -> Any:
+    """No less than ``size`` for any such numbers; None where that is not known. Ends may be in symbols that have ends themselves.
+
+    >>> from graph_compiler.sizes import Symbol
+    >>> n, i = Size.of(Symbol("x", 0, hint=6)), Size.of(Symbol("i", 0, hint=1, kind="item"))
+    >>> greatest(n - i - 1, lambda symbol: (0, n - 1) if symbol.source == "i" else None)
+    x.shape[0] - 1
+    """
+    return _extreme(size, ends, True)
+
+
+def _extreme(size: Any, ends: Ends, is_greatest: bool) -> Any:
+    if not isinstance(size, Size) or all(ends(symbol) is None for symbol in size.symbols()):
+        return size
+    if size.type is not int:
+        return None
+    total: Any = 0
+    for monomial, factor in size.terms():
+        found = _of_term(monomial, ends, is_greatest is (factor > 0))
+        if found is None:
+            return None
+        total = total + found * factor
+    return total
+
+
+def _of_term(monomial: Any, ends: Ends, is_greatest: bool) -> Any:
+    """A product of atoms, of which only one that stands alone may be open."""
+    known = [atom for atom in monomial if all(ends(symbol) is None for symbol in Size.of(atom).symbols())]
+    if len(known) == len(monomial):
+        product: Any = 1
+        for atom in monomial:
+            product = product * Size.of(atom)
+        return product
+    return _of_atom(monomial[0], ends, is_greatest) if len(monomial) == 1 else None
+
+
+def _of_atom(atom: Any, ends: Ends, is_greatest: bool) -> Any:
+    if isinstance(atom, Symbol):
+        found = ends(atom)
+        assert found is not None
+        return _extreme(found[is_greatest], ends, is_greatest)
+    return _of_function(atom, ends, is_greatest)
+
+
+def _of_function(atom: Apply, ends: Ends, is_greatest: bool) -> Any:
+    """Functions that grow with each argument."""
+    arguments = [_extreme(argument, ends, is_greatest) for argument in atom.arguments]
+    if any(argument is None for argument in arguments):
+        return None
+    if atom.function == "floordiv" and type(arguments[1]) is int and arguments[1] > 0:
+        return arguments[0] // arguments[1]
+    return apply(atom.function, *arguments) if atom.function in ("max", "min") else None
+
+
+__all__ = ["Ends", "greatest"]
