@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Generic, TypeVar
 
-from ..tracing.conjunction import EnvironmentGuard
+from ..tracing.environment.conjunction import EnvironmentGuard
 from .taking import views_among
 
 Array = TypeVar("Array")

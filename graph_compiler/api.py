@@ -22,12 +22,12 @@ from .runtime.pipeline import Options, Pipeline
 from .runtime.signatures import require_arguments
 from .runtime.static import StaticGraph, Statics, those_it_has
 from .runtime.unified import UnifiedGraph
+from .tracing.bound_arguments import give_arguments
 from .tracing.control_flow import trace
-from .tracing.definitions import place_of
-from .tracing.given import give_arguments
 from .tracing.reach.containers import COMPILED
 from .tracing.reach.framework import framework_of
-from .tracing.stateful import Stateful, stateful_paths
+from .tracing.source.definitions import place_of
+from .tracing.state.stateful import Stateful, stateful_paths
 
 
 @refusing_unknown()

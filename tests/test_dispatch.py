@@ -8,7 +8,7 @@ import pytest
 
 from graph_compiler.runtime.dispatch import dispatcher
 from graph_compiler.runtime.matching import Matching
-from graph_compiler.tracing.conjunction import EnvironmentGuard, condition
+from graph_compiler.tracing.environment.conjunction import EnvironmentGuard, condition
 
 SETTINGS: dict[str, Any] = {"scale": 2}
 MATCHING = Matching(["if not (len(args) == 1): return misfit", "x = args[0].real"], ["x"], {"unlike": (AttributeError,)}, "misfit")

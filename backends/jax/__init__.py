@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..first_use import at_first_use
 from . import prelude as prelude
 from .dialect import JaxDialect
 from .lowering import rows as rows
@@ -36,6 +37,9 @@ def dtype_text(dtype: str) -> str:
 
 
 dialect = JaxDialect(rows, imports, prelude, dtype_text)
+derivatives = at_first_use(__name__, "transforms:derivatives")
+parallelism = at_first_use(__name__, "parallel:parallelism")
+training_engine = at_first_use(__name__, "training:training")
 
 
 def as_module(graph: Any) -> Any:
@@ -43,24 +47,3 @@ def as_module(graph: Any) -> Any:
     from .module import as_module as made
 
     return made(graph)
-
-
-def derivatives() -> Any:
-    """See :mod:`graph_compiler.backends.jax.transforms`, which is loaded at the first use."""
-    from .transforms import derivatives as found
-
-    return found
-
-
-def parallelism() -> Any:
-    """See :mod:`graph_compiler.backends.jax.parallel`, which is loaded at the first use."""
-    from .parallel import parallelism as found
-
-    return found
-
-
-def training_engine() -> Any:
-    """See :mod:`graph_compiler.backends.jax.training`, which is loaded at the first use."""
-    from .training import training as found
-
-    return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import before as before  # isort: skip
+from . import preloading as preloading  # isort: skip
+from ..first_use import at_first_use
 from . import prelude as prelude
 from .dialect import TensorFlowDialect
 from .lowering import rows as rows
@@ -24,6 +25,9 @@ imports = {
 }
 
 dialect = TensorFlowDialect(rows, imports, prelude)
+derivatives = at_first_use(__name__, "transforms:derivatives")
+parallelism = at_first_use(__name__, "parallel:parallelism")
+training_engine = at_first_use(__name__, "training:training")
 
 
 def as_module(graph: Any) -> Any:
@@ -31,24 +35,3 @@ def as_module(graph: Any) -> Any:
     from .module import as_module as made
 
     return made(graph)
-
-
-def derivatives() -> Any:
-    """See :mod:`graph_compiler.backends.tensorflow.transforms`, which is loaded at the first use."""
-    from .transforms import derivatives as found
-
-    return found
-
-
-def parallelism() -> Any:
-    """See :mod:`graph_compiler.backends.tensorflow.parallel`, which is loaded at the first use."""
-    from .parallel import parallelism as found
-
-    return found
-
-
-def training_engine() -> Any:
-    """See :mod:`graph_compiler.backends.tensorflow.training`, which is loaded at the first use."""
-    from .training import training as found
-
-    return found

@@ -116,8 +116,7 @@ class TensorFlowTarget(Target):
         if isinstance(array, tf.Tensor):
             raise GuardFailed(
                 "the original function writes to its argument, but a tf.Tensor cannot be written to; pass a tf.Variable, a numpy array or "
-                "a "
-                "torch tensor, or use graph.functional"
+                "a torch tensor, or use graph.functional"
             )
         if isinstance(array, tf.Variable):
             array.assign(value)
@@ -250,8 +249,7 @@ def _asserted(result: Any, holds: Any, message: str, *seen: Any) -> Any:
     if _is_for_xla() and not shows_as_nan(tree, [_is_floating(leaf) for leaf in leaves]):
         raise CallMismatch(
             "XLA leaves assertions out, and NaN cannot show in a result of integers that a guard of the recording has failed "
-            f"({message.strip(' ;')}): "
-            "trace this call without jit_compile=True, or let the function return an array of floats alone"
+            f"({message.strip(' ;')}): trace this call without jit_compile=True, or let the function return an array of floats alone"
         )
 
     def poisoned(leaf: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dialect import CanonicalDialect
+from ..first_use import at_first_use
 from . import prelude as prelude
 from .lowering import rows as rows
 from .memory import copy_aliased_outputs as copy_aliased_outputs
@@ -29,6 +30,9 @@ def dtype_text(dtype: str) -> str:
 
 
 dialect = CanonicalDialect(rows, imports, prelude, dtype_text)
+derivatives = at_first_use(__name__, "transforms:derivatives")
+parallelism = at_first_use(__name__, "parallel:parallelism")
+training_engine = at_first_use(__name__, "training:training")
 
 
 def as_module(graph: Any) -> Any:
@@ -36,24 +40,3 @@ def as_module(graph: Any) -> Any:
     from .module import as_module as made
 
     return made(graph)
-
-
-def derivatives() -> Any:
-    """See :mod:`graph_compiler.backends.torch.transforms`, which is loaded at the first use."""
-    from .transforms import derivatives as found
-
-    return found
-
-
-def parallelism() -> Any:
-    """See :mod:`graph_compiler.backends.torch.parallel`, which is loaded at the first use."""
-    from .parallel import parallelism as found
-
-    return found
-
-
-def training_engine() -> Any:
-    """See :mod:`graph_compiler.backends.torch.training`, which is loaded at the first use."""
-    from .training import training as found
-
-    return found

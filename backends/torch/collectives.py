@@ -1,14 +1,15 @@
 """Collectives of ``torch.distributed`` with their derivatives, under ``torch.func`` too.
 
-Those of a function that runs on each device of an axis (``Total``, ``Gathered``) have the sum of the devices' cotangents for their
+Those of a function that runs on each device of an axis (``total``, ``stacked``) have the sum of the devices' cotangents for their
 derivative, as in JAX. Those at its border belong to a function of the whole batch, which every process computes the rest of alike:
-``Shared``, ``Part``, ``Joined``, ``Summed`` and ``Same``.
+``Shared``, ``part``, ``joined``, ``summed`` and ``same``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -19,7 +20,6 @@ from ...errors import CallMismatch, CollectiveFailed, GradientRefused
 
 COMMUNICATION = ("gloo", "NCCL", "ProcessGroup", "Connection closed", "Timed out waiting")
 """What is in messages of errors of communication, of code that may fail in other ways, too."""
-_EXTREMES = {"pmax": dist.ReduceOp.MAX, "pmin": dist.ReduceOp.MIN}
 
 
 @contextmanager
@@ -72,56 +72,24 @@ def require_one_size(arrays: list[Any], group: Any) -> None:
             )
 
 
-class _Collective(Function):
-    """A function of one array and the group, element by element: it may be mapped over any axis."""
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.group, ctx.shape = inputs[-1], inputs[0].shape
-
-    @classmethod
-    def vmap(cls, info: Any, in_dims: Any, *inputs: Any) -> Any:
-        return cls.apply(*inputs), in_dims[0]
-
-
-class Total(_Collective):
-    """The sum over the axis."""
-
-    @staticmethod
-    def forward(array: Any, group: Any) -> Any:
-        return all_reduced(array, group)
-
-    @staticmethod
-    def backward(ctx: Any, cotangent: Any) -> Any:
-        return Total.apply(cotangent, ctx.group), None
-
-
-class Extreme(_Collective):
-    """The largest or smallest over the axis."""
+class Exchange(Function):
+    """One of :data:`_EXCHANGES`, by name, of an array; element by element, so that it may be mapped over any axis."""
 
     @staticmethod
     def forward(array: Any, name: str, group: Any) -> Any:
-        return all_reduced(array, group, _EXTREMES[name])
+        return _EXCHANGES[name].run(array, group)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        _, ctx.name, ctx.group = inputs
 
     @staticmethod
     def backward(ctx: Any, cotangent: Any) -> Any:
-        raise GradientRefused("parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what they are given")
-
-
-class Gathered(_Collective):
-    """The arrays of all devices along a new first axis."""
-
-    @staticmethod
-    def forward(array: Any, group: Any) -> Any:
-        return stacked(array, group)
-
-    @staticmethod
-    def backward(ctx: Any, cotangent: Any) -> Any:
-        return Total.apply(cotangent, ctx.group)[dist.get_rank(ctx.group)], None
+        return _EXCHANGES[ctx.name].transposed(cotangent, ctx.group), None, None
 
     @classmethod
-    def vmap(cls, info: Any, in_dims: Any, *inputs: Any) -> Any:
-        return cls.apply(*inputs), in_dims[0] + 1
+    def vmap(cls, info: Any, in_dims: Any, array: Any, name: str, group: Any) -> Any:
+        return cls.apply(array, name, group), in_dims[0] + _EXCHANGES[name].new_axes
 
 
 class Shared(Function):
@@ -139,55 +107,50 @@ class Shared(Function):
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
-        return None, *together(lambda flat: Total.apply(flat, ctx.group), list(cotangents))
+        return None, *together(lambda flat: exchanged(flat, "total", ctx.group), list(cotangents))
 
 
-class Part(_Collective):
-    """This device's part of an array along its first axis."""
-
-    @staticmethod
-    def forward(array: Any, group: Any) -> Any:
-        return array.chunk(dist.get_world_size(group))[dist.get_rank(group)].clone()
-
-    @staticmethod
-    def backward(ctx: Any, cotangent: Any) -> Any:
-        return Joined.apply(cotangent, ctx.group), None
+def exchanged(array: Any, name: str, group: Any) -> Any:
+    """An array that devices exchange, as one of :data:`_EXCHANGES` says."""
+    return Exchange.apply(array, name, group)
 
 
-class Joined(_Collective):
-    """The parts of all devices along their first axis."""
-
-    @staticmethod
-    def forward(array: Any, group: Any) -> Any:
-        return stacked(array, group).flatten(0, 1)
-
-    @staticmethod
-    def backward(ctx: Any, cotangent: Any) -> Any:
-        return Part.apply(cotangent, ctx.group), None
+def _refused(cotangent: Any, group: Any) -> Any:
+    raise GradientRefused("parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what they are given")
 
 
-class Summed(_Collective):
-    """The sum over the devices, of which every process computes the rest alike."""
-
-    @staticmethod
-    def forward(array: Any, group: Any) -> Any:
-        return all_reduced(array, group)
-
-    @staticmethod
-    def backward(ctx: Any, cotangent: Any) -> Any:
-        return cotangent, None
+def _part(array: Any, group: Any) -> Any:
+    return array.chunk(dist.get_world_size(group))[dist.get_rank(group)].clone()
 
 
-class Same(_Collective):
-    """An array that is equal on all devices; each has its share of the cotangent."""
+def _joined(array: Any, group: Any) -> Any:
+    return stacked(array, group).flatten(0, 1)
 
-    @staticmethod
-    def forward(array: Any, group: Any) -> Any:
-        return array.view_as(array)
 
-    @staticmethod
-    def backward(ctx: Any, cotangent: Any) -> Any:
-        return cotangent / dist.get_world_size(ctx.group), None
+@dataclass(frozen=True)
+class _Exchange:
+    """What one does on each device, and what becomes of a cotangent; ``new_axes`` counts those that it puts in front."""
+
+    run: Callable[[Any, Any], Any]
+    transposed: Callable[[Any, Any], Any]
+    new_axes: int = 0
+
+
+_EXCHANGES = {
+    "total": _Exchange(all_reduced, lambda cotangent, group: exchanged(cotangent, "total", group)),
+    "pmax": _Exchange(lambda array, group: all_reduced(array, group, dist.ReduceOp.MAX), _refused),
+    "pmin": _Exchange(lambda array, group: all_reduced(array, group, dist.ReduceOp.MIN), _refused),
+    # the arrays of all devices along a new first axis
+    "stacked": _Exchange(stacked, lambda cotangent, group: exchanged(cotangent, "total", group)[dist.get_rank(group)], 1),
+    # this device's part along the first axis, and the parts of all devices
+    "part": _Exchange(_part, lambda cotangent, group: exchanged(cotangent, "joined", group)),
+    "joined": _Exchange(
+        lambda array, group: stacked(array, group).flatten(0, 1), lambda cotangent, group: exchanged(cotangent, "part", group)
+    ),
+    # the sum, of which every process computes the rest alike; and what is equal on all devices, each of which has a share of the cotangent
+    "summed": _Exchange(all_reduced, lambda cotangent, group: cotangent),
+    "same": _Exchange(lambda array, group: array.view_as(array), lambda cotangent, group: cotangent / dist.get_world_size(group)),
+}
 
 
 def together(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
@@ -203,16 +166,10 @@ def together(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
 
 __all__ = [
     "COMMUNICATION",
-    "Extreme",
-    "Gathered",
-    "Joined",
-    "Part",
-    "Same",
     "Shared",
-    "Summed",
-    "Total",
     "all_reduced",
     "broadcast",
+    "exchanged",
     "failures",
     "require_one_size",
     "stacked",

@@ -18,8 +18,7 @@ class _Part(torch.nn.Module):
     def _refuse(self, *args: Any, **kwargs: Any) -> Any:
         raise NotCompilable(
             "a part of the module of a graph holds tensors and is never called, so that a hook on it would never run: register it on the "
-            "original's "
-            "layer before the graph is recorded, or on the whole module"
+            "original's layer before the graph is recorded, or on the whole module"
         )
 
     register_forward_pre_hook = register_forward_hook = _refuse

@@ -15,21 +15,7 @@ from torch.distributed.tensor import DTensor, Replicate
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
 from ...contracts.training import Held, Make, Training
 from ...errors import InvalidOption
-from .collectives import (
-    Extreme,
-    Gathered,
-    Joined,
-    Part,
-    Same,
-    Shared,
-    Summed,
-    Total,
-    broadcast,
-    failures,
-    require_one_size,
-    stacked,
-    together,
-)
+from .collectives import Shared, broadcast, exchanged, failures, require_one_size, stacked, together
 from .parallel_training import TorchDataParallel, TorchTrainingOverMesh, held_by_one, held_over_axis, held_over_mesh
 from .partition import constrained, laid_out, mesh_axes, partitioned
 from .recorded_collectives import define
@@ -99,7 +85,8 @@ class TorchParallelism(Parallelism):
         def run(arrays: Arrays) -> Arrays:
             require_one_size([array for array, split in zip(arrays, how.split) if split], group)
             parts = [
-                Part.apply(array, group) if split and not how.local_batch else _local(array) for array, split in zip(arrays, how.split)
+                exchanged(array, "part", group) if is_split and not how.local_batch else _local(array)
+                for array, is_split in zip(arrays, how.split)
             ]
             token = _groups.set({**_groups.get(), name: group})
             try:
@@ -119,10 +106,10 @@ class TorchParallelism(Parallelism):
         """``torch.distributed.all_reduce``."""
         group = _groups.get()[axis_name]
         if name in ("pmax", "pmin"):
-            return Extreme.apply(array, name, group)
+            return exchanged(array, name, group)
         if name == "psum":
-            return Total.apply(array.long() if array.dtype == torch.bool else array, group)
-        return Total.apply(_floating(array), group) / dist.get_world_size(group)
+            return exchanged(array.long() if array.dtype == torch.bool else array, "total", group)
+        return exchanged(_floating(array), "total", group) / dist.get_world_size(group)
 
     def recorded(self, name: str, array: Any, axis_name: str) -> Any:
         """An operator of its own."""
@@ -135,7 +122,7 @@ class TorchParallelism(Parallelism):
 
     def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
         """``torch.distributed.all_gather``."""
-        found = Gathered.apply(array, _groups.get()[axis_name])
+        found = exchanged(array, "stacked", _groups.get()[axis_name])
         return torch.cat(list(found), axis) if tiled else found.movedim(0, axis)
 
     def axis_index(self, axis_name: str) -> Any:
@@ -193,13 +180,13 @@ def _reduced(array: Any, reduce: Any, mesh: DeviceMesh, group: Any) -> Any:
     if reduce == "none":
         return [array]
     if reduce == "first":
-        return DTensor.from_local(Same.apply(array, group), mesh, [Replicate()], run_check=False)
+        return DTensor.from_local(exchanged(array, "same", group), mesh, [Replicate()], run_check=False)
     if reduce == "concat":
-        return Joined.apply(array if array.ndim else array[None], group)
+        return exchanged(array if array.ndim else array[None], "joined", group)
     if reduce in ("sum", "mean"):
-        total = Summed.apply(_floating(array) if reduce == "mean" else array, group)
+        total = exchanged(_floating(array) if reduce == "mean" else array, "summed", group)
         return total / dist.get_world_size(group) if reduce == "mean" else total
-    return reduce(Joined.apply(array[None], group))
+    return reduce(exchanged(array[None], "joined", group))
 
 
 def _floating(array: Any) -> Any:

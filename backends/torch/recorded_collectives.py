@@ -18,48 +18,33 @@ from .partition import constrained
 NAMES = ("pmax", "pmean", "pmin", "psum")
 
 
-class _OneDevice(torch.autograd.Function):
-    """The array. What a backward pass would exchange could not be recorded."""
+class _Own(torch.autograd.Function):
+    """The array in memory of its own. What the backward pass of a collective (``is_exchanged``) would exchange could not be recorded."""
 
     generate_vmap_rule = True
 
     @staticmethod
-    def forward(array: Any) -> Any:
+    def forward(array: Any, is_exchanged: bool) -> Any:
         return array.clone()
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        return
+        ctx.is_exchanged = inputs[1]
 
     @staticmethod
     def backward(ctx: Any, cotangent: Any) -> Any:
-        raise UnsupportedOperation(
-            "a gradient through parallel.psum and its like, taken inside of a function of torch, cannot be recorded: record the function "
-            "without its gradient, and take that of the graph (transforms.grad), or call the function itself by parallel.Parallel"
-        )
-
-
-class _Hinted(torch.autograd.Function):
-    """The array in memory of its own."""
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(array: Any) -> Any:
-        return array.clone()
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        return
-
-    @staticmethod
-    def backward(ctx: Any, cotangent: Any) -> Any:
-        return cotangent
+        if ctx.is_exchanged:
+            raise UnsupportedOperation(
+                "a gradient through parallel.psum and its like, taken inside of a function of torch, cannot be recorded: record the "
+                "function without its gradient, and take that of the graph (transforms.grad), or call the function itself by "
+                "parallel.Parallel"
+            )
+        return cotangent, None
 
 
 def _hinted(x: Any, layout: str) -> Any:
     if not isinstance(x, DTensor):
-        return _Hinted.apply(x)
+        return _Own.apply(x, False)
     axes = tuple(tuple(names.split("+")) if names else None for names in layout.split(","))
     return constrained(x, x.device_mesh, axes)
 
@@ -74,7 +59,7 @@ def define(exchanged: Callable[[str, Any, str], Any]) -> torch.library.Library:
                 return exchanged(name, x, axis_name)
             except LookupError:
                 if active.anywhere and active.recording:
-                    return _OneDevice.apply(x)
+                    return _Own.apply(x, True)
                 raise InvalidOption(
                     f"parallel.{name}: axis_name= is {axis_name!r}, and the code here runs over no such axis; call the graph by "
                     f"parallel.Parallel(graph, axis_name={axis_name!r})"

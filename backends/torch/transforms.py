@@ -21,7 +21,7 @@ from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selectiv
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
 from ...errors import CallMismatch, GradientRefused, NotCompilable
 from ...tracing.active import active
-from ...tracing.scans import computing_again
+from ...tracing.control_flow.scans import computing_again
 from ..keys_of_slices import UNSAID
 from .forward_mode import RefusingWrong, is_without_derivative
 from .native import target

@@ -27,11 +27,6 @@ def narrowed(name: str) -> str:
     return name if jax.config.jax_enable_x64 else NARROWED.get(name, name)
 
 
-def index_dtype() -> str:
-    """The type of indices that JAX gives: of ``argmax``, ``nonzero``."""
-    return narrowed("int64")
-
-
 def is_key(array: Any) -> bool:
     """Whether the elements are keys of ``jax.random``, which are no numbers."""
     return bool(jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key))

@@ -20,7 +20,7 @@ from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
 from ...sizes import expression_of, hint_of, is_symbolic
 from ...tracing.reach.origin import owner_of_file
-from ...tracing.stored_names import stored_names
+from ...tracing.source.stored_names import stored_names
 from ...trees import Tree, map_structure, unflatten
 from .calls import Leaves
 from .combining import COMBINED

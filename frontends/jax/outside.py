@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from ...tracing import Reached, facts_outside
-from ...tracing.conjunction import EnvironmentGuard
+from ...tracing.environment.conjunction import EnvironmentGuard
 from ...tracing.reach.walk import Policy
 from .models import is_model, settings_of
 from .models.nnx import is_nnx

@@ -22,18 +22,18 @@ from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request
 from ...tracing.attempts import Refuted, recorded
+from ...tracing.bound_arguments import GivenArguments
 from ...tracing.control_flow import open_regions
 from ...tracing.escapes import refuse_escapes
-from ...tracing.given import GivenArguments
-from ...tracing.host_random import DRAWS
-from ...tracing.iterators import refuse_outside
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
 from ...tracing.probes.global_reads import GlobalReads, all_of
 from ...tracing.probes.host_math import MATH
+from ...tracing.probes.host_random import DRAWS
 from ...tracing.probes.replaced import Place
 from ...tracing.probes.settings import SETTINGS, refused
 from ...tracing.recording_lock import recording_lock
+from ...tracing.state.iterators import refuse_outside
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..reading import Reading, decide
 from ..signatures import input_names, named_arguments
@@ -309,8 +309,7 @@ class _Attempt:
         if not self.before.holds():
             raise TracingError(
                 f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: a function of JAX keeps "
-                "no state. "
-                "Pass it in and return it, or keep it in the variables of a module of flax.nnx that is compiled itself"
+                "no state. Pass it in and return it, or keep it in the variables of a module of flax.nnx that is compiled itself"
             )
         self.reached.extend(self.globals.functions())
         return EnvironmentGuards([*self.globals.facts(), *self.session.facts(), *outside_of(self.reached)])

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -13,39 +12,31 @@ from jax.extend.core import Primitive
 
 from ...errors import TracingError
 from ...ir.node import Value
-from ...sizes import Size, is_symbolic
-from ...tracing.control_flow import Kind
-from ...tracing.control_flow.regions import Arrays, Block
+from ...sizes import is_symbolic
+from ...tracing.control_flow.regions import Arrays, Block, Inputs, Kind, Regions
 from .counted_loops import scanned
 from .dtypes import dtype_name
 from .sizes import as_array, decided, hints, symbolic
 
-_ARRAYS = (jax.Array, np.ndarray, np.generic)
 
-
-class JaxRegions:
+class JaxRegions(Regions):
     """The blocks of one tracing. ``expected`` is told what a value of the program is expected to be, True."""
 
+    module, arrays = jax.numpy, (jax.Array, np.ndarray, np.generic)
+
     def __init__(self, expected: Callable[[Value], None]) -> None:
+        super().__init__(symbolic, decided)
         self.expected = expected
-        self.depth = 0
 
     # ------------------------------------------------------------------------------ what things are
     def is_open(self, item: Any) -> bool:
         return isinstance(item, jax.core.Tracer)
-
-    def is_array(self, item: Any) -> bool:
-        return isinstance(item, _ARRAYS)
 
     def kind(self, item: Any) -> Kind:
         if is_symbolic(item) or type(item) in (bool, int, float, complex):
             return Kind(dtype_name(_type_of(item).dtype), (), True)
         shape = hints(np.shape(item))
         return Kind(dtype_name(item.dtype), shape, not shape and bool(getattr(item, "weak_type", False)))
-
-    @property
-    def is_inside(self) -> bool:
-        return self.depth > 0
 
     # ------------------------------------------------------------------------------ small calls
     def made(self, item: Any, kind: Kind) -> Any:
@@ -59,26 +50,8 @@ class JaxRegions:
         item = item if not np.shape(item) else jax.numpy.reshape(item, ())
         return item if item.dtype == bool else item != 0
 
-    def both(self, one: Any, other: Any) -> Any:
-        return jax.numpy.logical_and(one, other)
-
-    def negated(self, item: Any) -> Any:
-        return jax.numpy.logical_not(item)
-
     def where(self, truth: Any, one: Any, other: Any) -> Any:
         return jax.numpy.where(truth, one, other)
-
-    def length(self, array: Any) -> Any:
-        return array.shape[0]
-
-    def number(self, length: Any) -> Any:
-        return symbolic(length)
-
-    def row(self, array: Any, place: Any) -> Any:
-        return array[place]
-
-    def rest(self, array: Any, first: int) -> Any:
-        return array[first:]
 
     # ------------------------------------------------------------------------------ conditions
     def decide(self, truth: Any) -> bool:
@@ -87,29 +60,26 @@ class JaxRegions:
             "what tells of it"
         )
 
-    def decide_size(self, condition: Any) -> bool:
-        return bool(decided(condition) if isinstance(condition, Size) else condition)
-
     def expect(self, truth: Any) -> None:
         if self.is_inside:
             raise TracingError("an assertion on values inside of a branch or loop cannot be traced with JAX. Assert what comes out of it")
         expect_p.bind(truth, note=self.expected)
 
     # ------------------------------------------------------------------------------ blocks
-    def trial(self, function: Block, given: Sequence[tuple[Any, Kind | None]]) -> None:
+    def trial(self, function: Block, given: Inputs) -> None:
         def traced(*arrays: Any) -> tuple[()]:
             function(*arrays)
             return ()
 
-        with self._inside():
+        with self.inside():
             jax.make_jaxpr(traced)(*(_stand_in(item, kind) for item, kind in given))
 
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
-        with self._inside():
+        with self.inside():
             return jax.lax.cond(truth, lambda: tuple(then()), lambda: tuple(otherwise()))
 
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
-        with self._inside():
+        with self.inside():
             return jax.lax.while_loop(lambda arrays: test(*arrays)[0], lambda arrays: tuple(body(*arrays)), tuple(carried))
 
     def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
@@ -118,17 +88,9 @@ class JaxRegions:
 
         run = jax.checkpoint(step) if checkpoint else step
         count = None if rows else symbolic(length)
-        with self._inside():
+        with self.inside():
             found: Arrays = scanned(jax.lax.scan)(run, tuple(carried), tuple(rows), count)[0]
         return found
-
-    @contextmanager
-    def _inside(self) -> Iterator[None]:
-        self.depth += 1
-        try:
-            yield
-        finally:
-            self.depth -= 1
 
 
 def _stand_in(item: Any, kind: Kind | None) -> Any:

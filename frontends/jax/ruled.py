@@ -197,8 +197,7 @@ class Call:
         line = f"{self.origin.file}:{self.origin.line}" if self.origin.file else written
         return (
             f"a gradient is taken through the call of {name} at {Path(line).name}, which has a derivative rule of its own (jax.{kind}) "
-            "that the graph "
-            f"does not follow: {why}. Take the gradient in JAX, of the original"
+            f"that the graph does not follow: {why}. Take the gradient in JAX, of the original"
         )
 
 

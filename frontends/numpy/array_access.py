@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tracing.pieces import Pieces
+from ...tracing.state.memory_copies import Pieces
 
 
 class Stamp:

@@ -267,8 +267,7 @@ class Capture:
         if others and any(self.recorder.varies(item._value) for item in operands):
             raise TracingError(
                 f"{self.here()}: {self.call} gives Python {others[0]!r:.80} of an array that depends on the inputs, and nothing is known "
-                "of when this "
-                "changes. Compute it from the array's shape or elements"
+                "of when this changes. Compute it from the array's shape or elements"
             )
 
     def _save(self, item: Any) -> None:
@@ -374,9 +373,8 @@ class Capture:
         """``TracingError``: code that cannot be seen asks for the elements."""
         raise TracingError(
             f"{self.here()}: the elements of an array are handed to code that cannot be seen (a C extension, another library, a "
-            "constructor such as "
-            "np.float32, an array that was made outside of the recording and is indexed or written to). Use functions of numpy on what the "
-            "function is given and makes itself, or pass the other array as an argument"
+            "constructor such as np.float32, an array that was made outside of the recording and is indexed or written to). Use functions "
+            "of numpy on what the function is given and makes itself, or pass the other array as an argument"
         )
 
     def here(self) -> Origin:

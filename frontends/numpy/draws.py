@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import TracingError
 from ...ops.registry import ArraySpec
-from ...tracing.host_random import host_state, same_host_state
+from ...tracing.probes.host_random import host_state, same_host_state
 
 FUNCTION, METHOD = "numpy.random.", "numpy.random.Generator."
 GENERATORS = (np.random.Generator, np.random.RandomState)
@@ -103,8 +103,7 @@ class States:
         if not same_host_state(self.host, host_state()) or self.seen != [repr(state_of(item)) for item in self.generators]:
             raise UnseenDraw(
                 f"{capture.recorder.graph.name} draws random numbers in a way that cannot be recorded (inside of another library, or by a "
-                "function "
-                "that is not known here); they would be the same at every call. Draw them before, and pass them in"
+                "function that is not known here); they would be the same at every call. Draw them before, and pass them in"
             )
 
 

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...sizes import is_symbolic
-from ...tracing.append_only import ListShims
-from ...tracing.namespaces import Names
-from ...tracing.places import Place, Replaced, State
 from ...tracing.reach.containers import MISSING
+from ...tracing.reach.namespaces import Names
 from ...tracing.reach.world import Held
-from ...tracing.updates import Containers
+from ...tracing.state.append_only import ListShims
+from ...tracing.state.places import Place, Replaced, State
+from ...tracing.state.updates import Containers
 from ...trees import AppendOnly, Branch, Fixed, Tree, flatten, unflatten
 from ..open_numbers import DTYPES, holds_numbers
 from .arguments import Inputs, is_array, typed

@@ -101,8 +101,7 @@ def written(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, An
         if type(item) is not TracedArray:
             raise TracingError(
                 f"{capture.here()}: {name} writes to an array that the recording does not follow: it was made outside of the function, or "
-                "by "
-                "a function that was imported by name. Make it in the function with numpy (np.zeros), or pass it as an argument"
+                "by a function that was imported by name. Make it in the function with numpy (np.zeros), or pass it as an argument"
             )
     return targets
 

@@ -12,13 +12,13 @@ import numpy as np
 
 from ... import contracts
 from ...errors import GuardFailed, TracingError
-from ...tracing.append_only import ListShims
-from ...tracing.conjunction import EnvironmentGuard, conjunction
-from ...tracing.namespaces import Names
-from ...tracing.places import Place as StatePlace
+from ...tracing.environment.conjunction import EnvironmentGuard, conjunction
 from ...tracing.reach.containers import MISSING, Kind, is_whole
+from ...tracing.reach.namespaces import Names
 from ...tracing.reach.world import ORDER, Change, Held, World
-from ...tracing.updates import Containers
+from ...tracing.state.append_only import ListShims
+from ...tracing.state.places import Place as StatePlace
+from ...tracing.state.updates import Containers
 from .arguments import Inputs, is_array
 from .array_access import Watch, own, write
 from .draws import GENERATORS
@@ -170,8 +170,7 @@ class Weights(contracts.Weights):
         ]:
             raise TracingError(
                 f"{', '.join(twice)} is, or is part of, what is also kept in {', '.join(place.name for place in kept.places)}, which the "
-                "function changes: "
-                "of such state it cannot be told what a write changes. Keep it in one place"
+                "function changes: of such state it cannot be told what a write changes. Keep it in one place"
             )
         kept.enter(inputs, list_shims)
         self.views.begin(inputs.known)

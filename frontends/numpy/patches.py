@@ -21,10 +21,10 @@ import numpy.polynomial
 
 from ...sizes import Size, computed, expression_of, is_symbolic
 from ...tracing import probes
-from ...tracing.code_names import names_read
 from ...tracing.loops import loop_shims
 from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
 from ...tracing.probes.host_math import Symbols
+from ...tracing.source.code_names import names_read
 from ...trees import iterate_structure
 from .draws import NAMES, draw
 from .index_tricks import COMPUTED, Brackets

@@ -20,23 +20,23 @@ from ...ir.graph import Effect, Graph
 from ...ir.state import GraphState
 from ...sizes import expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
-from ...tracing.append_only import ListShims
 from ...tracing.attempts import Refuted, Undisturbed, recorded
-from ...tracing.conjunction import EnvironmentGuard
 from ...tracing.control_flow import open_regions
-from ...tracing.host_random import DRAWS, restore_host_state
-from ...tracing.iterators import refuse_outside
+from ...tracing.environment.conjunction import EnvironmentGuard
 from ...tracing.loops import counting_arguments
-from ...tracing.places import Place, together
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads, all_of
 from ...tracing.probes.host_math import MATH
+from ...tracing.probes.host_random import DRAWS, restore_host_state
 from ...tracing.probes.settings import SETTINGS, refused
 from ...tracing.reach.containers import slotted
 from ...tracing.reach.walk import Policy
 from ...tracing.recording_lock import recording_lock
-from ...tracing.state_locks import reserved
-from ...tracing.updates import Containers
+from ...tracing.state.append_only import ListShims
+from ...tracing.state.iterators import refuse_outside
+from ...tracing.state.locks import reserved
+from ...tracing.state.places import Place, together
+from ...tracing.state.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, referred, statics
 from ..open_numbers import DTYPES
 from ..reading import Reading
@@ -262,8 +262,7 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
         views.ask([capture.recorder.kept(value)._seen for value in graph.parameters.values()])
         raise TracingError(
             f"{graph.name} writes to an array that shares memory with another one that it is given or keeps, or whose elements share "
-            "memory, "
-            "which cannot be recorded; pass a copy of it, or keep one array and take the others of it inside the function"
+            "memory, which cannot be recorded; pass a copy of it, or keep one array and take the others of it inside the function"
         )
     if any(aliases.is_written(value) for value in capture.by_strides):  # such a write reaches the argument, or a copy of it
         assume_fact(graph, "is_contiguous", [bool(item is None or item._seen.flags.c_contiguous) for item in inputs])

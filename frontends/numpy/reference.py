@@ -10,7 +10,7 @@ import numpy as np
 
 from ...ir.graph import Graph
 from ...ir.node import Value
-from ...tracing.host_random import host_state_kept as random_kept
+from ...tracing.probes.host_random import host_state_kept as random_kept
 from ...trees import flatten
 from .. import reference
 from ..reference import Range, drawn

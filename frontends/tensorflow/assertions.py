@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from ...ir.node import Origin, Value
 from .held import Held
-from .known import nested
+from .known_numbers import nested
 from .reader import Handler, Reader
 
 _INERT = frozenset({"Const", "Placeholder", "Identity", "NoOp"})

@@ -13,7 +13,7 @@ from ...sizes import Size, apply, hint_of
 from .dtypes import dtype_name
 from .evaluation import ASSIGNS, constant_of, handle_number
 from .held import Held, sizes_of
-from .known import known
+from .known_numbers import known
 from .names import RAW
 from .reader import Handler, Reader, as_operand
 

@@ -16,11 +16,11 @@ from .blocks import Block, BlockNode
 from .evaluation import BRANCHES, branches_of, place_of_branch
 from .held import Held
 from .intermediates import intermediate_of, taken_by
-from .known import nested
+from .known_numbers import nested
 from .list_arrays import Arrays
 from .lists import Unfilled, filled
+from .loop_state_roles import is_changed, static_row_shape
 from .reader import Handler, Reader
-from .roles import is_changed, static_row_shape
 
 
 def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:

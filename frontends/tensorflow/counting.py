@@ -11,7 +11,7 @@ from tensorflow.python.framework import tensor_util
 
 from ...ops.bounds import nonnegative
 from ...sizes import Size, apply
-from .known import nested
+from .known_numbers import nested
 
 _SAME = ("Identity", "Cast")
 _COMPARED = {"Less": "lt", "LessEqual": "le", "Greater": "gt", "GreaterEqual": "ge"}

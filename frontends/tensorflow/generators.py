@@ -13,7 +13,7 @@ from .bookkeeping import variable_of
 from .dtypes import dtype_name
 from .evaluation import advanced, handle_number
 from .held import Held
-from .known import known
+from .known_numbers import known
 from .list_arrays import Arrays
 from .reader import Handler, Reader
 

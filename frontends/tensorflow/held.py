@@ -15,8 +15,8 @@ from .dtypes import dtype_name
 class Held:
     """What a tensor of a traced graph is, and the array that it was on the arrays of the call (``seen``).
 
-    ``item`` is a value; an array of known numbers (:mod:`~graph_compiler.frontends.tensorflow.known`); a list of tensors in the making
-    (:mod:`~graph_compiler.frontends.tensorflow.lists`); or None: the handle of a variable, a text.
+    ``item`` is a value; an array of known numbers (:mod:`~graph_compiler.frontends.tensorflow.known_numbers`); a list of tensors in the
+    making (:mod:`~graph_compiler.frontends.tensorflow.lists`); or None: the handle of a variable, a text.
     """
 
     item: Any

@@ -14,7 +14,7 @@ from ...ir.node import Value
 from ...sizes import Size, Symbol, hint_of
 from .dtypes import dtype_name
 from .held import Held
-from .known import known, nested
+from .known_numbers import known, nested
 from .names import RAW
 from .reader import Reader, as_operand
 

@@ -14,7 +14,7 @@ from ...ir.node import Value
 from ...sizes import Size, apply, hint_of
 from .dtypes import dtype_name
 from .held import Held
-from .known import known
+from .known_numbers import known
 from .list_arrays import Arrays, all_sizes, number_in
 from .reader import Handler, Reader
 

@@ -23,11 +23,11 @@ from .blocks import Block, BlockNode
 from .counting import Count, count_of, uses_of
 from .evaluation import LOOPS, function_of
 from .held import Held
-from .known import known
+from .known_numbers import known
 from .list_arrays import Arrays, all_sizes
 from .lists import Awaited, Repeated, Rows, Unfilled, Written, elements_of, filled, stack_of
+from .loop_state_roles import Filling, Roles, roles_of, static_row_shape
 from .reader import Handler, Reader
-from .roles import Filling, Roles, roles_of, static_row_shape
 
 
 def while_loop(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import keras
 
-from ...tracing.conjunction import EnvironmentGuard
+from ...tracing.environment.conjunction import EnvironmentGuard
 
 
 @dataclass(eq=False)

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from ...sizes import Size, computed, expression_of, is_symbolic
-from ...tracing.code_names import names_read
 from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
 from ...tracing.probes.host_math import Symbols
 from ...tracing.probes.replaced import Place
+from ...tracing.source.code_names import names_read
 from ..reading import Reading
 from .sizes import Sizes, symbolic
 

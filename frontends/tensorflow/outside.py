@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from ...tracing import Reached, facts_outside
-from ...tracing.conjunction import EnvironmentGuard
+from ...tracing.environment.conjunction import EnvironmentGuard
 from ...tracing.reach.walk import Policy
 
 

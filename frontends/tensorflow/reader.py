@@ -19,13 +19,13 @@ from ...ir.node import Origin, Value
 from ...ir.record import CallRecord
 from ...sizes import Size
 from ...tracing import Recorder
-from . import known as of_shapes
+from . import known_numbers as of_shapes
 from .computed_operands import elements_of
 from .counting import behind
 from .dtypes import dtype_name
 from .evaluation import PASSES_ON, Evaluator, called, handle_number, is_call, is_repeatable
 from .held import Held, spec_of
-from .known import known, nested
+from .known_numbers import known, nested
 from .lifting.driver import static_places
 from .names import CONVERT, RAW, row_key
 from .operations import attributes_of, in_order, layer_path, origin_of

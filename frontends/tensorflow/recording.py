@@ -24,13 +24,13 @@ from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.attempts import recorded
 from ...tracing.control_flow import open_regions
-from ...tracing.iterators import refuse_outside
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads, all_of
 from ...tracing.probes.host_math import MATH
 from ...tracing.probes.settings import SETTINGS
 from ...tracing.reach.origin import owner_of
 from ...tracing.recording_lock import recording_lock
+from ...tracing.state.iterators import refuse_outside
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..reading import Reading
 from ..signatures import input_names
@@ -246,8 +246,7 @@ class _Attempt:
         if not self.before.holds():
             raise TracingError(
                 f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: what a function of "
-                "TensorFlow keeps "
-                "has to be in variables. Return it, or keep it in a tf.Variable"
+                "TensorFlow keeps has to be in variables. Return it, or keep it in a tf.Variable"
             )
         self.reached.extend(self.globals.functions())
         outside = outside_of(self.reached, self._referred())

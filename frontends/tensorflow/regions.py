@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,29 +13,28 @@ from tensorflow.python.framework import ops
 from tensorflow.python.framework.func_graph import FuncGraph
 
 from ...errors import TracingError
-from ...sizes import Size, is_symbolic
-from ...tracing.control_flow import Kind
-from ...tracing.control_flow.regions import Arrays, Block
+from ...sizes import is_symbolic
+from ...tracing.control_flow.regions import Arrays, Block, Inputs, Kind, Regions
 from .sizes import symbolic
 from .tracing import Trace
 
 _DTYPES = {bool: tf.bool, int: tf.int32, float: tf.float32, complex: tf.complex128}
 
 
-class TensorFlowRegions:
+class TensorFlowRegions(Regions):
     """The blocks of one tracing."""
 
+    module, arrays = tf, (tf.Tensor, np.ndarray, np.generic)
+
     def __init__(self, trace: Trace) -> None:
-        self.trace, self.depth = trace, 0
+        super().__init__(functools.partial(symbolic, trace), trace.decide)
+        self.trace = trace
 
     # ------------------------------------------------------------------------------ what things are
     def is_open(self, item: Any) -> bool:
         if not isinstance(item, ops.SymbolicTensor):
             return False
         return item.graph is not self.trace.graph or not isinstance(self.trace.held(item).item, np.ndarray)
-
-    def is_array(self, item: Any) -> bool:
-        return isinstance(item, (tf.Tensor, np.ndarray, np.generic))
 
     def kind(self, item: Any) -> Kind:
         if not self.is_array(item):
@@ -44,10 +43,6 @@ class TensorFlowRegions:
             return Kind(item.dtype.name, tuple(self.trace.held(item).seen.shape))
         dtype = tf.as_dtype(item.dtype)
         return Kind(dtype.name, tuple(-1 if size is None else size for size in tf.TensorShape(item.shape)))
-
-    @property
-    def is_inside(self) -> bool:
-        return self.depth > 0
 
     # ------------------------------------------------------------------------------ small calls
     def made(self, item: Any, kind: Kind) -> Any:
@@ -59,12 +54,6 @@ class TensorFlowRegions:
         item = tf.reshape(item, ()) if item.shape.rank else item
         return item if item.dtype == tf.bool else tf.not_equal(item, tf.zeros((), item.dtype))
 
-    def both(self, one: Any, other: Any) -> Any:
-        return tf.logical_and(one, other)
-
-    def negated(self, item: Any) -> Any:
-        return tf.logical_not(item)
-
     def where(self, truth: Any, one: Any, other: Any) -> Any:
         dtype = next(item.dtype for item in (one, other) if isinstance(item, tf.Tensor))
         return tf.where(truth, *(item if isinstance(item, tf.Tensor) else tf.convert_to_tensor(item, dtype) for item in (one, other)))
@@ -74,59 +63,36 @@ class TensorFlowRegions:
         static = tf.TensorShape(array.shape)[0] if known is None else known
         return tf.shape(array)[0] if static is None else static
 
-    def number(self, length: Any) -> Any:
-        return symbolic(self.trace, length) if isinstance(length, Size) else length
-
-    def row(self, array: Any, place: Any) -> Any:
-        return array[place]
-
-    def rest(self, array: Any, first: int) -> Any:
-        return array[first:]
-
     # ------------------------------------------------------------------------------ conditions
-    def decide(self, truth: Any) -> bool:
-        return bool(truth)
-
-    def decide_size(self, condition: Any) -> bool:
-        return bool(self.trace.decide(condition) if isinstance(condition, Size) else condition)
-
     def expect(self, truth: Any) -> None:
         tf.debugging.Assert(truth, ["an assertion of the function"])
 
     # ------------------------------------------------------------------------------ blocks
-    def trial(self, function: Block, given: Sequence[tuple[Any, Kind | None]]) -> None:
+    def trial(self, function: Block, given: Inputs) -> None:
         graph = FuncGraph("trial")
-        with self._inside(), graph.as_default():
+        with self.inside(), graph.as_default():
             function(*(self._stand_in(item, kind) for item, kind in given))
 
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
         nothing = tf.constant(0)  # tf.cond gives something
-        with self._inside():
+        with self.inside():
             found = tf.cond(truth, lambda: [nothing, *then()], lambda: [nothing, *otherwise()])
         return list(found[1:])
 
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
-        with self._inside():
+        with self.inside():
             return list(tf.while_loop(lambda *arrays: test(*arrays)[0], lambda *arrays: list(body(*arrays)), list(carried)))
 
     def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
         if checkpoint:
             raise TracingError("checkpointing=True is not for functions of TensorFlow: use tf.recompute_grad inside of the loop")
-        count = tf.convert_to_tensor(self.number(length), tf.int32)
+        count = tf.convert_to_tensor(self.symbolic(length), tf.int32)
 
         def step(place: Any, *arrays: Any) -> list[Any]:
             return [place + 1, *body(*arrays, *(row[place] for row in rows))]
 
-        with self._inside():
+        with self.inside():
             return list(tf.while_loop(lambda place, *arrays: place < count, step, [tf.constant(0), *carried])[1:])
-
-    @contextmanager
-    def _inside(self) -> Iterator[None]:
-        self.depth += 1
-        try:
-            yield
-        finally:
-            self.depth -= 1
 
     def _stand_in(self, item: Any, kind: Kind | None) -> Any:
         shape = tf.TensorShape(item.shape) if self.is_array(item) else tf.TensorShape(())

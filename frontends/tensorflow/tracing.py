@@ -29,7 +29,7 @@ from .evaluation import computing
 from .folders import BELOW, PACKAGES
 from .held import Held
 from .keras_sizes import inside, wants_numbers
-from .known import known
+from .known_numbers import known
 from .names import READ
 from .reader import Reader
 from .sizes import Shape, SizeNumber, asked_by, symbolic
@@ -108,9 +108,8 @@ class Trace:
         origin, elements = self.locator.locate(call, 3), held.seen.numpy()
         if np.size(elements) > _MOST:
             raise TracingError(
-                f"{origin}: Python reads {np.size(elements)} elements of an array, which would be constants of the recording. Compute "
-                "with the array "
-                "instead (tf.where, tf.cond), or return it"
+                f"{origin}: Python reads {np.size(elements)} elements of an array, which would be constants of the recording. Compute with "
+                "the array instead (tf.where, tf.cond), or return it"
             )
         self.recorder.decide_value(held.item, np.asarray(elements).tolist(), origin)
         return elements

@@ -13,7 +13,7 @@ from tensorflow.python.eager import record
 from tensorflow.python.trackable.autotrackable import AutoTrackable
 
 from ... import contracts
-from ...tracing.conjunction import EnvironmentGuard
+from ...tracing.environment.conjunction import EnvironmentGuard
 from .modes import Mode
 
 

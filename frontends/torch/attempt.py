@@ -12,17 +12,17 @@ import torch
 from ...ir.debug_info import DebugInfo
 from ...passes.carried_checks import carry_out
 from ...tracing import EnvironmentGuards, Recorder, Recording, Request, active
-from ...tracing.append_only import ListShims
-from ...tracing.attributes import refuse_attributed
 from ...tracing.caches import Caches
 from ...tracing.control_flow import open_regions
-from ...tracing.places import Place
 from ...tracing.probes import Session, probing
+from ...tracing.reach.attributes import refuse_attributed
 from ...tracing.reach.containers import slotted
 from ...tracing.reach.spaces import Entry, Space, entry_of, spaces_of
 from ...tracing.recording_lock import recording_lock
-from ...tracing.state_locks import reserved
-from ...tracing.updates import Containers
+from ...tracing.state.append_only import ListShims
+from ...tracing.state.locks import reserved
+from ...tracing.state.places import Place
+from ...tracing.state.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, plain_classes, referred, statics
 from ..open_numbers import DTYPES, with_numbers
 from ..reading import Reading

@@ -12,7 +12,7 @@ import torch
 
 from ...ir.sameness import same_program
 from ...tracing import Recording
-from ...tracing.places import Place
+from ...tracing.state.places import Place
 
 if TYPE_CHECKING:
     from .attempt import Attempt

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ...tracing.conjunction import EnvironmentGuard
+from ...tracing.environment.conjunction import EnvironmentGuard
 from ...tracing.loops import Loops, loop_shims
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads

@@ -8,7 +8,7 @@ from dataclasses import replace
 from ...tracing import Recording, Request
 from ...tracing.attempts import Refuted, Undisturbed, recorded
 from ...tracing.loops import counting_arguments
-from ...tracing.places import together
+from ...tracing.state.places import together
 from ..reading import Reading
 from .attempt import Attempt, Hypotheses, attempt, leaves_and_tree
 from .basics.arguments import given_objects

@@ -43,12 +43,8 @@ class Region:
     sizes: Mapping[Symbol, Any]
 
     def outward(self, size: Any) -> Any:
-        """A size of the region in the sizes outside. A symbol that only the region knows stays in it: see :meth:`is_known_outside`."""
+        """A size of the region in the sizes outside. A symbol that only the region knows stays in it."""
         return substitute(size, lambda symbol: self.sizes.get(symbol, Size.of(symbol)))
-
-    def is_known_outside(self, size: Any) -> bool:
-        """Whether all symbols of a size have a counterpart outside."""
-        return not isinstance(size, Size) or all(symbol in self.sizes for symbol in size.symbols())
 
     def specs_outside(self) -> tuple[ArraySpec, ...]:
         """The specs of the outputs of the block, with sizes of the outside. Numbers and sizes among the outputs have none."""

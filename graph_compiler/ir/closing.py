@@ -104,7 +104,7 @@ class _Closing:
             return known
         if symbol.source not in self.own:
             raise InvalidGraph(f"{symbol!r} is read in {self.body.name}, and nothing that it captures has it")
-        made = Symbol(self.own[symbol.source], symbol.axis, symbol.hint, symbol.kind)
+        made = symbol.of(self.own[symbol.source])
         if symbol.source in self.captured:  # a size of an input that nothing outside has is the region's own
             self.sizes[made] = Size.of(symbol)
         return self.inner.setdefault(Size.of(symbol), Size.of(made))

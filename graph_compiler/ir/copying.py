@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 from ..ops.registry import ArraySpec
+from ..sizes import Size, Symbol, substitute
 from ..trees import map_structure
 from .node import Node, Value
 
@@ -26,4 +27,21 @@ def copied(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> N
     return Node(node.op, inputs, params, node.origin, outputs, node.record and node.record.mapped(whole), regions)
 
 
-__all__ = ["copied"]
+def copied_among(node: Node, pairs: Iterable[tuple[Value, Value]]) -> Node | None:
+    """The node with the second value of each pair, and its sizes, in the place of the first; None where two stand for one."""
+    own: dict[Value, Any] = {}
+    if any(own.setdefault(value, other) is not other for value, other in pairs):
+        return None
+
+    def mapped(item: Any) -> Any:
+        if isinstance(item, Value):
+            return own.get(item, item)
+        return substitute(item, moved) if isinstance(item, Size) else item
+
+    def moved(symbol: Symbol) -> Size:
+        return Size.of(symbol.of(own.get(symbol.source, symbol.source)))
+
+    return copied(node, own, mapped)
+
+
+__all__ = ["copied", "copied_among"]

@@ -52,7 +52,7 @@ class _Inlined:
         source = self.own[symbol.source]
         if symbol.source in self.region.block.inputs and symbol.kind == "size":
             return source.shape[symbol.axis]
-        return Size.of(Symbol(source, symbol.axis, symbol.hint, symbol.kind))
+        return Size.of(symbol.of(source))
 
 
 __all__ = ["inline"]

@@ -80,7 +80,7 @@ class _Names:
 
     def _symbol(self, symbol: Symbol) -> str:
         source = self.name(symbol.source) if isinstance(symbol.source, Value) else symbol.source
-        return repr(Symbol(source, symbol.axis, symbol.hint, symbol.kind))
+        return repr(symbol.of(source))
 
 
 class _Bare(str):

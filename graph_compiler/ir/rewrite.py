@@ -81,7 +81,7 @@ class Rewriter:
         if not self.is_replaced(symbol.source):
             return Size.of(symbol)
         dim = self.dimension(symbol.source, symbol.axis) if symbol.kind == "size" and self._is_canonical else None
-        return dim if dim is not None else Size.of(Symbol(self.value(symbol.source), symbol.axis, symbol.hint, symbol.kind))
+        return dim if dim is not None else Size.of(symbol.of(self.value(symbol.source)))
 
     def finish(self) -> Block:
         """The new block; the block itself where nothing has changed."""

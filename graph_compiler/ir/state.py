@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # descriptions of the user's objects, which the IR hands on from the recording to the runtime and never looks into
-    from ..tracing.places import State
-    from ..tracing.updates import Update
+    from ..tracing.state.places import State
+    from ..tracing.state.updates import Update
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..ir.block import Region
 from ..ir.closing import Body, close
-from ..ir.copying import copied
+from ..ir.copying import copied_among
 from ..ir.guard import Guard
 from ..ir.node import Node, Value
 from ..ir.record import CallRecord
@@ -18,7 +18,7 @@ from ..ops.bounds import nonnegative
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, apply
 from .fold_places import Places, outer_loops
-from .fold_values import Made, NotEqual, Step, TooShort, made_in, mapped, slots_of, value_at
+from .fold_values import Made, NotEqual, Step, TooShort, made_in, slots_of, value_at
 from .roll_keys import Row
 
 _FEWEST = 2
@@ -212,13 +212,10 @@ class _Fold:
     def _copies(self, nodes: list[tuple[Node, list[Pattern]]], made: dict[Made, Value]) -> Iterator[Node]:
         """The calls of a step, in what the loop gives it; ``made`` is told what they make."""
         for place, (node, row) in enumerate(nodes):
-            own: dict[Value, Any] = {}
-            for leaf, pattern in zip(self.rows[-1][place].leaves, row):
-                if isinstance(leaf, Value):
-                    new = self._read(pattern, leaf, made)
-                    if own.setdefault(leaf, new) is not new:
-                        raise NotEqual
-            new_node = copied(node, own, partial(mapped, own))
+            leaves = zip(self.rows[-1][place].leaves, row)
+            new_node = copied_among(node, [(leaf, self._read(pattern, leaf, made)) for leaf, pattern in leaves if isinstance(leaf, Value)])
+            if new_node is None:
+                raise NotEqual
             made.update((Made(place, output), value) for output, value in enumerate(new_node.outputs))
             yield new_node
 

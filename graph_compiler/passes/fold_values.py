@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..ir.node import Node, Value
 from ..ir.recorded_loop import Mark, Path
-from ..sizes import Size, Symbol, substitute
 
 
 class NotEqual(Exception):
@@ -55,15 +53,4 @@ def value_at(mark: Mark, path: Path) -> Value | None:
     return held.item if held is not None and isinstance(held.item, Value) else None
 
 
-def mapped(own: Mapping[Value, Any], item: Any) -> Any:
-    if isinstance(item, Value):
-        return own.get(item, item)
-    return substitute(item, lambda symbol: _moved(symbol, own)) if isinstance(item, Size) else item
-
-
-def _moved(symbol: Symbol, own: Mapping[Value, Any]) -> Size:
-    source = own.get(symbol.source, symbol.source)
-    return Size.of(symbol if source is symbol.source else Symbol(source, symbol.axis, symbol.hint, symbol.kind))
-
-
-__all__ = ["Made", "NotEqual", "Step", "TooShort", "made_in", "mapped", "slots_of", "value_at"]
+__all__ = ["Made", "NotEqual", "Step", "TooShort", "made_in", "slots_of", "value_at"]

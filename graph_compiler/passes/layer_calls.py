@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Union
+from typing import Union
 
 from ..ir.block import Region
 from ..ir.closing import Body, close
-from ..ir.copying import copied
+from ..ir.copying import copied_among
 from ..ir.guard import GUARD
 from ..ir.node import Node, Value
 from ..ir.record import CallRecord
 from ..ops.registry import get
-from ..sizes import Size, Symbol, substitute
 from .layer_names import Names, word
 from .roll_steps import Slot, Steps
 
@@ -110,16 +108,19 @@ class _Writing:
         return [*(self.steps.node(0, place) for place in sorted(self.shared)), *calls]
 
     def _add(self, place: int) -> bool:
-        node, own = self.steps.node(self.steps.count - 1, place), dict[Value, Any]()
-        for leaf, source in zip(self.steps.leaves(self.steps.count - 1, place), self.sources[place]):
-            if source is not None:
-                new = self.made[source] if isinstance(source, Slot) else self._input(source)
-                if own.setdefault(leaf, new) is not new:
-                    return False
-        inside = copied(node, own, functools.partial(_mapped, own))
+        last = self.steps.count - 1
+        read = zip(self.steps.leaves(last, place), self.sources[place])
+        pairs = ((leaf, self._inside(source)) for leaf, source in read if source is not None)
+        inside = copied_among(self.steps.node(last, place), pairs)
+        if inside is None:
+            return False
         self.inside.append(inside)
         self.made.update((Slot(place, output), value) for output, value in enumerate(inside.outputs))
         return True
+
+    def _inside(self, source: Source) -> Value:
+        """What stands for it in the region."""
+        return self.made[source] if isinstance(source, Slot) else self._input(source)
 
     def _input(self, given: Given) -> Value:
         if given not in self.given:
@@ -176,17 +177,6 @@ def _common(paths: Sequence[Sequence[str]]) -> int:
     """How many parts all paths begin with."""
     columns = enumerate(zip(*paths))
     return next((depth for depth, parts in columns if len(set(parts)) > 1), min(map(len, paths), default=0))
-
-
-def _mapped(own: dict[Value, Any], item: Any) -> Any:
-    if isinstance(item, Value):
-        return own.get(item, item)
-    return substitute(item, lambda symbol: _moved(symbol, own)) if isinstance(item, Size) else item
-
-
-def _moved(symbol: Symbol, own: dict[Value, Any]) -> Size:
-    source = own.get(symbol.source, symbol.source)
-    return Size.of(symbol if source is symbol.source else Symbol(source, symbol.axis, symbol.hint, symbol.kind))
 
 
 __all__ = ["Calls", "calls_of"]

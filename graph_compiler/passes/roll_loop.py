@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..ir.closing import Body, close
-from ..ir.copying import copied
+from ..ir.copying import copied_among
 from ..ir.guard import Guard, check
 from ..ir.node import Node, Value
 from ..ir.record import CallRecord
 from ..ops.registry import ArraySpec
-from ..sizes import Size, Symbol, apply, substitute
+from ..sizes import Size, Symbol, apply
 from .roll_counters import Counters
 from .roll_forms import rest, rows, takes_row
 from .roll_steps import Counted, Earlier, Same, Slot, Steps
@@ -92,7 +91,7 @@ class _Writing:
         return bool(index.by > 0) and (index.at(0) < 0) == (index.at(self.last) < 0)
 
     def _add(self, place: int) -> None:
-        node, own = self.steps.node(self.last, place), self._own(place)
+        node, pairs = self.steps.node(self.last, place), self._pairs(place)
         if self._is_row(place):
             row = self._row(place)
             left = rest(node, row)
@@ -104,27 +103,25 @@ class _Writing:
                 raise _Clash
             given = found
         for part in given:
-            self._append(place, part, own)
+            pairs += zip(part.outputs, self._append(place, part, pairs))
 
-    def _own(self, place: int) -> dict[Value, Any]:
-        """What stands in the loop for the values that a node reads."""
-        own: dict[Value, Any] = {}
-        for at, (leaf, pattern) in enumerate(zip(self.steps.leaves(self.last, place), self.steps.patterns[place])):
-            if isinstance(leaf, Value):
-                new = self._read(place, at, pattern) if isinstance(pattern, Earlier) else leaf
-                if own.setdefault(leaf, new) is not new:
-                    raise _Clash
-        return own
+    def _pairs(self, place: int) -> list[tuple[Value, Value]]:
+        """The values that a node reads, and what stands for them in the loop."""
+        leaves = enumerate(zip(self.steps.leaves(self.last, place), self.steps.patterns[place]))
+        return [
+            (leaf, self._read(place, at, pattern) if isinstance(pattern, Earlier) else leaf)
+            for at, (leaf, pattern) in leaves
+            if isinstance(leaf, Value)
+        ]
 
-    def _append(self, place: int, node: Node, own: dict[Value, Any]) -> None:
-        def mapped(item: Any) -> Any:
-            if isinstance(item, Value):
-                return own.get(item, item)
-            return substitute(item, lambda symbol: _moved(symbol, own)) if isinstance(item, Size) else item
-
-        new = copied(node, own, mapped)
+    def _append(self, place: int, node: Node, pairs: Sequence[tuple[Value, Value]]) -> tuple[Value, ...]:
+        """Copies a node into the body; what it makes there."""
+        new = copied_among(node, pairs)
+        if new is None:
+            raise _Clash
         self.nodes.append(new)
         self.made.update((Slot(place, output), value) for output, value in enumerate(new.outputs))
+        return new.outputs
 
     def _read(self, place: int, at: int, pattern: Earlier) -> Value:
         """What a step reads of itself, or of earlier ones."""
@@ -192,11 +189,6 @@ class _Writing:
                 condition = apply("ge", Size.of(Symbol(array, 0, array.shape[0])), fewest)
                 assert isinstance(condition, Size)
                 yield check(Guard(condition, True, node.origin), is_recorded=True)
-
-
-def _moved(symbol: Symbol, own: dict[Value, Any]) -> Size:
-    source = own.get(symbol.source, symbol.source)
-    return Size.of(symbol if source is symbol.source else Symbol(source, symbol.axis, symbol.hint, symbol.kind))
 
 
 __all__ = ["Loop", "Means", "loop_of"]

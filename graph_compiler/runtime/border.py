@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
 from ..registration import is_module
-from ..tracing.updates import at
+from ..tracing.state.updates import at
 from ..trees import Path, Tree, build, flatten, items_of, paths, unflatten
 from .widening import widened
 

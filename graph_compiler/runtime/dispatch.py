@@ -12,7 +12,7 @@ from typing import Any
 
 from ..codegen.loading import load
 from ..codegen.source import Program
-from ..tracing.conjunction import GONE, Condition
+from ..tracing.environment.conjunction import GONE, Condition
 from .matching import Matching
 
 Attempt = Callable[[tuple[Any, ...], Mapping[str, Any]], Any]

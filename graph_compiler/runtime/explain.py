@@ -10,7 +10,7 @@ from ..assumptions import in_order
 from ..ir.node import Value, count_all
 from ..ops.dtypes import dtype_name
 from ..sizes import Symbol
-from ..tracing.places import Place
+from ..tracing.state.places import Place
 from ..trees import Branch, Tree, leaves_at
 from .matching import narrows
 from .structure import OUTSIDE, s, structure_differences

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..contracts import Backend, Frontend, LoadsModels, require
 from ..registration import backends, frontends
-from ..tracing.host_random import host_state_kept
+from ..tracing.probes.host_random import host_state_kept
 
 
 def frontend_of(name: str) -> Frontend:

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..errors import NotCompilable, NotTraced
 from ..tracing import active
 from ..tracing.recording_lock import recording_lock
-from .awaited import require_weights
-from .beyond import Limit
 from .comparison import Tolerance
+from .container_arguments import spread
 from .following import follow_any, tracer_of
-from .inspected import Inspected
+from .forwarded_attributes import passed_on
+from .inspection import Inspected
+from .meta_weights import require_weights
 from .missed import Missed
 from .options import check_options
-from .passed_on import passed_on
+from .over_limit import Limit
 from .pure import purely
 from .retracing import Retraced
 from .signatures import call_signature, signature_of
 from .spelling import Spellings
-from .spreading import spread
 from .variant import Variant
 from .views import Viewed
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-from ..tracing.updates import Update, at
+from ..tracing.state.updates import Update, at
 from ..trees import STANDS_FOR, Branch, Leaf, Tree, is_container, iterate_structure, plain_class
 from .border import Border, is_inside
 

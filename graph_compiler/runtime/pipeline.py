@@ -37,23 +37,23 @@ from ..passes.roll_keys import Keys
 from ..registration import entry_method
 from ..tracing import EnvironmentGuards, Request, active
 from ..tracing import recording as open_recording
-from ..tracing.attributes import refuse_attributed
-from ..tracing.auto_dynamic import AutoDynamic
-from ..tracing.definitions import telling_place
-from ..tracing.iterators import refuse_iterators
-from ..tracing.places import Place
+from ..tracing.reach.attributes import refuse_attributed
 from ..tracing.reach.framework import telling_framework
 from ..tracing.reach.world import World
+from ..tracing.source.definitions import telling_place
+from ..tracing.source.variable_names import name_by_variables
 from ..tracing.stage import stage
-from ..tracing.state_locks import reserved
-from ..tracing.stateful import Stateful
-from ..tracing.variable_names import name_by_variables
+from ..tracing.state.auto_dynamic import AutoDynamic
+from ..tracing.state.iterators import refuse_iterators
+from ..tracing.state.locks import reserved
+from ..tracing.state.places import Place
+from ..tracing.state.stateful import Stateful
 from ..trees import Branch, Tree, iterate_structure, unfixed
-from .awaited import require_loaded
 from .border import Border
-from .converted import Converted, Shared, twin_of
+from .conversion_cache import Converted, Shared, twin_of
 from .frameworks import backend_of
 from .lowering_passes import canonical_passes, layers, loops
+from .meta_weights import require_loaded
 from .methods import Methods
 from .variant import Recorded, Variant
 from .weights import NativeWeights

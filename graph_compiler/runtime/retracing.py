@@ -11,11 +11,11 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import CallMismatch, GraphCompilerError, GuardFailed
-from ..tracing.host_random import host_state_kept
+from ..tracing.probes.host_random import host_state_kept
 from ..tracing.recording_lock import is_mine, recording_lock
 from ..trees import iterate_structure
-from .awaited import hold_back, require_weights, waiting
 from .following import give_up, tracer_of
+from .meta_weights import hold_back, require_weights, waiting
 from .missed import NO_FIT, Missed
 from .progress import converting, recorded_text
 from .pure import purely
@@ -25,8 +25,8 @@ from .variant import Variant
 from .widening import with_recorded_types
 
 if TYPE_CHECKING:
-    from .beyond import Limit
     from .graph import Graph
+    from .over_limit import Limit
     from .pipeline import Pipeline
     from .spelling import Call
 
@@ -182,8 +182,7 @@ class Retraced:
                 raise_refused(variant, result.problem)
             raise GuardFailed(
                 f"{self.name}: a guard fails on the very call that was recorded: {result.reason}. Where each step of a loop has other "
-                "elements, they "
-                "cannot decide in Python: compute with the array instead (where, cond)"
+                "elements, they cannot decide in Python: compute with the array instead (where, cond)"
             )
         return result
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
 from ..registration import entry_method, trait
-from ..tracing.handing_on import is_of_library, unwrapped
+from ..tracing.source.forwarding_decorators import is_of_library, unwrapped
 from ..trees import Branch, Fixed, Tree, same_static, unfixed
 
 if TYPE_CHECKING:

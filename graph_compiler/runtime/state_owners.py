@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from ..ir.graph import Graph
-from ..tracing.places import Place, State
+from ..tracing.state.places import Place, State
 
 Written = Iterable[tuple[str, Any]]  # kind and key of the arrays that the flat function itself writes to
 

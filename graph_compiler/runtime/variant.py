@@ -17,10 +17,10 @@ from ..ir.graph import Effect
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import count_all, every
 from ..tracing import EnvironmentGuards
-from ..tracing.host_random import host_state, restore_host_state
-from ..tracing.places import State, planned_places
-from ..tracing.state_locks import StateLock
-from ..tracing.updates import apply_updates, put
+from ..tracing.probes.host_random import host_state, restore_host_state
+from ..tracing.state.locks import StateLock
+from ..tracing.state.places import State, planned_places
+from ..tracing.state.updates import apply_updates, put
 from ..trees import leaves_at, paths, unflatten
 from .dispatch import Attempt, dispatcher
 from .following import Following, follow

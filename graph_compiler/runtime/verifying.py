@@ -14,7 +14,7 @@ from ..errors import GuardFailed, NotTraced, VerificationFailed
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import Value
 from ..ops.dtypes import dtype_name
-from ..tracing.host_random import host_state_kept, host_state_seeded
+from ..tracing.probes.host_random import host_state_kept, host_state_seeded
 from ..trees import Branch, Leaf, call_of, flatten, leaves_at, unflatten
 from .comparison import Tolerance, Types, difference, single
 from .explain import outdated

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 from ..contracts import Live, Target, Unwatched, Watch, Weights
 from ..ir.graph import Graph
-from .awaited import awaited_of
-from .converted import Converted
+from .conversion_cache import Converted
+from .meta_weights import awaited_of
 from .write_back import elements_of
 
 _NONE: Mapping[str, Any] = {}

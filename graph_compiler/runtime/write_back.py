@@ -10,10 +10,10 @@ from ..errors import CallMismatch
 from ..ir.graph import Graph
 from ..ir.node import Value
 from ..ops.dtypes import dtype_name
-from ..tracing.places import State, replaced_places
-from ..tracing.updates import New, Update, apply_updates, at, item_of
+from ..tracing.state.places import State, replaced_places
+from ..tracing.state.updates import New, Update, apply_updates, at, item_of
 from ..trees import Branch, Leaf, Tree, count_leaves, flatten, leaves_at, unflatten
-from .converted import Converted
+from .conversion_cache import Converted
 
 _STATE = 2  # the place of the state in ``(args, kwargs, state)``
 

@@ -41,6 +41,10 @@ class Symbol:
         read = {"size": f"shape[{self.axis}]", "stride": f"stride({self.axis})"}.get(self.kind)
         return ".".join(filter(None, (str(getattr(self.source, "name", self.source)), read)))
 
+    def of(self, source: Any) -> Symbol:
+        """The same number of another source."""
+        return self if source is self.source else Symbol(source, self.axis, self.hint, self.kind)
+
 
 class Apply:
     """A function of sizes that is no polynomial: ``floordiv``, ``max``, a comparison, a float."""

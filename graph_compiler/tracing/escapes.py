@@ -36,8 +36,7 @@ def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callab
         if holds(value, is_recorded):
             raise TracingError(
                 f"{name} returns a {type(value).__name__} that holds arrays or sizes of this call inside ({value!r:.60}), so every later "
-                "call would "
-                "get those of the recording. Return them in a tuple, list, dict or dataclass"
+                "call would get those of the recording. Return them in a tuple, list, dict or dataclass"
             )
 
 

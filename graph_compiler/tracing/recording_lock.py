@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import threading
 
-from .state_locks import Reserved
+from .state.locks import Reserved
 
 recording_lock = threading.RLock()  # one for all frameworks: with one for each, two that record each other's functions would wait for ever
 

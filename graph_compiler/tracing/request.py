@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ir.graph import Graph
-from .auto_dynamic import AutoDynamic
-from .environment_guards import EnvironmentGuards
-from .places import Place
-from .stateful import Stateful
+from .environment.guards import EnvironmentGuards
+from .state.auto_dynamic import AutoDynamic
+from .state.places import Place
+from .state.stateful import Stateful
 
 
 @dataclass(frozen=True)

@@ -24,8 +24,7 @@ def taken_apart(batch: Any, target: Target) -> Batch:
     if not (isinstance(batch, (tuple, list)) and len(batch) == 2):
         raise CallMismatch(
             f"a batch is (inputs, target), and this one is {_shown(batch)}; inputs are an array, a tuple of arguments or a dict of "
-            "keywords, and "
-            "a model that computes its own loss takes (inputs, None)"
+            "keywords, and a model that computes its own loss takes (inputs, None)"
         )
     inputs, wanted = batch
     leaves, tree = flatten((_call(inputs), wanted), _is_array)

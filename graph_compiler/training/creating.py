@@ -128,8 +128,7 @@ def _place(graph: Graph, name: str, item: Any) -> Any:
     if array is None or isinstance(item, (bool, int, float)):
         raise NotCompilable(
             f"{graph.name} keeps {name} = {item!r} from call to call, which is no array, so that a compiled step cannot change it: "
-            "register it "
-            "as a buffer, or keep it outside of the model"
+            "register it as a buffer, or keep it outside of the model"
         )
     return array
 

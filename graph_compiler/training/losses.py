@@ -12,8 +12,8 @@ import numpy as np
 from ..api import transpile
 from ..errors import CallMismatch, GuardFailed, InvalidOption
 from ..runtime import Graph
-from ..tracing.definitions import place_of
 from ..tracing.reach.framework import framework_of
+from ..tracing.source.definitions import place_of
 from ..trees import map_structure
 from .failing import telling
 

@@ -89,9 +89,8 @@ def made(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], 
     own = engine.own(found)
     if own is None:
         raise InvalidOption(
-            f"optimizer is {type(found).__module__.partition('.')[0]}.{type(found).__name__}, which is no optimizer for {target}: pass "
-            "a name "
-            f"({_listed(ROWS)}), training.optimizer(name, ...), or an optimizer of {target}'s own"
+            f"optimizer is {type(found).__module__.partition('.')[0]}.{type(found).__name__}, which is no optimizer for {target}: pass a "
+            f"name ({_listed(ROWS)}), training.optimizer(name, ...), or an optimizer of {target}'s own"
         )
     return own, _name(found), None
 

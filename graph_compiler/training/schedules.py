@@ -79,9 +79,8 @@ def rate_of(given: Any, own: Any, has_rate: bool) -> Rate | None:
         return None if own is None else _function(own)
     if not has_rate:
         raise InvalidOption(
-            "schedule= goes with an optimizer whose learning rate can be set: a name, or an optimizer that has a rate. Give the "
-            "schedule to "
-            "this optimizer itself"
+            "schedule= goes with an optimizer whose learning rate can be set: a name, or an optimizer that has a rate. Give the schedule "
+            "to this optimizer itself"
         )
     if isinstance(given, str):
         raise InvalidOption(f"schedule= is {given!r}: a name needs its steps, schedule=training.schedule({given!r}, steps=...)")

@@ -18,8 +18,8 @@ from ..registration import BackendEntry, backends
 from ..runtime import Graph
 from ..runtime.deferred import DeferredPipeline
 from ..runtime.frameworks import backend_of
-from ..tracing.definitions import place_of
 from ..tracing.reach.framework import framework_of
+from ..tracing.source.definitions import place_of
 from ..trees import iterate_structure, map_structure
 
 Rule = Callable[["Function", tuple[Any, ...], dict[str, Any]], Any]
@@ -55,10 +55,6 @@ _inside: ContextVar[bool] = ContextVar("inside of a transform", default=False)
 def is_inside() -> bool:
     """Whether a function that a transform follows is running."""
     return _inside.get()
-
-
-def _as_they_are(*args: Any, **kwargs: Any) -> Arguments:
-    return args, kwargs
 
 
 @dataclass(frozen=True)

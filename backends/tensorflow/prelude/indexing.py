@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -238,8 +237,3 @@ def index_pairs(x: tf.Tensor, rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
     """Pairs of row and column for each matrix of ``x``."""
     pairs = tf.stack([rows, columns], axis=-1)
     return tf.broadcast_to(pairs, tf.concat([tf.shape(x)[:-2], tf.shape(pairs)], 0))
-
-
-def element_count(x: tf.Tensor) -> Any:
-    """How many elements there are."""
-    return math.prod(sizes(x))

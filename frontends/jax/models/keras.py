@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import jax
 
+from .kinds import WithVariables
 
-class KerasModel:
+
+class KerasModel(WithVariables):
     """The variables of one object of Keras, by their own paths (``dense/kernel``); of those with one path later ones are numbered."""
 
-    changes = True
-
     def __init__(self, item: Any) -> None:
-        self.item = item
-        self._variables: dict[str, Any] = {}
+        named: dict[str, Any] = {}
         for variable in item.variables:
-            self._variables[_fresh(variable.path, self._variables)] = variable
-
-    def leave_out(self, known: Set[int]) -> None:
-        """Variables with these identities belong to another model."""
-        self._variables = {name: variable for name, variable in self._variables.items() if id(variable) not in known}
+            named[_fresh(variable.path, named)] = variable
+        super().__init__(item, named)
 
     def arrays(self) -> dict[str, Any]:
         """The arrays of the moment."""
         return {name: _array(variable) for name, variable in self._variables.items()}
-
-    def owner_of(self, name: str) -> Any:
-        """The variable."""
-        return self._variables[name]
 
     def put(self, name: str, array: Any) -> None:
         """Assigns another array to a variable."""

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 from ....errors import TracingError
+from .kinds import Fixed
 from .trees import named_leaves, with_leaves
 
 TRAINED = "params"  # the collection that flax trains
 
 
-class LinenModel:
+class LinenModel(Fixed):
     """A bound module; what a call puts into collections that are mutable is state of it."""
-
-    changes = False
-
-    def __init__(self, item: Any) -> None:
-        self.item = item
-
-    def leave_out(self, known: Set[int]) -> None:
-        """It shares no variables."""
 
     def arrays(self) -> dict[str, Any]:
         """The arrays of the moment, by collection and path (``params.Dense_0.kernel``)."""
         return named_leaves(self.item.variables)
-
-    def owner_of(self, name: str) -> Any:
-        """The module."""
-        return self.item
 
     def put(self, name: str, array: Any) -> None:
         """Puts another array into a collection that is mutable."""

@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import jax
 
 from ....errors import TracingError
+from .kinds import WithVariables
 
 _STATES = ("_pytree__state", "_object__state")  # where an object says in which trace it was made, by version of flax
 
 
-class NnxModel:
+class NnxModel(WithVariables):
     """What is reached from one object; a variable that stands in several places counts once, under its first path."""
 
-    changes = True
-
     def __init__(self, item: Any) -> None:
-        self.item = item
-        self._variables = dict(variables_of(item))
-
-    def leave_out(self, known: Set[int]) -> None:
-        """Variables with these identities belong to another model."""
-        self._variables = {name: variable for name, variable in self._variables.items() if id(variable) not in known}
+        super().__init__(item, dict(variables_of(item)))
 
     def arrays(self) -> dict[str, Any]:
         """The arrays of the moment."""
         return {name: held(variable) for name, variable in self._variables.items()}
-
-    def owner_of(self, name: str) -> Any:
-        """The variable."""
-        return self._variables[name]
 
     def put(self, name: str, array: Any) -> None:
         """Puts another array into a variable."""
@@ -86,8 +76,7 @@ def _refuse_changes(nodes: list[Any], attributes: list[dict[str, Any]]) -> None:
             if not is_nnx(item) and not name.startswith(("_pytree__", "_object__")) and not _is_same(before.get(name, node), item):
                 raise TracingError(
                     f"the attribute {name} of a {type(node).__name__} is assigned to while it is traced: a graph keeps what is in "
-                    "variables of nnx alone. "
-                    "Hold it in an nnx.Variable"
+                    "variables of nnx alone. Hold it in an nnx.Variable"
                 )
 
 

@@ -4,41 +4,30 @@ parameters."""
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import jax
 
-from ....tracing.given import GivenArguments
+from ....tracing.bound_arguments import GivenArguments
+from .kinds import Fixed
 
 _PLAIN = (dict, list, tuple, type, types.FunctionType, types.ModuleType, str, bytes, int, float, complex, type(None))
 _WRAPPERS = ("__wrapped__", "__self__")  # what an object that wraps a model holds it under
 
 
-class TreeModel:
+class TreeModel(Fixed):
     """A pytree of a class of its own. Arrays of numpy in it stay what they are, as JAX's own compilers take them."""
 
-    changes = False
-
     def __init__(self, item: Any) -> None:
-        self.item = item
+        super().__init__(item)
         self._paths = _short_names(item)  # name -> path
-
-    def leave_out(self, known: Set[int]) -> None:
-        """It shares no variables."""
 
     def arrays(self) -> dict[str, Any]:
         """The arrays by their paths; of an object that wraps a model, those that they have in the model."""
         leaves = named_leaves(self.item)
         return {name: leaves[path] for name, path in self._paths.items()}
-
-    def owner_of(self, name: str) -> Any:
-        """The object."""
-        return self.item
-
-    def put(self, name: str, array: Any) -> None:
-        """A tree never changes."""
 
     def is_trained(self, name: str) -> bool:
         """Whether it has derivatives."""
@@ -54,27 +43,12 @@ class TreeModel:
         yield with_leaves(self.item, {self._paths[name]: array for name, array in arrays.items()}), lambda: arrays
 
 
-class BoundModel:
+class BoundModel(Fixed):
     """The arguments of a function that are given once and for all; each may be a model itself, or any pytree."""
-
-    changes = False
-
-    def __init__(self, item: GivenArguments) -> None:
-        self.item = item
-
-    def leave_out(self, known: Set[int]) -> None:
-        """It shares no variables."""
 
     def arrays(self) -> dict[str, Any]:
         """The arrays by their paths in the argument, with its name in front where there are several."""
         return named_leaves(self._given())
-
-    def owner_of(self, name: str) -> Any:
-        """The object."""
-        return self.item
-
-    def put(self, name: str, array: Any) -> None:
-        """A tree never changes."""
 
     def is_trained(self, name: str) -> bool:
         """Whether it has derivatives, and is no statistic of flax: of variables with ``params`` these alone are trained."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+NO_REASON = "no row in the lifting table of tensorflow"
+
 
 def reason(operation: str) -> str:
     """Why an operation has no row.
@@ -11,12 +13,7 @@ def reason(operation: str) -> str:
     >>> reason("StringJoin")
     'works on strings, which no target has arrays of'
     """
-    return next((why for pattern, why in LEFT_OUT.items() if re.fullmatch(pattern, operation)), "no row in the lifting table of tensorflow")
-
-
-def is_left_out(operation: str) -> bool:
-    """Whether there is a reason why an operation has no row."""
-    return any(re.fullmatch(pattern, operation) for pattern in LEFT_OUT)
+    return next((why for pattern, why in LEFT_OUT.items() if re.fullmatch(pattern, operation)), NO_REASON)
 
 
 _RECORDED = "is followed while a function is recorded, and is no call of its own"

@@ -246,9 +246,8 @@ def hand_over(capture: Running, result: Any, operands: list[torch.Tensor], argum
     varying = any(capture.recorder.varies(capture.value(tensor)) for tensor in operands)
     if varying and any(isinstance(item, _NUMBERS) for item in iterate_structure((result,))):
         raise TracingError(
-            f"{capture.here()}: {capture.call} gives Python {result!r:.80} of a tensor that depends on the inputs, and nothing is known "
-            "of when this changes. "
-            "Compute it from the tensor's shape or elements"
+            f"{capture.here()}: {capture.call} gives Python {result!r:.80} of a tensor that depends on the inputs, and nothing is known of "
+            "when this changes. Compute it from the tensor's shape or elements"
         )
 
 

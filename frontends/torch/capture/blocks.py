@@ -19,8 +19,8 @@ from ....ir.closing import Body, close
 from ....ir.node import Node, Value
 from ....ir.record import CallRecord
 from ....ops.registry import ArraySpec, get
+from ....tracing.control_flow.outer_copies import OuterCopies
 from ....tracing.reach.world import World
-from ...outer_copies import on_copies
 from ..basics.tensors import spec_of
 from ..memory.saved_contents import SavedContents
 from .opened import shape_of
@@ -43,7 +43,6 @@ class Given:
     shape: tuple[Any, ...]
     is_number: bool = False
     value: Value | None = None
-    is_shared: bool = False  # whether something else may hold the array, so that no step may write to it
 
 
 @dataclass(frozen=True)
@@ -185,7 +184,8 @@ class Blocks:
         tensors = [leaf if isinstance(leaf, torch.Tensor) else capture.quietly(torch.tensor, leaf) for leaf in leaves if leaf is not None]
         bodies = [block.body for block in blocks]
         if written:
-            bodies, operands, names, params = self._with_written(list(written), bodies, operands, names, params)
+            copies = OuterCopies(list(written), self.origin, "torch.Tensor.clone", CallRecord("clone"), self._spec_of)
+            bodies, operands, names, params = copies.node(bodies, operands, names, params)
             tensors += left
         regions, captured = close(*bodies)
         outputs = recorder.new_values([(name, tensor, spec_of(tensor)) for name, tensor in zip(names, tensors)])
@@ -205,27 +205,9 @@ class Blocks:
             items = [None if kind == "none" else next(made).item() if kind == "number" else next(made) for kind in last.kinds]
         return pytree.tree_unflatten(items, last.structure)
 
-    def _with_written(
-        self, written: Sequence[Value], bodies: Sequence[Body], operands: Sequence[Value], names: Sequence[str], params: dict[str, Any]
-    ) -> tuple[list[Body], list[Value], list[str], dict[str, Any]]:
-        """Bodies, operands, names of results and parameters of a node which gives what its bodies have ``written`` behind its results; a
-        loop carries it."""
-        is_loop, first = "carried" in params, params.get("carried", 0)
-        made = []
-        for body in bodies:
-            sources = {value: self._input_for(value) if is_loop else value for value in written}
-            changed = on_copies(body, sources, self.origin, "torch.Tensor.clone")
-            inputs = (*body.inputs[:first], *(sources.values() if is_loop else ()), *body.inputs[first:])
-            count = len(body.outputs) if body.name == "condition" else None
-            made.append(replace(changed, inputs=inputs, outputs=changed.outputs[:count]))
-        names = [*names, *(value.name for value in written)]
-        if not is_loop:
-            return made, list(operands), names, params
-        return made, [*operands[:first], *written, *operands[first:]], names, {**params, "carried": first + len(written)}
-
-    def _input_for(self, value: Value) -> Value:
-        """An input by which a loop carries what it writes to."""
-        return Value(value.name, ArraySpec(shape_of(self.capture, value), value.dtype))
+    def _spec_of(self, value: Value) -> ArraySpec:
+        """What a loop carries where it writes to an array."""
+        return ArraySpec(shape_of(self.capture, value), value.dtype)
 
     def _refuse_backward(self, tensor: torch.Tensor) -> None:
         """A backward pass inside of the function that comes here is one through one branch, or these steps: the next attempt writes them

@@ -23,7 +23,7 @@ from ....ir.state import GraphState
 from ....ops.registry import ArraySpec
 from ....sizes import Size
 from ....tracing import Locator, Recorder, refuse_escapes
-from ....tracing.updates import Containers
+from ....tracing.state.updates import Containers
 from ....trees import Tree, flatten, iterate_structure, map_structure
 from ...open_numbers import DTYPES
 from ...reading import Reading

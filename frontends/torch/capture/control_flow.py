@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from ....sizes import Size, apply
+from ....tracing.control_flow.scans import computing_again, is_computed_again
 from ....tracing.probes.replaced import Place, replaced
 from ....tracing.reach.origin import package_of
-from ....tracing.scans import computing_again, is_computed_again
 from ..compat import HigherOrderOperator
 from ..process.compiler import is_loaded
 from . import associative_scans, written_out

@@ -15,7 +15,7 @@ import torch
 
 from ....errors import TracingError
 from ....ir.node import Node, Origin, Value
-from ...tied_arrays import TiedArrays
+from ....tracing.control_flow.tied_arrays import TiedArrays
 from ..compat import is_grad_enabled
 from ..memory.saved_contents import SavedContents
 from ..memory.written import may_be_written

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
 
 from ....errors import TracingError
-from ....ir.closing import Body
 from ....ir.node import Node, Value, every
 from ....sizes import Size
-from ....tracing.control_flow import Kind, open_regions
-from ....tracing.control_flow.regions import Arrays, Block
+from ....tracing.control_flow.recorded_regions import RecordedBlock, RecordedRegions
+from ....tracing.control_flow.regions import Arrays, Block, Inputs, Kind
 from ..basics.tensors import spec_of
 from ..compat import without_function_mode
 from ..numbers.sizes import expression_of, is_symbolic, symbolic
@@ -32,17 +30,17 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class _Block:
-    """A block, and what it gives and has not made."""
-
+class _Block(RecordedBlock):
     recorded: Recorded
-    outside: list[Value]
 
 
-class TorchRegions:
+class TorchRegions(RecordedRegions[_Block]):
     """The blocks of one recording."""
 
+    module, arrays, copy = torch, (torch.Tensor,), "clone"
+
     def __init__(self, capture: Running) -> None:
+        super().__init__(capture, capture.outer_writes.tied, lambda size: symbolic(size, capture.decide), capture.decide)
         self.capture = capture
 
     def _handling(self, function: Callable[..., T], *args: Any) -> T:
@@ -60,18 +58,11 @@ class TorchRegions:
             )
         return isinstance(item, torch.Tensor) and recorder.varies(self._handling(self.capture.value, item))
 
-    def is_array(self, item: Any) -> bool:
-        return isinstance(item, torch.Tensor)
-
     def kind(self, item: Any) -> Kind:
         if isinstance(item, torch.Tensor):
             spec = self._handling(spec_of, item)
             return Kind(spec.dtype, tuple(spec.hints))
         return Kind(_name(_DTYPES[type(_now(item))]), (), True)
-
-    @property
-    def is_inside(self) -> bool:
-        return self.capture.recorder.in_block
 
     # ------------------------------------------------------------------------------ small calls
     def made(self, item: Any, kind: Kind) -> Any:
@@ -86,35 +77,11 @@ class TorchRegions:
         item = item.reshape(()) if item.ndim else item
         return item if item.dtype == torch.bool else item != 0
 
-    def both(self, one: Any, other: Any) -> Any:
-        return torch.logical_and(one, other)
-
-    def negated(self, item: Any) -> Any:
-        return torch.logical_not(item)
-
     def where(self, truth: Any, one: Any, other: Any) -> Any:
         found = torch.where(self.truth(truth), one, other)
         return found if any(isinstance(item, torch.Tensor) for item in (one, other)) else found.item()
 
-    def length(self, array: Any) -> Any:
-        return array.shape[0]
-
-    def number(self, length: Any) -> Any:
-        return symbolic(length, self.capture.decide) if isinstance(length, Size) else length
-
-    def row(self, array: Any, place: Any) -> Any:
-        return array[place]
-
-    def rest(self, array: Any, first: int) -> Any:
-        return array[first:]
-
     # ------------------------------------------------------------------------------ conditions
-    def decide(self, truth: Any) -> bool:
-        return bool(truth)
-
-    def decide_size(self, condition: Any) -> bool:
-        return bool(self.capture.decide(condition)) if isinstance(condition, Size) else bool(condition)
-
     def expect(self, truth: Any) -> None:
         if self.is_inside:
             value = self._handling(self.capture.value, truth.clone())
@@ -123,68 +90,61 @@ class TorchRegions:
             raise AssertionError
 
     # ------------------------------------------------------------------------------ blocks
-    def trial(self, function: Block, given: Sequence[tuple[Any, Kind | None]]) -> None:
+    def trial(self, function: Block, given: Inputs) -> None:
         self._handling(self._trial, function, given)
 
-    def _trial(self, function: Block, given: Sequence[tuple[Any, Kind | None]]) -> None:
+    def _trial(self, function: Block, given: Inputs) -> None:
         blocks = Blocks(self.capture, "a traced statement", ())
-        blocks.block("trial", function, [self._given(item, kind)[1] for item, kind in given], may_write=True, is_free=True)
+        blocks.block("trial", function, [self._given(item, kind) for item, kind in given], may_write=True, is_free=True)
 
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
-        return self._handling(self._branch, truth, then, otherwise)
-
-    def _branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
-        blocks = Blocks(self.capture, "a condition", ())
-        sides = [self._block(blocks, name, block, ()) for name, block in (("otherwise", otherwise), ("then", then))]
-
-        def run(mode: Any) -> Any:
-            with self._now(mode):
-                return list((then if truth else otherwise)())
-
-        names, recorded = ["chosen"] * len(sides[0].recorded.specs), [side.recorded for side in sides]
-        found = list(blocks.add("branch", [self.capture.value(truth)], recorded, run, names))
-        return self._tied(found, (), [value for side in sides for value in side.outside])
+        return self._handling(super().branch, truth, then, otherwise)
 
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
-        return self._as_given(self._handling(self._while, test, body, carried, kinds), kinds)
-
-    def _while(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
-        blocks = Blocks(self.capture, "a loop", ())
-        operands, given = self._operands(zip(carried, kinds))
-        condition = self._block(blocks, "condition", test, given)
-        step = self._block(blocks, "body", body, given, operands)
-        self._refuse_slices(step.recorded.body.nodes)
-
-        def run(mode: Any) -> Any:
-            with self._now(mode):
-                arrays = list(carried)
-                while test(*self._as_given(arrays, kinds))[0]:
-                    arrays = list(body(*self._as_given(arrays, kinds)))
-                return [array.clone() for array in arrays]
-
-        names, recorded = [item.name for item in given], [condition.recorded, step.recorded]
-        found = list(blocks.add("while_loop", operands, recorded, run, names, carried=len(operands)))
-        return self._tied(found, operands, step.outside)
+        return self.entered(self._handling(super().while_loop, test, body, carried, kinds), list(zip(carried, kinds)))
 
     def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
-        return self._as_given(self._handling(self._scan, body, carried, kinds, rows, length, checkpoint), kinds)
+        found = self._handling(super().scan, body, carried, kinds, rows, length, checkpoint)
+        return self.entered(found, list(zip(carried, kinds)))
 
-    def _scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
-        blocks = Blocks(self.capture, "a loop", ())
-        operands, given = self._operands([*zip(carried, kinds), *((row, None) for row in rows)])
-        step = self._block(blocks, "body", body, given, operands)
-        self._refuse_slices(step.recorded.body.nodes)
+    def value_of(self, item: Any) -> Value:
+        return self.capture.value(item)
 
-        def run(mode: Any) -> Any:
-            with self._now(mode):
-                arrays = list(carried)
-                for place in range(int(getattr(length, "hint", length))):
-                    arrays = list(body(*self._as_given(arrays, kinds), *(row[place] for row in rows)))
-                return [array.clone() for array in arrays]
+    def block(self, name: str, function: Block, given: Inputs) -> _Block:
+        outside: list[Value] = []
 
-        names = [item.name for item in given[: len(carried)]]
-        params = {"carried": len(carried), "sequences": len(rows), "length": length, "reverse": False, "checkpoint": checkpoint}
-        return self._tied(list(blocks.add("scan", operands, [step.recorded], run, names, **params)), operands, step.outside)
+        def run(*arrays: Any) -> Arrays:
+            made = list(function(*arrays))
+            outside.extend(self._handling(self._not_made, made))
+            return made
+
+        items = [self._given(item, kind) for item, kind in given]
+        found = self._blocks(bool(given)).block(name, run, items, may_write=True, is_free=True)
+        if name == "body":
+            self._refuse_slices(found.body.nodes)
+        return _Block(found.body, outside, found)
+
+    def _not_made(self, arrays: Arrays) -> list[Value]:
+        return self.not_made([self.capture.value(array) for array in arrays if array.ndim])
+
+    def _blocks(self, is_loop: bool) -> Blocks:
+        return Blocks(self.capture, "a loop" if is_loop else "a condition", ())
+
+    def node(
+        self, op: str, operands: Sequence[Value], blocks: Sequence[_Block], steps: Callable[[], Arrays], names: Sequence[str], **params: Any
+    ) -> Arrays:
+        def run(mode: Any) -> Arrays:
+            with self.as_python(), mode:
+                return [array.clone() for array in steps()] if "carried" in params else list(steps())
+
+        recorded = [block.recorded for block in blocks]
+        return list(self._blocks("carried" in params).add(op, operands, recorded, run, names, **params))
+
+    def now(self, truth: Any) -> bool:
+        return bool(truth)
+
+    def entered(self, arrays: Arrays, given: Inputs) -> Arrays:
+        return [array.item() if kind is not None and kind.number else array for array, (_, kind) in zip(arrays, given)]
 
     def _refuse_slices(self, nodes: Sequence[Node]) -> None:
         """Other frameworks have no slice whose bounds each step computes."""
@@ -196,20 +156,7 @@ class TorchRegions:
                     "compute with a mask (torch.where)"
                 )
 
-    @contextmanager
-    def _now(self, mode: Any) -> Iterator[None]:
-        """Inside of the block Python runs as it does now: nothing is assumed of it."""
-        since = self.capture.recorder.savepoint()
-        with open_regions(None), self.capture.recorder.block(()), mode:
-            yield
-        self.capture.recorder.give_up(since)
-
-    # ------------------------------------------------------------------------------ what is given
-    def _operands(self, items: Any) -> tuple[list[Value], list[Given]]:
-        pairs = [(self.capture.value(item), self._given(item, kind)[1]) for item, kind in items]
-        return [value for value, _ in pairs], [given for _, given in pairs]
-
-    def _given(self, item: Any, kind: Kind | None) -> tuple[Any, Given]:
+    def _given(self, item: Any, kind: Kind | None) -> Given:
         """What stands for an array, for a row of one, or for a number."""
         capture = self.capture
         is_number = not isinstance(item, torch.Tensor)
@@ -217,59 +164,9 @@ class TorchRegions:
         shape = () if is_number else shape_of(capture, capture.value(tensor))
         if kind is None:
             first = capture.quietly(lambda: tensor[0] if len(tensor) else tensor.new_zeros(tensor.shape[1:]))
-            return item, Given(f"{capture.value(tensor).name}_row", first, shape[1:], is_shared=True)
+            return Given(f"{capture.value(tensor).name}_row", first, shape[1:])
         name = kind.name or ("number" if is_number else capture.value(tensor).name)
-        return item, Given(name, capture.quietly(tensor.to, getattr(torch, kind.dtype)), shape, kind.number, is_shared=kind.is_shared)
-
-    def _as_given(self, arrays: Arrays, kinds: Sequence[Kind]) -> list[Any]:
-        """Arrays of which those that are numbers of Python are read."""
-        return [array.item() if kind.number else array for array, kind in zip(arrays, kinds)]
-
-    # ------------------------------------------------------------------------------ one block
-    def _block(self, blocks: Blocks, name: str, function: Block, given: Sequence[Given], operands: Sequence[Value] = ()) -> _Block:
-        outside: list[Value] = []
-
-        def run(*arrays: Any) -> list[Any]:
-            made = list(function(*arrays))
-            outside.extend(self._handling(self._not_made, made))
-            return made
-
-        found = blocks.block(name, run, given, may_write=True, is_free=True)
-        self._refuse_written(given, found.body, operands)
-        return _Block(found, outside)
-
-    def _not_made(self, arrays: Sequence[Any]) -> list[Value]:
-        recorder = self.capture.recorder
-        owners = [recorder.base_of(self.capture.value(array)) for array in arrays if array.ndim]
-        return [owner for owner in owners if not recorder.is_made_here(owner)]
-
-    def _tied(self, arrays: list[Any], operands: Sequence[Value], outside: Sequence[Value]) -> list[Any]:
-        """Arrays that a block gave as it was given them may be those of the outside; so is what a loop carries where it takes no step."""
-        outputs = [self.capture.value(array) for array in arrays]
-        tied = self.capture.outer_writes.tied
-        if outside:
-            tied.tie(value for value in (*outputs, *operands, *outside) if value.ndim)
-        for value, operand in zip(outputs, operands):
-            if value.ndim:
-                tied.tie((value, operand))
-        return arrays
-
-    def _refuse_written(self, given: Sequence[Given], body: Body, operands: Sequence[Value]) -> None:
-        """A step that writes to what it is given writes, in the first step, to an array of the outside: nobody else may have it."""
-        recorder = self.capture.recorder
-        written = {recorder.base_of(value) for node in body.nodes for value in node.writes}
-        for value, item, outside in zip(body.inputs, given, operands):
-            if value not in written:
-                continue
-            base = recorder.base_of(outside)
-            holders = [array for array, other in recorder.tracked() if recorder.base_of(other) is base]
-            is_given = base in recorder.graph.inputs or base in recorder.graph.parameters.values()
-            if is_given or len(holders) > 1 or item.is_shared:
-                raise TracingError(
-                    f"{self.capture.here()}: {outside.name} is written to in a step of a loop on values that also puts another array in "
-                    "its "
-                    "place, and other variables may hold the same array. Begin with a copy of it (clone)"
-                )
+        return Given(name, capture.quietly(tensor.to, getattr(torch, kind.dtype)), shape, kind.number)
 
 
 def _now(item: Any) -> Any:

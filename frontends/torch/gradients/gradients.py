@@ -10,9 +10,9 @@ import torch
 from ....assumptions.input_fact import fact_of
 from ....errors import TracingError
 from ....ir.node import Origin
-from ....tracing.conjunction import EnvironmentGuard
-from ....tracing.places import Place
+from ....tracing.environment.conjunction import EnvironmentGuard
 from ....tracing.reach.world import Held
+from ....tracing.state.places import Place
 from ..compat import no_torch_function
 from ..state.parameters import Weights
 
@@ -98,8 +98,7 @@ class Gradients:
         if any(_grad(found.tensor) is not found.grad for found in free):
             raise TracingError(
                 f"{self.last or name} leaves gradients on its arguments, or on tensors that nothing holds (by backward), which a graph "
-                "cannot do; "
-                "compute them with torch.autograd.grad and return them"
+                "cannot do; compute them with torch.autograd.grad and return them"
             )
 
 

@@ -225,8 +225,7 @@ class Rules:
         if self._untouchable and not self._untouchable.isdisjoint(map(self.capture.recorder.base_of, written)):
             raise TracingError(
                 f"{origin}: what a torch.autograd.Function returned is a view or was written to by it, and is written to again, of which "
-                "no gradient is "
-                "known; write to a copy (clone)"
+                "no gradient is known; write to a copy (clone)"
             )
 
     def _detach(self, tensor: torch.Tensor) -> None:

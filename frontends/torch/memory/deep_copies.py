@@ -23,9 +23,8 @@ def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
     before = memo.setdefault(_COPIED, [])
     if any(storage(other) == storage(tensor) and overlap([other, tensor], [0]) for other in before):
         raise TracingError(
-            f"{capture.here()}: copy.deepcopy copies tensors that are views of one memory, and its copies share memory again, which "
-            "cannot be recorded; "
-            "copy the tensor that they are views of (clone), and take the views of the copy"
+            f"{capture.here()}: copy.deepcopy copies tensors that are views of one memory, and its copies share memory again, which cannot "
+            "be recorded; copy the tensor that they are views of (clone), and take the views of the copy"
         )
     before.append(tensor)
     memo[id(tensor)] = made = capture.record_call(function, capture.call, "__deepcopy__", (tensor, {}), kwargs)

@@ -38,8 +38,7 @@ def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: d
         if out.dtype != computed.dtype:
             raise TracingError(
                 f"{capture.here()}: the array passed as out= has no elements and the type {out.dtype}, and the result has "
-                f"{computed.dtype}, which "
-                "cannot be recorded; pass an array of the type of the result, or none"
+                f"{computed.dtype}, which cannot be recorded; pass an array of the type of the result, or none"
             )
         capture.run(_fill, (out, computed), {})
         capture.recorder.track(out, capture.value(computed))

@@ -79,8 +79,7 @@ class ExportedMemory:
             if varies and one.is_read:
                 raise TracingError(
                     f"{here()}: elements that depend on the inputs are written to memory that {one.origin} has handed to code that cannot "
-                    "be recorded "
-                    "(numpy, or a pointer), so what that code reads would be baked in. Write to a copy (clone)"
+                    "be recorded (numpy, or a pointer), so what that code reads would be baked in. Write to a copy (clone)"
                 )
             one.refresh()
 

@@ -13,7 +13,7 @@ from ....errors import TracingError
 from ....ir.graph import Graph
 from ....ir.node import Value
 from ....ir.record import CallRecord
-from ....tracing.conjunction import EnvironmentGuard
+from ....tracing.environment.conjunction import EnvironmentGuard
 from ... import kept_views
 from ...kept_views import Reader
 from ..basics.tensors import spec_of
@@ -23,7 +23,7 @@ from .memory import has_memory, reach
 from .taking import calls_taking
 
 if TYPE_CHECKING:
-    from ....tracing.places import Place
+    from ....tracing.state.places import Place
 
 
 class _Lies(NamedTuple):
@@ -89,8 +89,7 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
             if read is None and value in graph.inputs:
                 raise TracingError(
                     f"{graph.name} writes to memory that {value.name}, which stands in a container that is read anew at each call, shares "
-                    "with another array, which cannot "
-                    "be recorded; take views of it inside the function"
+                    "with another array, which cannot be recorded; take views of it inside the function"
                 )
             view_now, owner_now = _reader(view, weights, ()) or partial(_itself, view), read or partial(_itself, owner)
             yield self.lies_still(view, owner, view_now, owner_now)

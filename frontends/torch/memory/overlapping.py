@@ -29,15 +29,13 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
     for tensor in (item for item in iterate_structure(out) if isinstance(item, torch.Tensor)):
         if tuple(tensor.shape) != capture.value(tensor).spec.shape:
             raise TracingError(
-                f"{capture.here()}: the array passed as out= has another shape than the result, and torch gave it that shape, which "
-                "cannot be recorded; "
-                "pass an array of the shape of the result, or none"
+                f"{capture.here()}: the array passed as out= has another shape than the result, and torch gave it that shape, which cannot "
+                "be recorded; pass an array of the shape of the result, or none"
             )
         if any(overlap([tensor, other], [0]) for other in operands if tensor.shape != other.shape or not _is_same(tensor, other)):
             raise TracingError(
-                f"{capture.here()}: the array passed as out= shares part of its memory with an operand, so the result depends on the "
-                "order in which "
-                "torch reads and writes; pass another array"
+                f"{capture.here()}: the array passed as out= shares part of its memory with an operand, so the result depends on the order "
+                "in which torch reads and writes; pass another array"
             )
         _refuse_repeats(capture, tensor)
 
@@ -55,8 +53,7 @@ def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: li
         _refuse(
             capture,
             f"{capture.here()}: {capture.call} reads part of the memory that it writes to, so the result depends on the order in which "
-            "torch reads and "
-            "writes; read a copy (clone)",
+            "torch reads and writes; read a copy (clone)",
         )
     if args and isinstance(args[0], torch.Tensor) and key not in _UNIFORM:
         _refuse_repeats(capture, args[0])
@@ -68,8 +65,7 @@ def _refuse_repeats(capture: Trace, written: torch.Tensor) -> None:
         _refuse(
             capture,
             f"{capture.here()}: {capture.call} writes to a view whose elements share memory (unfold, expand, as_strided), so the result "
-            "depends on the "
-            "order in which torch writes; write to the tensor that it is a view of, or to a copy (clone)",
+            "depends on the order in which torch writes; write to the tensor that it is a view of, or to a copy (clone)",
         )
 
 

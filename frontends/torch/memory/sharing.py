@@ -26,9 +26,8 @@ def note_aliases(capture: MemoryTrace) -> None:
     if not capture.for_torch:
         capture.kept_views.ask([*shared, *owners], capture.weights)
         raise TracingError(
-            f"{problem}, which cannot be recorded as one array and views of it (none of them has all of it in row-major order and with "
-            "its type and "
-            "gradient, or they stand in one list); keep one array, and take the others of it inside the function"
+            f"{problem}, which cannot be recorded as one array and views of it (none of them has all of it in row-major order and with its "
+            "type and gradient, or they stand in one list); keep one array, and take the others of it inside the function"
         )
     problem = (
         f"{problem}, and was recorded for torch; record it for the other framework from the start, or take views of one of them inside "
@@ -67,8 +66,7 @@ def _words(names: list[str], tensors: list[Any], written: list[int]) -> str:
             if other != one and overlap([tensors[one], tensor], [0]):
                 return (
                     f"{names[one]}, which shares memory with another argument, {names[other]}, which cannot be recorded; pass one of them "
-                    "and take the other of "
-                    "it inside the function, or pass a copy"
+                    "and take the other of it inside the function, or pass a copy"
                 )
     raise AssertionError("no two of them share memory")
 

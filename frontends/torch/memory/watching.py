@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from ....tracing.pieces import Pieces
-from ....tracing.versions import gathered
+from ....tracing.environment.versions import gathered
+from ....tracing.state.memory_copies import Pieces
 from ..basics.tensors import version
 from ..compat import no_torch_function
 from .memory import has_memory, reach

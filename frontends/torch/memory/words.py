@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from ....tracing.scattered import WORD
-from ....tracing.versions import Words, gathered
+from ....tracing.environment.scattered import WORD
+from ....tracing.environment.versions import Words, gathered
 from ..compat import negative_view, no_torch_function
 from .memory import has_memory
 

@@ -57,8 +57,7 @@ class Written:
             if isinstance(item, torch.Tensor) and storage(item) == storage(tensor):
                 raise TracingError(
                     f"{self.capture.here()}: the function writes to a tensor that functools.lru_cache keeps and gives again at the next "
-                    "call, which cannot be "
-                    "recorded. Write to a copy (clone)"
+                    "call, which cannot be recorded. Write to a copy (clone)"
                 )
 
     def restore(self) -> None:

@@ -10,7 +10,7 @@ import torch
 from ....errors import TracingError
 from ....ir.node import Origin, Value
 from ....sizes import Size
-from ....tracing.checks import in_check
+from ....tracing.source.checks import in_check
 from ....trees import iterate_structure, map_structure
 from ... import reading
 from ...reading import can_be_symbols, read
@@ -85,6 +85,5 @@ def refuse_random(capture: Trace, value: Value) -> None:
     if not capture.for_torch and capture.recorder.is_random(value) and not in_check():
         raise TracingError(
             f"{capture.here()}: random elements are handed to Python, which would tie the graph to the numbers that torch drew, while its "
-            "target draws its "
-            "own. Compute with the tensor instead (torch.where)"
+            "target draws its own. Compute with the tensor instead (torch.where)"
         )

@@ -7,12 +7,12 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ....tracing.append_only_list import AppendOnlyList
-from ....tracing.code_names import globals_read, names_read
 from ....tracing.probes.builtin_names import types_asked
 from ....tracing.probes.name_uses import handed_on, only_called
 from ....tracing.probes.replaced import Place
 from ....tracing.reach.spaces import Space
+from ....tracing.source.code_names import globals_read, names_read
+from ....tracing.state.append_only_list import AppendOnlyList
 from .sizes import is_symbolic
 
 _NAME = type.__name__

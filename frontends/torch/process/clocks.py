@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ....tracing.places import Draw
 from ....tracing.probes import INPUT, Probe, Session
 from ....tracing.probes.call_site import behind
+from ....tracing.state.places import Draw
 
 _CLOCKS = tuple(name + end for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns"))
 

@@ -60,8 +60,7 @@ def _refuse_to_load() -> None:
     if "tensorflow" in sys.modules and "triton" not in sys.modules and importlib.util.find_spec("triton") is not None:
         raise TracingError(
             "the function uses torch's compiler (torch.compile, torch.cond, an optimizer, ...), which loads triton, and that ends a "
-            "process in which "
-            "TensorFlow has been loaded before; write `import torch._dynamo` above `import tensorflow`"
+            "process in which TensorFlow has been loaded before; write `import torch._dynamo` above `import tensorflow`"
         )
 
 

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ....tracing.conjunction import EnvironmentGuard
+from ....tracing.environment.conjunction import EnvironmentGuard
 from ....tracing.probes import STAND_IN, Probe, Session
 from ..compat import function_modes, is_left_aligned
 

@@ -22,9 +22,9 @@ from ....ir.node import Node
 from ....ir.record import CallRecord
 from ....ops.registry import ArraySpec
 from ....passes import GeneratorState
-from ....tracing.code_names import names_read
 from ....tracing.probes import INPUT, Probe, Session
 from ....tracing.reach.world import World
+from ....tracing.source.code_names import names_read
 from ....trees import iterate_structure
 from ..basics.refusals import UnseenDraw
 from ..trace import Trace

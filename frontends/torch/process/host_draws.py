@@ -17,10 +17,10 @@ import torch
 
 from ....errors import TracingError
 from ....sizes import Size, Symbol
-from ....tracing.host_random import DRAWS, host_state, restore_host_state, same_host_state
-from ....tracing.places import Draw
 from ....tracing.probes import INPUT, Probe, Session
 from ....tracing.probes.call_site import behind
+from ....tracing.probes.host_random import DRAWS, host_state, restore_host_state, same_host_state
+from ....tracing.state.places import Draw
 from ....trees import Static, flatten, unflatten
 from ...open_numbers import DTYPES
 from ..basics.refusals import UnseenDraw

@@ -42,6 +42,5 @@ def settings_kept(name: str) -> Iterator[None]:
     if changed:
         raise TracingError(
             f"{name} changes {' and '.join(changed)} of torch and leaves it so, which calls of a graph would not do; use the context "
-            "manager "
-            "(torch.no_grad() and the like), or change it outside of the compiled function"
+            "manager (torch.no_grad() and the like), or change it outside of the compiled function"
         )

@@ -11,10 +11,10 @@ import torch
 
 from ....assumptions.input_attribute import InputAttribute, attribute_of
 from ....errors import TracingError
-from ....tracing.attributes import is_plain
-from ....tracing.conjunction import EnvironmentGuard
+from ....tracing.environment.conjunction import EnvironmentGuard
 from ....tracing.probes import Session
 from ....tracing.probes.replaced import Place
+from ....tracing.reach.attributes import is_plain
 from ....tracing.reach.origin import owner_of
 from ..basics.captured import is_captured
 from ..trace import Trace
@@ -74,8 +74,7 @@ class AttributeReads:
         if given and not is_plain(held):
             raise TracingError(
                 f"{self._capture.here()}: .{name} of a tensor that is an argument is read, which holds a {type(held).__name__} and is no "
-                "part of the call; "
-                "pass it as an argument of its own"
+                "part of the call; pass it as an argument of its own"
             )
         if given:
             self._capture.recorder.graph.assume(InputAttribute(given[0], name, attribute_of(tensor, name)))

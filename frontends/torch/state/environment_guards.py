@@ -10,8 +10,8 @@ import torch
 from ....ir.aliases import Aliases
 from ....ir.graph import Graph
 from ....ops.registry import ArraySpec
-from ....tracing.conjunction import EnvironmentGuard
-from ....tracing.pieces import WHOLE
+from ....tracing.environment.conjunction import EnvironmentGuard
+from ....tracing.state.memory_copies import WHOLE
 from ..basics.dtypes import dtype_name
 from ..compat import is_any_autocast_enabled
 from ..memory.memory import has_memory, is_shared

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from ....tracing import Request
-from ....tracing.auto_dynamic import AutoDynamic
-from ....tracing.places import Place
 from ....tracing.reach.containers import is_whole
 from ....tracing.reach.world import Held, World
-from ....tracing.updates import Containers
+from ....tracing.state.auto_dynamic import AutoDynamic
+from ....tracing.state.places import Place
+from ....tracing.state.updates import Containers
 from ..basics.arguments import is_array
 from ..basics.tensors import version
 from ..memory.watching import pieces_of

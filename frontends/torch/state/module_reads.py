@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ....tracing.conjunction import EnvironmentGuard
+from ....tracing.environment.conjunction import EnvironmentGuard
 from ....tracing.probes import NOTE, Probe, Probes, Session
 
 TRAINING, MEMBERS = "training flags", "members"

@@ -13,10 +13,10 @@ from torch.nn.modules import module as modules
 from torch.utils.hooks import RemovableHandle
 
 from ....tracing import Reached, facts_outside
-from ....tracing.conjunction import EnvironmentGuard
+from ....tracing.environment.conjunction import EnvironmentGuard
+from ....tracing.environment.versions import dicts_of_attribute
 from ....tracing.reach.outside import Free
 from ....tracing.reach.walk import Policy
-from ....tracing.versions import dicts_of_attribute
 from ..basics.arguments import is_array
 from ..memory.memory import is_shared
 from ..memory.snapshots import elements_of

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 import torch
 
-from ....tracing.code_names import names_read
 from ....tracing.reach.spaces import Space
+from ....tracing.source.code_names import names_read
 from ..trace import Trace
 
 _NAME = torch.nn.Parameter.__name__

@@ -14,8 +14,8 @@ import torch
 
 from .... import contracts
 from ....errors import GuardFailed
-from ....tracing.conjunction import conjunction
-from ....tracing.originals import original_of
+from ....tracing.environment.conjunction import conjunction
+from ....tracing.reach.originals import original_of
 from ....tracing.reach.refers import defaults_of
 from ..basics.arguments import to_tensor
 from ..basics.dtypes import dtype_name

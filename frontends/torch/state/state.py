@@ -17,15 +17,15 @@ from ....errors import TracingError
 from ....ir.aliases import Aliases
 from ....ir.graph import Effect
 from ....sizes import Size, Symbol
-from ....tracing.append_only import ListShims
-from ....tracing.iterators import refuse_outside
-from ....tracing.namespaces import Names
-from ....tracing.places import Place, Replaced
-from ....tracing.places import State as RecordedState
 from ....tracing.reach.containers import COMPILED, MISSING, is_whole
+from ....tracing.reach.namespaces import Names
 from ....tracing.reach.outside import Free
 from ....tracing.reach.world import ORDER, Change, Held, World
-from ....tracing.updates import Containers
+from ....tracing.state.append_only import ListShims
+from ....tracing.state.iterators import refuse_outside
+from ....tracing.state.places import Place, Replaced
+from ....tracing.state.places import State as RecordedState
+from ....tracing.state.updates import Containers
 from ....trees import AppendOnly, Branch, Fixed, Tree, flatten, map_structure, unflatten
 from ...open_numbers import DTYPES, holds_numbers
 from ..basics.arguments import is_array, opens, to_tensor
@@ -63,7 +63,6 @@ class State:
         self.weights, self.places, self._numbers = weights, tuple(places), numbers
         self._trees: tuple[Tree, ...] = ()
         self.values: tuple[Any, ...] = ()
-        self.nested: frozenset[int] = frozenset()
         self.replaced: list[Replaced] = []
         self.list_shims = ListShims(self.world, (), (), frozenset())
 
@@ -131,10 +130,9 @@ class State:
         for identity in arrays.keys() - {identity for _, _, identity in placed}:
             if not capture.for_torch or is_shared(arrays[identity]):
                 raise TracingError(
-                    f"{capture.recorder.graph.name} writes to a tensor of the shape {list(arrays[identity].shape)} that comes from "
-                    "outside of torch, or is kept where nobody "
-                    "finds it, so what it holds at the next call is not known. Write to a copy (clone), or name the object that holds it "
-                    "with stateful="
+                    f"{capture.recorder.graph.name} writes to a tensor of the shape {list(arrays[identity].shape)} that comes from outside "
+                    "of torch, or is kept where nobody finds it, so what it holds at the next call is not known. Write to a copy (clone), "
+                    "or name the object that holds it with stateful="
                 )
 
     def _refuse_shared(self, capture: Trace, change: Change) -> None:
@@ -145,8 +143,7 @@ class State:
             if is_shared(tensor) and np.shares_memory(tensor.detach().numpy(), change.held.item):
                 raise TracingError(
                     f"{capture.recorder.graph.name}: {change.held.name}, an array of numpy, is written to by the function and read by "
-                    "torch, which cannot be "
-                    "recorded. Keep a tensor instead, and write to it with torch"
+                    "torch, which cannot be recorded. Keep a tensor instead, and write to it with torch"
                 )
 
     def _note_replaced(self, capture: Trace, containers: Containers) -> None:

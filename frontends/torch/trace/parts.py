@@ -9,7 +9,7 @@ import torch
 
 from ....ir import Value
 from ....ir.record import CallRecord
-from ....tracing.places import Draw
+from ....tracing.state.places import Draw
 
 
 class CallHistory(Protocol):

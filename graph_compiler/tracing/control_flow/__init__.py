@@ -6,6 +6,7 @@ and one step of a loop, are recorded by the frontend (:class:`.regions.Regions`)
 """
 
 from .decorator import trace as trace
+from .recorded_regions import RecordedRegions as RecordedRegions
 from .regions import Kind as Kind
 from .regions import Regions as Regions
 from .regions import open_regions as open_regions

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...errors import NotCompilable
-from ..syntax import syntax_of
+from ..source.syntax import syntax_of
 from .jumps import PREFIX, assign, at, exits_of, guarded_by_else, lowered, name, walk
 from .liveness import Liveness, Uses, assigned_outside, writes
 
@@ -63,8 +63,7 @@ def _code_of(code: types.CodeType, file: str, owner: str) -> types.CodeType:  # 
     if found is None:
         raise NotCompilable(
             f"{code.co_filename}:{code.co_firstlineno}: {code.co_name} has no source that can be read, or its line holds several "
-            "functions: "
-            "its statements cannot be traced. Write it with def in a file"
+            "functions: its statements cannot be traced. Write it with def in a file"
         )
     return _code_in(_compiled(_function_of(copy.deepcopy(found)), code, owner), code.co_name)
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from types import ModuleType
+from typing import Any
+
+from ...sizes import Size
 
 Arrays = Sequence[Any]
 Block = Callable[..., Arrays]  # of the arrays that a block is given, those that it gives
@@ -26,71 +30,101 @@ class Kind:
         return f"a number ({self.dtype})" if self.number else f"{self.dtype}{list(self.shape)}"
 
 
-class Regions(Protocol):
+Inputs = Sequence[tuple[Any, Kind | None]]  # arrays, and with None arrays of which a block is given one row
+
+
+class Regions(ABC):
     """One open recording: how its framework records functions as the blocks of an operation.
 
     Functions are called once or several times, on arrays that stand for any; what they read beside these they find where they were defined.
+    ``symbolic`` gives a size as the user's code may hold it, ``decided`` the number that a size is now, as a guard.
     """
 
+    module: ModuleType  # of the framework, which has logical_and and logical_not
+    arrays: tuple[type, ...]  # the classes of arrays
+
+    def __init__(self, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any]) -> None:
+        self.symbolic, self.decided, self.depth = symbolic, decided, 0
+
+    # ------------------------------------------------------------------------------ what things are
+    @abstractmethod
     def is_open(self, item: Any) -> bool:
         """Whether this is an array of the recording whose elements may differ between calls."""
 
     def is_array(self, item: Any) -> bool:
         """Whether this is an array of the framework, or of the recording."""
+        return isinstance(item, self.arrays)
 
+    @abstractmethod
     def kind(self, item: Any) -> Kind:
         """Dtype and shape (as it is now) of an array, or of a number of Python's as it is in an array."""
 
     @property
     def is_inside(self) -> bool:
         """Whether a block is being recorded."""
+        return self.depth > 0
 
+    @contextmanager
+    def inside(self) -> Iterator[None]:
+        """Inside of the block the framework records a block."""
+        self.depth += 1
+        try:
+            yield
+        finally:
+            self.depth -= 1
+
+    # ------------------------------------------------------------------------------ small calls
+    @abstractmethod
     def made(self, item: Any, kind: Kind) -> Any:
         """A number, or an array, as an array of this kind."""
 
+    @abstractmethod
     def truth(self, item: Any) -> Any:
         """The truth value of an array with one element, as an array."""
 
     def both(self, one: Any, other: Any) -> Any:
         """``one and other`` of two truth values."""
+        return self.module.logical_and(one, other)
 
     def negated(self, item: Any) -> Any:
         """``not item`` of a truth value."""
+        return self.module.logical_not(item)
 
+    @abstractmethod
     def where(self, truth: Any, one: Any, other: Any) -> Any:
         """``one if truth else other`` of arrays and numbers."""
 
     def length(self, array: Any) -> Any:
         """The number of rows, as the user's code may hold it."""
+        return array.shape[0]
 
-    def number(self, length: Any) -> Any:
-        """A size, which is an expression, as the user's code may hold it; other numbers and arrays as they are."""
-
-    def row(self, array: Any, place: Any) -> Any:
-        """One row of an array."""
-
-    def rest(self, array: Any, first: int) -> Any:
-        """The rows from one on."""
-
+    # ------------------------------------------------------------------------------ conditions
     def decide(self, truth: Any) -> bool:
         """What a truth value is now, as a guard of the recording."""
+        return bool(truth)
 
     def decide_size(self, condition: Any) -> bool:
         """What a condition on sizes is now, as a guard of the recording."""
+        return bool(self.decided(condition) if isinstance(condition, Size) else condition)
 
+    @abstractmethod
     def expect(self, truth: Any) -> None:
         """The recording holds only where this is True; inside of a block as a check."""
 
-    def trial(self, function: Block, given: Sequence[tuple[Any, Kind | None]]) -> None:
-        """Calls the function on arrays like those that are given, of an array without a kind on one row; nothing of it stays in the
-        recording."""
+    # ------------------------------------------------------------------------------ blocks
+    @abstractmethod
+    def trial(self, function: Block, given: Inputs) -> None:
+        """Calls the function on arrays like those that are given; nothing of it stays in the recording."""
 
+    @abstractmethod
     def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
         """The node that runs one of two functions without arguments, which give arrays of the same kinds."""
 
+    @abstractmethod
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
         """The node that runs ``body(*carried)`` while ``test(*carried)`` gives one truth value that is True."""
 
+    @abstractmethod
     def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
         """The node that runs ``body(*carried, *row of each array)`` a number of times that is a size."""
 

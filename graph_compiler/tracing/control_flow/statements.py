@@ -183,8 +183,7 @@ class Statements:
             if flags:
                 raise TracingError(
                     f"{_place()}: whether this loop is left depends on values, and its items are no range and no rows of an array. Loop "
-                    "over "
-                    "range(len(...))"
+                    "over range(len(...))"
                 )
             body(item)
 
@@ -221,7 +220,7 @@ class Statements:
                 raise
         if not found.decide_size(apply("ge", length, 1)):
             return
-        rows = [found.row(array, 0) for array in source.arrays()]
+        rows = [array[0] for array in source.arrays()]
         body(source.item(0, rows))  # a first step gives variables their types
         self._region(found, place, source, length, 1, body, exits, guarded)
 
@@ -232,19 +231,19 @@ class Statements:
         loop = Loop(found, place, "this loop", functions, lambda: True, guarded)
         at = loop.counter(first)
         if exits is None and as_size(length):
-            arrays = source.arrays() if not first else [found.rest(array, first) for array in source.arrays()]
+            arrays = source.arrays() if not first else [array[first:] for array in source.arrays()]
             loop.scan(lambda *rows: body(source.item(at(), rows)), arrays, length - first, self.checkpoint)
             return
 
         def goes_on() -> Any:
-            more = at() < found.number(length)
+            more = at() < found.symbolic(length)
             flags, is_left = _flags(exits)
             if is_left:
                 return False
             return more if not flags else found.both(found.truth(more), _none(found, flags))
 
         loop.goes_on = goes_on
-        loop.while_loop(lambda: body(source.item(at(), [found.row(array, at()) for array in source.arrays()])))
+        loop.while_loop(lambda: body(source.item(at(), [array[at()] for array in source.arrays()])))
 
     def source(self, function: Any) -> Any:
         """``range``, ``enumerate``, ``zip`` and ``reversed`` of what a ``for`` goes through."""

@@ -11,7 +11,7 @@ from typing import Any
 from ...registration import entry_method
 from ...trees import Path
 from ..reach.origin import is_users
-from ..syntax import definition_of
+from ..source.syntax import definition_of
 from .syntax import is_source
 
 _DEEPEST = 3  # calls of functions in each other that an argument goes through

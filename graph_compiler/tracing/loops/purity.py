@@ -16,7 +16,7 @@ from typing import Any
 
 from ...registration import entry_method, packages
 from ..reach.origin import owner_of, package_of
-from ..syntax import definition_of
+from ..source.syntax import definition_of
 from .syntax import is_source
 
 UNKNOWN = object()

@@ -8,9 +8,9 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..code_names import names_read
 from ..probes.builtin_names import ClassShim
 from ..probes.replaced import Place
+from ..source.code_names import names_read
 from .steps import Steps, counted, numbered, side_by_side, turned
 from .watching import Loops
 

@@ -12,7 +12,7 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple, Union
 
 from ..control_flow.liveness import Liveness
-from ..syntax import nodes_around
+from ..source.syntax import nodes_around
 
 Loop = Union[ast.For, ast.While]
 _OPNAME = dis.opname

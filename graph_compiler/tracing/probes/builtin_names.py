@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ...sizes import apply
-from ..code_names import names_read
+from ..source.code_names import names_read
 from .host_math import Symbols
 from .name_uses import only_called
 from .replaced import Place

@@ -9,10 +9,10 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..code_names import names_read
-from ..conjunction import EnvironmentGuard
-from ..namespaces import OWN_GLOBALS, names_in, reaches_own_globals, values_in
+from ..environment.conjunction import EnvironmentGuard
 from ..reach.absent import names_of_whole
+from ..reach.namespaces import OWN_GLOBALS, names_in, reaches_own_globals, values_in
+from ..source.code_names import names_read
 from .replaced import Place
 
 _ANY = compile("name", "<globals>", "eval")

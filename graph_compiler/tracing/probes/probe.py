@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ..conjunction import EnvironmentGuard
+from ..environment.conjunction import EnvironmentGuard
 from .replaced import NOTHING, Held, Place, by_owner, put_all, replaced, space_of
 
 Kind = Callable[["Probe", "Probes", Any], Any]

@@ -6,10 +6,10 @@ import builtins
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..code_names import globals_read
-from ..conjunction import EnvironmentGuard
-from ..namespaces import STOOD_IN, names_in
-from ..versions import dict_of_class
+from ..environment.conjunction import EnvironmentGuard
+from ..environment.versions import dict_of_class
+from ..source.code_names import globals_read
+from .namespaces import STOOD_IN, names_in
 from .walk import Reached
 
 Free = Callable[[Any, Any], bool]

@@ -18,12 +18,12 @@ from typing import Any
 
 from ...registration import stateless_packages
 from ...trees import Fixed
-from ..append_only_list import AppendOnlyList
-from ..contents import contents_of
-from ..library_classes import is_holding
-from ..namespaces import Names
-from ..originals import module_of
+from ..state.append_only_list import AppendOnlyList
+from ..state.contents import contents_of
+from .library import is_holding
+from .namespaces import Names
 from .origin import is_users, owner_of, package_of
+from .originals import module_of
 
 _CLOSED = (
     types.ModuleType,

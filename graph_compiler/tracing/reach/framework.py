@@ -13,11 +13,11 @@ from typing import Any
 from ...errors import GraphCompilerError, SourceNotFound
 from ...registration import FrontendEntry, frontends, telling, trait
 from ...trees import iterate_structure
-from ..definitions import place_of
-from ..wrappers import wrapped_by
+from ..source.definitions import place_of
 from .origin import OWN, package_of
 from .refers import layers, named
 from .spaces import entry_of, spaces_of
+from .wrappers import wrapped_by
 
 
 def framework_of(obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None = None) -> str | None:

@@ -12,15 +12,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ..abstract import registered_with
-from ..code_names import names_read
-from ..conjunction import EnvironmentGuard
-from ..library_data import library_facts
-from ..library_objects import answers_of
-from ..namespaces import names_of_builtins
-from ..same import is_same, same_fact, same_items
-from ..versions import dict_of_class
+from ..environment.conjunction import EnvironmentGuard
+from ..environment.same_value import is_same, same_fact, same_items
+from ..environment.versions import dict_of_class
+from ..source.code_names import names_read
 from .absent import Sought, absent_attributes, absent_globals, hidden_by_class, keys_fact, names_of_whole
+from .abstract import registered_with
+from .library import answers_of
+from .library_data import library_facts
+from .namespaces import names_of_builtins
 from .refers import cell_is_filled
 from .walk import MOST_ITEMS, Reached, attributes_of
 

@@ -10,10 +10,10 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from ..code_names import globals_read
-from ..namespaces import Names, Namespace, reaches_own_globals, reads_modules_whole, taken_by_name
-from ..originals import module_of, original_of
+from ..source.code_names import globals_read
+from .namespaces import Names, Namespace, reaches_own_globals, reads_modules_whole, taken_by_name
 from .origin import is_internal, is_users
+from .originals import module_of, original_of
 
 _ENVIRONMENT = frozenset({"environ", "getenv", "putenv"})
 # What is called by another callable, or by a member of a class, and the attribute that holds it there.

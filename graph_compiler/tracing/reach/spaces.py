@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..code_names import globals_read, names_read
+from ..source.code_names import globals_read, names_read
 from .origin import is_internal
 from .refers import layers, named
 

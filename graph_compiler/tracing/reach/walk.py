@@ -17,15 +17,14 @@ from itertools import islice
 from typing import Any
 
 from ...registration import trait
-from ..code_names import catches, fragments_read, names_read
-from ..library_classes import is_holding, reads_itself
-from ..library_objects import is_asked
-from ..namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_whole, taken_by_name
-from ..originals import module_of, original_of
-from ..wrappers import WRAPPERS, wrapped_by
+from ..source.code_names import catches, fragments_read, names_read
 from .containers import slots_of
+from .library import is_asked, is_holding, reads_itself
+from .namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_whole, taken_by_name
 from .origin import INTERNAL, is_internal, is_users, owner_of
+from .originals import module_of, original_of
 from .refers import enclosed, layers
+from .wrappers import WRAPPERS, wrapped_by
 
 _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
 _SEQUENCES = (list, tuple, set, frozenset, deque)

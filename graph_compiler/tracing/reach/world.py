@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...trees import Fixed, same_static
-from ..namespaces import OF_IMPORTS, Names
-from ..originals import original_of
-from ..wrappers import wrapped_by
 from .containers import CLASS, MISSING, OBJECT, Kind, has_attributes, kind_of
+from .namespaces import OF_IMPORTS, Names
 from .origin import is_users
+from .originals import original_of
 from .refers import functions_of, layers, roots_of
+from .wrappers import wrapped_by
 
 _DEEPEST = 8
 _CODE = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)

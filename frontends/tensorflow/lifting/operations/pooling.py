@@ -118,21 +118,6 @@ def _max_gradient(b: TensorFlowBuilder, x: Value, given: Value, windows: _Window
     return back(b, b.reshape(summed, shape=moved.shape), windows.data_format)
 
 
-@rows.row("MaxPoolGrad", "MaxPool3DGrad")
-def max_pool_grad(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, **attributes: Any) -> Any:
-    """What flows back to the first largest element of each window."""
-    return _max_gradient(b, orig_input, grad, _Windows(attributes))
-
-
-@rows.row("MaxPoolGradV2", static=("ksize", "strides"))
-def max_pool_grad_v2(
-    b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, ksize: Any, strides: Any, **attributes: Any
-) -> Any:
-    """What flows back to the first largest element of each window."""
-    options = {"ksize": numbers(ksize, "the window"), "strides": numbers(strides, "the strides")}
-    return _max_gradient(b, orig_input, grad, _Windows({**attributes, **options}))
-
-
 def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _Windows) -> Any:
     """The elements of ``given`` where the largest element of each window stands."""
     _, places = _places(b, x, windows)
@@ -141,19 +126,21 @@ def _max_second(b: TensorFlowBuilder, x: Value, given: Value, windows: _Windows)
     return back(b, b.reshape(found, shape=places.shape), windows.data_format)
 
 
-@rows.row("MaxPoolGradGrad", "MaxPool3DGradGrad")
-def max_pool_grad_grad(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, **attributes: Any) -> Any:
-    """The gradient of the gradient."""
-    return _max_second(b, orig_input, grad, _Windows(attributes))
+def _of_places(names: tuple[str, ...], formula: Callable[..., Any]) -> None:
+    """Rows of what depends on where the largest element of each window stands; of the second version, which takes windows as arrays."""
+
+    @rows.row(*names)
+    def row(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, **attributes: Any) -> Any:
+        return formula(b, orig_input, grad, _Windows(attributes))
+
+    @rows.row(f"{names[0]}V2", static=("ksize", "strides"))
+    def row_v2(b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, ksize: Any, strides: Any, **attributes: Any) -> Any:
+        options = {"ksize": numbers(ksize, "the window"), "strides": numbers(strides, "the strides")}
+        return formula(b, orig_input, grad, _Windows({**attributes, **options}))
 
 
-@rows.row("MaxPoolGradGradV2", static=("ksize", "strides"))
-def max_pool_grad_grad_v2(
-    b: TensorFlowBuilder, orig_input: Any, orig_output: Any, grad: Any, ksize: Any, strides: Any, **attributes: Any
-) -> Any:
-    """The gradient of the gradient."""
-    options = {"ksize": numbers(ksize, "the window"), "strides": numbers(strides, "the strides")}
-    return _max_second(b, orig_input, grad, _Windows({**attributes, **options}))
+_of_places(("MaxPoolGrad", "MaxPool3DGrad"), _max_gradient)
+_of_places(("MaxPoolGradGrad", "MaxPool3DGradGrad"), _max_second)
 
 
 def _by_row(b: TensorFlowBuilder, argmax: Value, x: Value, with_batch: bool) -> Value:

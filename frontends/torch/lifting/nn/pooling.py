@@ -21,8 +21,8 @@ def _max_options(rank: int, kernel_size: Any, stride: Any, padding: Any, dilatio
     }
 
 
-def _max_pool(rank: int) -> None:
-    @rows.row(f"max_pool{rank}d")
+def _max_pool(rank: int, name: str, gives_indices: bool) -> None:
+    @rows.row(name)
     def max_pool(
         b: TorchBuilder,
         input: Any,
@@ -33,23 +33,9 @@ def _max_pool(rank: int) -> None:
         ceil_mode: bool = False,
         return_indices: bool = False,
     ) -> Any:
-        """torch.nn.functional.max_pool1d, max_pool2d, max_pool3d."""
+        """torch.nn.functional.max_pool1d, max_pool2d, max_pool3d; their kin that give indices, aten::max_pool2d_with_indices."""
         options = _max_options(rank, kernel_size, stride, padding, dilation, ceil_mode)
-        return b.max_pool_with_indices(input, **options) if return_indices else b.max_pool(input, **options)
-
-    @rows.row(f"max_pool{rank}d_with_indices")
-    def max_pool_with_indices(
-        b: TorchBuilder,
-        input: Any,
-        kernel_size: Any,
-        stride: Any = None,
-        padding: Any = 0,
-        dilation: Any = 1,
-        ceil_mode: bool = False,
-        return_indices: bool = True,
-    ) -> Any:
-        """torch.nn.functional.max_pool1d and its kin with ``return_indices``, aten::max_pool2d_with_indices."""
-        return b.max_pool_with_indices(input, **_max_options(rank, kernel_size, stride, padding, dilation, ceil_mode))
+        return b.max_pool_with_indices(input, **options) if gives_indices or return_indices else b.max_pool(input, **options)
 
 
 def _avg_pool(rank: int) -> None:
@@ -244,7 +230,8 @@ def _fractional_max_pool(rank: int) -> None:
 
 
 for _rank in (1, 2, 3):
-    _max_pool(_rank)
+    _max_pool(_rank, f"max_pool{_rank}d", False)
+    _max_pool(_rank, f"max_pool{_rank}d_with_indices", True)
     _avg_pool(_rank)
     _lp_pool(_rank)
     _adaptive(_rank)

@@ -10,7 +10,7 @@ from ..demands import assume
 from ..distances import pairwise_distance
 from ..manipulation import reshaped
 from ..table import TorchBuilder, rows
-from .losses import _ATEN, reduced, reduction_of
+from .loss_rows import loss, reduced, reduction_of
 
 
 def _above(b: TorchBuilder, x: Any) -> Any:
@@ -23,63 +23,26 @@ def _strictly_above(b: TorchBuilder, x: Any) -> Any:
     return b.where(b.greater(x, 0), x, b.operand(0, x.dtype))
 
 
-@rows.row("nn.functional.hinge_embedding_loss")
-def hinge_embedding_loss(
-    b: TorchBuilder,
-    input: Any,
-    target: Any,
-    margin: float = 1.0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Any:
+@loss("hinge_embedding_loss")
+def hinge_embedding_loss(b: TorchBuilder, input: Any, target: Any, margin: float = 1.0, reduction: str = "mean") -> Any:
     """torch.nn.functional.hinge_embedding_loss: ``x`` where the target is 1, ``max(0, margin - x)`` where it is -1."""
     other, same = (b.not_equal(target, b.operand(sign, target.dtype)) for sign in (1, -1))
     apart = b.where(other, _above(b, b.subtract(b.operand(margin, input.dtype), input)), b.operand(0, input.dtype))
     near = b.where(same, input, b.operand(0, input.dtype))
-    return reduced(b, b.combined("add", apart, near), reduction_of(size_average, reduce, reduction))
+    return reduced(b, b.combined("add", apart, near), reduction)
 
 
-@rows.row("hinge_embedding_loss")
-def aten_hinge_embedding_loss(b: TorchBuilder, input: Any, target: Any, margin: float = 1.0, reduction: int = 1) -> Any:
-    """torch.hinge_embedding_loss."""
-    return hinge_embedding_loss(b, input, target, margin, reduction=_ATEN[reduction])
-
-
-@rows.row("nn.functional.margin_ranking_loss")
-def margin_ranking_loss(
-    b: TorchBuilder,
-    input1: Any,
-    input2: Any,
-    target: Any,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Any:
+@loss("margin_ranking_loss")
+def margin_ranking_loss(b: TorchBuilder, input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean") -> Any:
     """torch.nn.functional.margin_ranking_loss: ``max(0, -target * (input1 - input2) + margin)``."""
     apart = b.combined("multiply", b.negative(target), b.combined("subtract", input1, input2))
     losses = _above(b, b.combined("add", apart, float(margin)))
-    return reduced(b, losses, reduction_of(size_average, reduce, reduction))
+    return reduced(b, losses, reduction)
 
 
-@rows.row("margin_ranking_loss")
-def aten_margin_ranking_loss(b: TorchBuilder, input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
-    """torch.margin_ranking_loss."""
-    return margin_ranking_loss(b, input1, input2, target, margin, reduction=_ATEN[reduction])
-
-
-@rows.row("nn.functional.multi_margin_loss")
+@loss("multi_margin_loss")
 def multi_margin_loss(
-    b: TorchBuilder,
-    input: Any,
-    target: Any,
-    p: int = 1,
-    margin: float = 1.0,
-    weight: Any = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
+    b: TorchBuilder, input: Any, target: Any, p: int = 1, margin: float = 1.0, weight: Any = None, reduction: str = "mean"
 ) -> Any:
     """torch.nn.functional.multi_margin_loss: ``sum(max(0, margin - x[target] + x[other]) ** p) / classes``."""
     single = input.ndim < 2
@@ -92,22 +55,11 @@ def multi_margin_loss(
         short = b.multiply(short, b.reshape(b.take(weight, labels, axis=0), shape=(rows_.shape[0], 1)))
     others = b.where(b.one_hot(labels, num_classes=classes, dtype="bool"), 0.0, short)
     losses = b.divide(b.sum(others, axis=1), classes)
-    how = reduction_of(size_average, reduce, reduction)
-    return b.reshape(losses, shape=()) if single and how == "none" and target.ndim == 0 else reduced(b, losses, how)
+    return b.reshape(losses, shape=()) if single and reduction == "none" and target.ndim == 0 else reduced(b, losses, reduction)
 
 
-@rows.row("multi_margin_loss")
-def aten_multi_margin_loss(
-    b: TorchBuilder, input: Any, target: Any, p: int = 1, margin: float = 1, weight: Any = None, reduction: int = 1
-) -> Any:
-    """aten::multi_margin_loss."""
-    return multi_margin_loss(b, input, target, p, margin, weight, reduction=_ATEN[reduction])
-
-
-@rows.row("nn.functional.multilabel_margin_loss")
-def multilabel_margin_loss(
-    b: TorchBuilder, input: Any, target: Any, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
-) -> Any:
+@loss("multilabel_margin_loss")
+def multilabel_margin_loss(b: TorchBuilder, input: Any, target: Any, reduction: str = "mean") -> Any:
     """torch.nn.functional.multilabel_margin_loss: ``sum(max(0, 1 - x[label] + x[other])) / classes``; labels end at the first -1."""
     classes = input.shape[-1] if input.ndim else 1
     count = input.shape[0] if input.ndim == 2 else 1
@@ -120,46 +72,22 @@ def multilabel_margin_loss(
     )
     skipped = b.logical_or(b.reshape(ended, shape=(count, classes, 1)), b.reshape(is_label, shape=(count, 1, classes)))
     losses = b.divide(b.sum(b.where(skipped, 0.0, short), axis=(1, 2)), classes)
-    how = reduction_of(size_average, reduce, reduction)
-    return b.reshape(losses, shape=()) if input.ndim < 2 and how == "none" else reduced(b, losses, how)
+    return b.reshape(losses, shape=()) if input.ndim < 2 and reduction == "none" else reduced(b, losses, reduction)
 
 
-@rows.row("multilabel_margin_loss")
-def aten_multilabel_margin_loss(b: TorchBuilder, input: Any, target: Any, reduction: int = 1) -> Any:
-    """aten::multilabel_margin_loss."""
-    return multilabel_margin_loss(b, input, target, reduction=_ATEN[reduction])
-
-
-@rows.row("multilabel_soft_margin_loss")
-def multilabel_soft_margin_loss(
-    b: TorchBuilder,
-    input: Any,
-    target: Any,
-    weight: Any = None,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Any:
+@loss("multilabel_soft_margin_loss")
+def multilabel_soft_margin_loss(b: TorchBuilder, input: Any, target: Any, weight: Any = None, reduction: str = "mean") -> Any:
     """torch.nn.functional.multilabel_soft_margin_loss: binary cross entropy, averaged over the last axis."""
     input, target = b.promote(input, target)
     positive = b.multiply(target, b.log_sigmoid(input))
     negative = b.multiply(b.subtract(1.0, target), b.log_sigmoid(b.negative(input)))
     losses = b.negative(b.add(positive, negative))
     losses = b.mean(losses if weight is None else b.multiply(losses, weight), axis=input.ndim - 1)
-    return reduced(b, losses, reduction_of(size_average, reduce, reduction))
+    return reduced(b, losses, reduction)
 
 
-@rows.row("nn.functional.cosine_embedding_loss")
-def cosine_embedding_loss(
-    b: TorchBuilder,
-    input1: Any,
-    input2: Any,
-    target: Any,
-    margin: float = 0,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
-    reduction: str = "mean",
-) -> Any:
+@loss("cosine_embedding_loss")
+def cosine_embedding_loss(b: TorchBuilder, input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: str = "mean") -> Any:
     """torch.nn.functional.cosine_embedding_loss: ``1 - cos`` where the target is 1, ``max(0, cos - margin)`` where it is -1."""
     axis = target.ndim
     product = b.sum(b.combined("multiply", input1, input2), axis=axis)
@@ -168,17 +96,11 @@ def cosine_embedding_loss(
     same, other = (b.equal(target, b.operand(sign, target.dtype)) for sign in (1, -1))
     like = b.where(same, b.subtract(1.0, cosine), 0.0)
     unlike = b.where(other, _above(b, b.subtract(cosine, float(margin))), 0.0)
-    return reduced(b, b.add(like, unlike), reduction_of(size_average, reduce, reduction))
-
-
-@rows.row("cosine_embedding_loss")
-def aten_cosine_embedding_loss(b: TorchBuilder, input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = 1) -> Any:
-    """torch.cosine_embedding_loss."""
-    return cosine_embedding_loss(b, input1, input2, target, margin, reduction=_ATEN[reduction])
+    return reduced(b, b.add(like, unlike), reduction)
 
 
 # ---------------------------------------------------------------------------------------------- triplets
-@rows.row("nn.functional.triplet_margin_loss")
+@loss("triplet_margin_loss")
 def triplet_margin_loss(
     b: TorchBuilder,
     anchor: Any,
@@ -188,31 +110,13 @@ def triplet_margin_loss(
     p: float = 2,
     eps: float = 1e-6,
     swap: bool = False,
-    size_average: bool | None = None,
-    reduce: bool | None = None,
     reduction: str = "mean",
 ) -> Any:
     """torch.nn.functional.triplet_margin_loss: ``max(0, d(anchor, positive) - d(anchor, negative) + margin)``."""
     near, far = pairwise_distance(b, anchor, positive, p, eps), pairwise_distance(b, anchor, negative, p, eps)
     if swap:
         far = b.minimum(far, pairwise_distance(b, positive, negative, p, eps))
-    return reduced(b, _above(b, b.add(b.subtract(near, far), float(margin))), reduction_of(size_average, reduce, reduction))
-
-
-@rows.row("triplet_margin_loss")
-def aten_triplet_margin_loss(
-    b: TorchBuilder,
-    anchor: Any,
-    positive: Any,
-    negative: Any,
-    margin: float = 1.0,
-    p: float = 2,
-    eps: float = 1e-6,
-    swap: bool = False,
-    reduction: int = 1,
-) -> Any:
-    """torch.triplet_margin_loss."""
-    return triplet_margin_loss(b, anchor, positive, negative, margin, p, eps, swap, reduction=_ATEN[reduction])
+    return reduced(b, _above(b, b.add(b.subtract(near, far), float(margin))), reduction)
 
 
 @rows.row("triplet_margin_with_distance_loss")

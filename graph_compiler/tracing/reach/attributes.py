@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from ..errors import TracingError
-from ..trees import containers
+from ...errors import TracingError
+from ...trees import containers
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 
@@ -36,6 +36,5 @@ def refuse_attributed(value: Any) -> None:
             base = next(base.__name__ for base in (list, tuple, dict) if isinstance(item, base))
             raise TracingError(
                 f"a {type(item).__name__} has attributes ({', '.join(map(str, own))}) beside what it holds as a {base}, which cannot be "
-                "recorded; "
-                "make these items, or keep the items in an attribute as well"
+                "recorded; make these items, or keep the items in an attribute as well"
             )

@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from ..trees import Path, Tree, static_paths
+from ...trees import Path, Tree, static_paths
+from ..reach.containers import is_whole
+from ..reach.namespaces import Names
+from ..reach.world import Held, World
 from .append_only import Lengths
-from .namespaces import Names
 from .places import Place
-from .reach.containers import is_whole
-from .reach.world import Held, World
 
 _ENOUGH = 2  # changes from recording to recording
 
@@ -40,7 +40,7 @@ class AutoDynamic:
     def numbers_given(self, tree: Tree) -> frozenset[Path]:
         """Where in the arguments ``(args, kwargs)`` of the call that is about to be recorded stand numbers that were others often enough.
 
-        >>> from ..trees import flatten
+        >>> from ...trees import flatten
         >>> auto_dynamic = AutoDynamic()
         >>> for step in range(3):
         ...     print(sorted(auto_dynamic.numbers_given(flatten(((2.5,), {"cache": {"length": step}}), lambda item: False)[1])))

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
-from ..errors import GuardFailed, TracingError
-from ..registration import entry_method
+from ...errors import GuardFailed, TracingError
+from ...registration import entry_method
 
 _PLACE = re.compile(r":\d+")
 

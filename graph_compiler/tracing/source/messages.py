@@ -15,7 +15,7 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any
 
-from ..registration import trait
+from ...registration import trait
 from .checkers import is_handled, only_raises
 from .syntax import nodes_around, resolved
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..trees import Fixed, Leaf, Path, Tree
+from ...trees import Fixed, Leaf, Path, Tree
+from ..reach.containers import MISSING
+from ..reach.world import Held
 from .contents import contents_of
-from .reach.containers import MISSING
-from .reach.world import Held
 from .updates import Kept, New, Same, item_of
 
 
@@ -65,8 +65,8 @@ def _parts(value: Any) -> dict[Any, Any]:
 def together(known: Sequence[Place], found: Iterable[Place]) -> list[Place]:
     """The ``known`` places and those that were ``found`` since; a dict that gets other entries each time is a place as a whole.
 
-    >>> from .reach.containers import kind_of
-    >>> from .reach.world import Held
+    >>> from ..reach.containers import kind_of
+    >>> from ..reach.world import Held
     >>> hooks = {}
     >>> held = Held("hooks", hooks, kind_of(hooks), {})
     >>> [place.name for place in together([Place(held, 3)], [Place(held, 5)])]

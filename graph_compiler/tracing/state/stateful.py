@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import CallMismatch
-from ..trees import Path
+from ...errors import CallMismatch
+from ...trees import Path
 
 
 def stateful_paths(arg_paths: Iterable[Any] | None, kwarg_paths: Iterable[Any] | None) -> tuple[Path, ...]:

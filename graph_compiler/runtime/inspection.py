@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
 from ..ir.node import every
-from .awaited import require_weights
+from .meta_weights import require_weights
 from .variant import Variant
 
 if TYPE_CHECKING:
     import networkx
 
     from ..ir.graph import Graph as IRGraph
-    from .beyond import Limit
+    from .over_limit import Limit
 
 
 class Inspected:

@@ -8,11 +8,11 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from ..trees import containers
+from ...trees import containers
+from ..reach.world import World
+from ..source.code_names import names_read
 from .append_only_list import AppendOnlyList, ListRead
-from .code_names import names_read
 from .places import Place
-from .reach.world import World
 
 _ENOUGH = 2  # lengths that a list had at recordings
 

@@ -21,7 +21,7 @@ class AppendOnlyList(list):  # type: ignore[type-arg]
     ([2.5], False)
     >>> len(losses)
     Traceback (most recent call last):
-    graph_compiler.tracing.append_only_list.ListRead: a list that was taken for one that is only appended to is read
+    graph_compiler.tracing.state.append_only_list.ListRead: a list that was taken for one that is only appended to is read
     """
 
     def __init__(self) -> None:

@@ -10,8 +10,8 @@ import sys
 from types import FrameType
 from typing import Any
 
-from ..registration import trait
-from .reach.origin import OWN
+from ...registration import trait
+from ..reach.origin import OWN
 from .syntax import nodes_around
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..ir.node import Node, Origin
+from ...ir.node import Node, Origin
 
 
 def name_by_variables(nodes: Iterable[Node]) -> None:

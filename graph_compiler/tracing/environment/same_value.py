@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from ..trees import same_static
+from ...trees import same_static
 from .conjunction import EnvironmentGuard
 
 ATOMS = frozenset({bool, int, float, complex, str, bytes})

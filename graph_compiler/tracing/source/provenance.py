@@ -7,10 +7,10 @@ from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
-from ..ir.node import Origin
+from ...ir.node import Origin
+from ..reach.origin import owner_of, package_of
 from .code_names import names_read
 from .messages import is_message
-from .reach.origin import owner_of, package_of
 from .stored_names import stored_names
 from .syntax import function_called
 

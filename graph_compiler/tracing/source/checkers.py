@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
-from .reach.origin import owner_of
+from ..reach.origin import owner_of
 from .syntax import definition_of, nodes_around
 
 _WAYS_OUT = (ast.Return, ast.Yield, ast.YieldFrom, ast.Break, ast.Continue)

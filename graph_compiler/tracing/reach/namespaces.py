@@ -8,7 +8,7 @@ import types
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from .code_names import fragments_read, globals_read, imports_of, names_read
+from ..source.code_names import fragments_read, globals_read, imports_of, names_read
 
 _OWN_MODULE = frozenset({"f_globals", "__globals__"})
 _BY_NAME = frozenset({"modules", "import_module", "__import__", *_OWN_MODULE})

@@ -75,8 +75,7 @@ def _tell(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     reason = _most_frequent(graph.variants, args, kwargs)
     warnings.warn(
         f"{graph.name} was recorded {len(graph.variants)} times, which is max_variants, and this call fits none: {reason}. For such calls "
-        "the original "
-        f"runs from now on, uncompiled. {_REMEDY}; on_limit='raise' makes it an error",
+        f"the original runs from now on, uncompiled. {_REMEDY}; on_limit='raise' makes it an error",
         RuntimeWarning,
         stacklevel=_level_of_user(),
     )

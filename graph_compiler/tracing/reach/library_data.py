@@ -8,12 +8,12 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from .code_names import names_read, texts_of
-from .conjunction import EnvironmentGuard
-from .library_objects import answers_of, is_asked
-from .reach.origin import is_users
-from .reach.refers import enclosed
-from .same import ATOMS, same_fact, same_items
+from ..environment.conjunction import EnvironmentGuard
+from ..environment.same_value import ATOMS, same_fact, same_items
+from ..source.code_names import names_read, texts_of
+from .library import answers_of, is_asked
+from .origin import is_users
+from .refers import enclosed
 
 _DEEPEST = 4
 _CONTAINERS = (list, set, dict)

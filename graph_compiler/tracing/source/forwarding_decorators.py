@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
-from ..registration import trait
-from .reach.origin import package_of
+from ...registration import trait
+from ..reach.origin import package_of
 from .syntax import definition_of
 
 _LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})  # by which a function may look at its own arguments

@@ -29,8 +29,7 @@ def passed_on(graph: Any, name: str) -> Any:
         return MethodType(item.__func__, _as_original(graph, original))
     raise AttributeError(
         f"{name} of the original {graph.name} would run that and not its graph, which has its plain attributes (config, device, dtype), "
-        "and in the "
-        f"same framework its methods. Call {name} of the original"
+        f"and in the same framework its methods. Call {name} of the original"
     )
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable
 
-from ..errors import TracingError
-from ..ir.node import Origin, Value
-from ..tracing import Recorder
+from ...errors import TracingError
+from ...ir.node import Origin, Value
+from ..recorder import Recorder
 
 
 class TiedArrays:

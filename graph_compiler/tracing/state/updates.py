@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..trees import Path
+from ...trees import Path
+from ..reach.containers import Field, Kind, given_kind
 from .append_only_list import AppendOnlyList
-from .reach.containers import Field, Kind, given_kind
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,9 +6,9 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..errors import TracingError
-from ..trees import iterate_structure
-from .wrappers import wrapped_by
+from ...errors import TracingError
+from ...trees import iterate_structure
+from ..reach.wrappers import wrapped_by
 
 
 def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
@@ -55,6 +55,5 @@ def refuse_iterators(value: Any) -> None:
     for item in iterators_in(iterate_structure(value)):
         raise TracingError(
             f"an argument is a {type(item).__name__}, an iterator: what the function takes from it is gone afterwards, which cannot be "
-            "recorded. "
-            "Pass a list of its items"
+            "recorded. Pass a list of its items"
         )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from types import CodeType
 from typing import Any, NamedTuple, Protocol
 
-from ..errors import GuardFailed
+from ...errors import GuardFailed
 from .versions import VersionsOf, Words
 
 _MANY = 500  # facts that read alike: straight lines are faster, but take a millisecond a fact to compile

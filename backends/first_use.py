@@ -1,0 +1,17 @@
+"""What a backend has in files that are imported at their first use, for they import libraries that few programs need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+
+def at_first_use(package: str, path: str) -> Callable[[], Any]:
+    """A function that gives ``module:name`` below a package.
+
+    >>> at_first_use("json", "decoder:JSONDecoder")().__name__
+    'JSONDecoder'
+    """
+    module, name = path.split(":")
+    return lambda: getattr(import_module(f"{package}.{module}"), name)

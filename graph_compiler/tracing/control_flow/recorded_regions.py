@@ -1,0 +1,170 @@
+"""Python's own statements as blocks of a frontend whose calls are recorded one by one.
+
+A block is recorded on copies that stand for its inputs. What the node gives now is what Python's own steps give: these run beside it and
+are no part of the recording.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from ...errors import TracingError
+from ...ir.closing import Body
+from ...ir.node import Origin, Value
+from ...sizes import hint_of
+from ..recorder import Recorder
+from .regions import Arrays, Block, Inputs, Kind, Regions, open_regions
+from .tied_arrays import TiedArrays
+
+
+class Recording(Protocol):
+    """The recording that is open."""
+
+    @property
+    def recorder(self) -> Recorder:
+        """Writes its graph."""
+
+    def here(self) -> Origin:
+        """Where the user's code is now."""
+
+
+@dataclass(frozen=True)
+class RecordedBlock:
+    """A block, and those of its outputs that it has not made (``outside``)."""
+
+    body: Body
+    outside: list[Value]
+
+
+B = TypeVar("B", bound=RecordedBlock)
+
+
+class RecordedRegions(Regions, Generic[B]):
+    """The blocks of one recording; ``copy`` is what a user calls to copy an array."""
+
+    copy: str
+
+    def __init__(self, recording: Recording, tied: TiedArrays, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any]) -> None:
+        super().__init__(symbolic, decided)
+        self.recording, self.recorder, self.tied = recording, recording.recorder, tied
+
+    @property
+    def is_inside(self) -> bool:
+        return self.recorder.in_block
+
+    # ------------------------------------------------------------------------------ what the framework does
+    @abstractmethod
+    def value_of(self, item: Any) -> Value:
+        """The value of an array, also of one that the recording has not met."""
+
+    @abstractmethod
+    def block(self, name: str, function: Block, given: Inputs) -> B:
+        """The block that a function makes."""
+
+    @abstractmethod
+    def node(
+        self, op: str, operands: Sequence[Value], blocks: Sequence[B], steps: Callable[[], Arrays], names: Sequence[str], **params: Any
+    ) -> Arrays:
+        """The node that runs the blocks, and gives now what ``steps`` gives."""
+
+    @abstractmethod
+    def now(self, truth: Any) -> bool:
+        """A truth value as it is now."""
+
+    def begun(self, given: Inputs) -> Arrays:
+        """The arrays that the first of Python's steps gets."""
+        return [item for item, _ in given]
+
+    def entered(self, arrays: Arrays, given: Inputs) -> Arrays:
+        """Arrays that go from step to step as the user's code gets them."""
+        return arrays
+
+    # ------------------------------------------------------------------------------ the nodes
+    def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
+        sides = [self.block("otherwise", otherwise, ()), self.block("then", then, ())]
+
+        def chosen() -> Arrays:
+            return then() if self.now(truth) else otherwise()
+
+        found = self.node("branch", [self.value_of(truth)], sides, chosen, ["chosen"] * len(sides[0].body.outputs))
+        self._tie(found, (), [value for side in sides for value in side.outside])
+        return found
+
+    def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
+        given = list(zip(carried, kinds))
+
+        def steps() -> Arrays:
+            arrays = self.begun(given)
+            while self.now(test(*self.entered(arrays, given))[0]):
+                arrays = body(*self.entered(arrays, given))
+            return arrays
+
+        return self._loop("while_loop", {"condition": test, "body": body}, given, (), steps)
+
+    def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
+        given = list(zip(carried, kinds))
+
+        def steps() -> Arrays:
+            arrays = self.begun(given)
+            for place in range(hint_of(length)):
+                arrays = body(*self.entered(arrays, given), *(row[place] for row in rows))
+            return arrays
+
+        params = {"sequences": len(rows), "length": length, "reverse": False, "checkpoint": checkpoint}
+        return self._loop("scan", {"body": body}, given, rows, steps, **params)
+
+    def _loop(
+        self, op: str, functions: Mapping[str, Block], carried: Inputs, rows: Arrays, steps: Callable[[], Arrays], **params: Any
+    ) -> Arrays:
+        given = [*carried, *((row, None) for row in rows)]
+        operands = [self.value_of(item) for item, _ in given]
+        blocks = [self.block(name, function, given) for name, function in functions.items()]
+        for block in blocks:
+            self._refuse_written(block.body, given, operands)
+        names = [value.name for value in blocks[-1].body.inputs[: len(carried)]]
+        found = self.node(op, operands, blocks, steps, names, carried=len(carried), **params)
+        self._tie(found, operands, blocks[-1].outside)
+        return found
+
+    # ------------------------------------------------------------------------------ arrays that may be one
+    def not_made(self, values: Sequence[Value]) -> list[Value]:
+        """The owners of those values that the innermost open block has not made."""
+        owners = [self.recorder.base_of(value) for value in values if value.ndim]
+        return [owner for owner in owners if not self.recorder.is_made_here(owner)]
+
+    def _tie(self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value]) -> None:
+        """Arrays that a block gave as it was given them may be those of the outside; so is what a loop carries where it takes no step."""
+        outputs = [self.value_of(array) for array in arrays]
+        if outside:
+            self.tied.tie(value for value in (*outputs, *operands, *outside) if value.ndim)
+        for value, operand in zip(outputs, operands):
+            if value.ndim:
+                self.tied.tie((value, operand))
+
+    def _refuse_written(self, body: Body, given: Inputs, operands: Sequence[Value]) -> None:
+        """A step that writes to what it is given writes, in the first step, to an array of the outside: nobody else may have it."""
+        recorder = self.recorder
+        written = {recorder.base_of(value) for node in body.nodes for value in node.writes}
+        for value, (item, kind), operand in zip(body.inputs, given, operands):
+            if value not in written:
+                continue
+            base = recorder.base_of(operand)
+            is_given = base in recorder.graph.inputs or base in recorder.graph.parameters.values()
+            others = (other for array, other in recorder.tracked() if array is not item)
+            if kind is None or kind.is_shared or is_given or any(recorder.base_of(other) is base for other in others):
+                raise TracingError(
+                    f"{self.recording.here()}: {operand.name} is written to in a step of a loop on values that also puts another array in "
+                    f"its place, and other variables may hold the same array. Begin with a copy of it ({self.copy})"
+                )
+
+    @contextmanager
+    def as_python(self) -> Iterator[None]:
+        """Inside of the block Python runs as it does now: nothing of it is recorded or assumed."""
+        since = self.recorder.savepoint()
+        with open_regions(None), self.recorder.block(()):
+            yield
+        self.recorder.give_up(since)
