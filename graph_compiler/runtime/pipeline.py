@@ -199,26 +199,13 @@ class Pipeline:
     def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """As :meth:`call`, while another function is recorded: ``TracingError`` where the original changes what that recording does not
         look after, or where the arrays are not its own."""
-        self._require_own_arrays(args, kwargs)
+        self.border.require_own_arrays(self.name, args, kwargs)
         owner = getattr(self.function, "__self__", self.function)
         with reserved() as locks:
             world = World([(type(owner).__name__, owner)], called=[self.function])
             owners = world.owners()
             locks.only(lambda owner: id(owner) in owners)
             return self._call_without_state(world, args, kwargs)
-
-    def _require_own_arrays(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """Weights and guards of a flat function would be constants of what is being recorded, so it is not called there unasked."""
-        if self.same_framework:
-            return
-        target, own = self.target.target, self.frontend.array_access.is_own
-        leaves = [leaf for leaf in iterate_structure((args, kwargs)) if hasattr(leaf, "dtype") and not isinstance(leaf, np.ndarray)]
-        if leaves and not any(map(own, leaves)):
-            raise TracingError(
-                f"{self.name} stands for a function of {self.frontend.name} and is called with arrays of another framework by a function "
-                f"that is being recorded; call its functional(parameters, ...) there, which is written for {target.name}, and make its "
-                "parameters an argument of that function"
-            )
 
     def _call_without_state(self, world: World, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         result = self.call(args, kwargs)
