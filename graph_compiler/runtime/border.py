@@ -69,9 +69,9 @@ class Border:
         if self.same_framework or not leaves or any(map(self.frontend.array_access.is_own, leaves)):
             return
         raise TracingError(
-            f"{name} stands for a function of {self.frontend.name} and is called with arrays of another framework by a function that is "
-            f"being recorded; call its functional(parameters, ...) there, which is written for {self.target.name}, and make its parameters an "
-            "argument of that function"
+            f"{name} stands for a function of {self.frontend.name} and is called with arrays of another framework by a function "
+            f"that is being recorded; call its functional(parameters, ...) there, which is written for {self.target.name}, and make "
+            "its parameters an argument of that function"
         )
 
     def native(self, array: Any) -> Any:
