@@ -66,11 +66,16 @@ class Made:
     def fits(self, call: Call) -> bool:
         """Whether a call has this outcome."""
         result = call.result
-        same = type(result) is torch.Tensor and tuple(result.shape) == self.spec.shape and result.stride() == self.strides
+        same = _is_strided(result) and tuple(result.shape) == self.spec.shape and result.stride() == self.strides
         return same and result.requires_grad is self.needs_grad and all(result is not operand for operand in call.operands)
 
 
 Outcome = Union[GivenBack, Made]
+
+
+def _is_strided(item: Any) -> bool:
+    """Whether this is a plain tensor that is not sparse."""
+    return type(item) is torch.Tensor and item.layout is torch.strided
 
 
 class _Unlike(Exception):
@@ -156,7 +161,7 @@ def outcome_of(call: Call, node: Node | None) -> Outcome | None:
         place = next((place for place, operand in enumerate(call.operands) if call.result is operand), None)
         return None if place is None or reads_sizes else GivenBack(place)
     result, is_view = call.result, bool(node.views)
-    if type(result) is not torch.Tensor or result.dtype is torch.int64 or len(node.outputs) != 1 or node.writes or node.is_random:
+    if not _is_strided(result) or result.dtype is torch.int64 or len(node.outputs) != 1 or node.writes or node.is_random:
         return None
     if node.record is None or node.record.itself or is_view and len(call.operands) > 1 or call.key in VIEWS_ONLY and joins_axes(node):
         return None
