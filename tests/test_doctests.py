@@ -1,4 +1,4 @@
-"""Runs the examples in the docstrings of every module, which also proves that every module can be imported.
+"""Every module can be imported, and the examples in its docstrings give what they say.
 
 Each room is walked on its own path: a walk over the package alone does not see the two rooms beside it.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import importlib.util
 import pkgutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,8 +18,6 @@ import pytest
 import graph_compiler
 import graph_compiler.backends
 import graph_compiler.frontends
-
-pytestmark = pytest.mark.smoke
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 NEEDS = {"torch": "torch", "jax": "jax", "tensorflow": "tensorflow", "cli": "typer"}  # folder -> what it imports
@@ -45,14 +44,34 @@ WALKED = (graph_compiler, graph_compiler.backends, graph_compiler.frontends)
 MODULES = sorted({name for room in WALKED for name in names_below(room.__name__, room.__path__)})
 
 
+def needed_by(name: str) -> str | None:
+    """The framework that a module imports."""
+    return next((NEEDS[part] for part in name.split(".")[2:3] if part in NEEDS), None)
+
+
+@pytest.mark.smoke
+def test_every_module_can_be_imported() -> None:
+    for name in MODULES:
+        if (needed := needed_by(name)) is None or importlib.util.find_spec(needed):
+            importlib.import_module(name)
+
+
 @pytest.mark.parametrize("name", MODULES)
 def test_examples_in_docstrings(name: str) -> None:
-    for part in name.split(".")[2:3]:
-        if part in NEEDS:
-            pytest.importorskip(NEEDS[part])
+    if (needed := needed_by(name)) is not None:
+        pytest.importorskip(needed)
     module = importlib.import_module(name)
     if has_examples(module):
         assert not doctest.testmod(module, optionflags=OPTIONS).failed
+
+
+def test_no_module_takes_the_name_of_a_function_of_its_package() -> None:
+    """The function would be the module as soon as that is imported."""
+    for name in MODULES:
+        if (spec := importlib.util.find_spec(name)) is not None and spec.submodule_search_locations:
+            text = Path(str(spec.origin)).read_text(encoding="utf-8")
+            own = [module.name for module in pkgutil.iter_modules(list(spec.submodule_search_locations))]
+            assert not [module for module in own if f"\ndef {module}(" in text], name
 
 
 def test_all_rooms_are_walked() -> None:

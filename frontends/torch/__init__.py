@@ -26,7 +26,7 @@ def lift_graph(graph: Graph) -> Graph:
 
 
 def pretrained(source: str) -> Any:
-    """See :func:`graph_compiler.frontends.torch.pretrained.pretrained`."""
-    from .pretrained import pretrained as load
+    """See :func:`graph_compiler.frontends.torch.model_loading.pretrained`."""
+    from .model_loading import pretrained as load
 
     return load(source)
