@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 import pkgutil
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -23,7 +24,7 @@ from .support.canonical import through_canonical
 from .support.compare import assert_same
 from .support.samples import Array, ErrorSample, Sample, made, quietly
 from .support.together import ALONE, Call, Together
-from .support.turns import WEEK, marks
+from .support.turns import WEEK, marks, rests
 
 MODULES = [importlib.import_module(f"{samples.__name__}.{module.name}") for module in pkgutil.iter_modules(samples.__path__)]
 SAMPLES: list[tuple[str, Sample]] = [
@@ -34,13 +35,28 @@ COMPILED = ("jax",)  # one compilation of the whole takes half the time of one f
 OTHERS = [target for target in TARGETS if target != "torch"]
 
 
+def numbered(names: list[str]) -> list[str]:
+    """Some names are those of more samples: from the second on they have a number.
+
+    >>> numbered(["a", "b", "a"])
+    ['a', 'b', 'a 2']
+    """
+    before: Counter[str] = Counter()
+    found = []
+    for name in names:
+        before[name] += 1
+        found.append(name if before[name] == 1 else f"{name} {before[name]}")
+    return found
+
+
 def marks_of(place: int, name: str, to: str) -> list[Any]:
     """Some names are those of more samples: these have their turns one after the other."""
     return [] if to == "torch" or name in unsupported_samples(to) else marks(f"sample {place % len(OTHERS)} {name}", to, OTHERS)
 
 
+CALLED = numbered([name for name, _ in SAMPLES])
 CASES = [
-    pytest.param(place, name, sample, to, id=f"{name}-{to}", marks=marks_of(place, name, to))
+    pytest.param(place, name, sample, to, id=f"{CALLED[place]}-{to}", marks=marks_of(place, name, to))
     for place, (name, sample) in enumerate(SAMPLES)
     for to in TARGETS
 ]
@@ -101,8 +117,13 @@ def jax_calls(place: int) -> list[Call]:
     return [Call(graph, args, kwargs) for args, kwargs in calls_of(SAMPLES[place][1])]
 
 
+def rests_in_jax(place: int) -> bool:
+    """Whether a sample does not run in JAX this week."""
+    return bool(marks_of(place, SAMPLES[place][0], "jax")) or rests("tests/test_samples.py", "test_sample", f"{CALLED[place]}-jax")
+
+
 # Those that run in JAX this week stand side by side, for these alone are compiled.
-TOGETHER = sorted(range(len(SAMPLES)), key=lambda place: bool(marks_of(place, SAMPLES[place][0], "jax")))
+TOGETHER = sorted(range(len(SAMPLES)), key=rests_in_jax)
 IN_JAX = Together([functools.partial(jax_calls, place) for place in TOGETHER])
 
 

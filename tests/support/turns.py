@@ -77,13 +77,13 @@ SHARES = {
     "tests/transforms/test_derivatives.py": {"test_first_derivatives": 3, "test_second_derivatives": 3},
 }
 # Of these JAX compiles many cases as one program, which a share of them would not shorten.
-_COMPILED_TOGETHER = frozenset({"tests/test_samples.py", "tests/test_numpy_samples.py", "tests/test_kinks.py"})
+_COMPILED_TOGETHER = frozenset({"tests/test_numpy_samples.py", "tests/test_kinks.py"})
 
 
 def rests(file: str, test: str, case: str) -> bool:
     """Whether a case of a table in :data:`SHARES` rests this week.
 
-    >>> rests("tests/test_samples.py", "test_sample", "abs-jax"), rests("tests/test_api.py", "test_sample", "abs-torch")
+    >>> rests("tests/test_kinks.py", "test_derivatives", "abs-jax"), rests("tests/test_api.py", "test_sample", "abs-torch")
     (False, False)
     """
     shares = SHARES.get(file, {}).get(test, 1)
