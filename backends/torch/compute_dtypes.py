@@ -11,12 +11,11 @@ from ..rows import Operand, Rows, operand
 _UNSIGNED = {"uint16": "int64", "uint32": "int64"}  # which wrap around when they are given
 _HALF = {"float16": "float32", "bfloat16": "float32"}
 
-# Operations that torch has for unsigned integers of 16 and 32 bits, or that have a way of their own.
+# Operations that torch has for unsigned integers of 16 and 32 bits on every device, or that have a way of their own.
 _AS_THEY_ARE = frozenset({
-    "asarray", "astype", "bitcast", "bitwise_and", "bitwise_or", "bitwise_xor", "broadcast_to", "concat", "copy", "dropout", "empty",
-    "equal", "expand_dims", "full", "getitem", "multiply", "not_equal", "ones", "permute_dims", "refuse_gradient", "reshape", "split",
-    "squeeze", "stack", "stop_gradient", "threefry",
-    "unstack", "where", "with_gradient", "zeros",
+    "asarray", "astype", "bitcast", "broadcast_to", "concat", "copy", "dropout", "empty", "expand_dims", "full", "getitem", "ones",
+    "permute_dims", "refuse_gradient", "reshape", "split", "squeeze", "stack", "stop_gradient", "threefry", "unstack", "with_gradient",
+    "zeros",
 })  # fmt: skip
 
 # Operations that lack other types.
@@ -28,14 +27,21 @@ _LACKING: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
         {"uint64": "int64"},
         (
             "add",
+            "bitwise_and",
             "bitwise_invert",
             "bitwise_left_shift",
+            "bitwise_or",
+            "bitwise_xor",
             "cumulative_prod",
             "cumulative_sum",
+            "equal",
+            "multiply",
             "negative",
+            "not_equal",
             "prod",
             "subtract",
             "sum",
+            "where",
         ),
     ),  # the same bits
 )
@@ -46,8 +52,8 @@ _COMPUTE_DTYPES: dict[str, dict[str, str]] = {name: types for types, names in _L
 _OF_64_BITS = {
     "bitwise_right_shift": "shifted_right({0}, {1})", "fmod": "divided({0}, {1})[1]", "remainder": "divided({0}, {1})[1]",
     "floor_divide": "divided({0}, {1})[0]", "less": "is_less({0}, {1})", "greater": "is_less({1}, {0})", "less_equal": "~is_less({1}, {0})",
-    "greater_equal": "~is_less({0}, {1})", "minimum": "torch.where(is_less({0}, {1}), {0}, {1})",
-    "maximum": "torch.where(is_less({0}, {1}), {1}, {0})",
+    "greater_equal": "~is_less({0}, {1})", "minimum": "torch.where(is_less({0}, {1}), signed({0}), signed({1})).view(torch.uint64)",
+    "maximum": "torch.where(is_less({0}, {1}), signed({1}), signed({0})).view(torch.uint64)",
 }  # fmt: skip
 
 

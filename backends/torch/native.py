@@ -18,6 +18,7 @@ from ..compile_cache import cache_folder
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..refusals import told
 from .assertions import asserted, is_tracing
+from .devices import placed
 from .following import Dynamo
 from .forward_mode import is_without_derivative
 
@@ -53,6 +54,10 @@ class TorchTarget(Target):
     def elements(self, array: torch.Tensor | float) -> Any:
         """``tolist``; a number that was read is itself."""
         return array.tolist() if isinstance(array, torch.Tensor) else array
+
+    def placed(self, function: Callable[..., Any], graph: Any, leading: tuple[str, ...]) -> Callable[..., Any]:
+        """See :func:`graph_compiler.backends.torch.devices.placed`."""
+        return placed(function, graph, leading)
 
     def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
         """``torch.compile``; a function whose kernels its code generator cannot write runs as it is, and a log line says so."""
@@ -136,8 +141,9 @@ class TorchTarget(Target):
         return None
 
     def rewinding(self, leaves: tuple[Any, ...]) -> Callable[[], None]:
-        """Puts back the generator on the CPU and those among the inputs."""
-        generators = [torch.default_generator, *(leaf for leaf in leaves if isinstance(leaf, torch.Generator))]
+        """Puts back the default generators and those among the inputs."""
+        on_gpus = torch.cuda.default_generators if torch.cuda.is_initialized() else ()
+        generators = [torch.default_generator, *on_gpus, *(leaf for leaf in leaves if isinstance(leaf, torch.Generator))]
         states = [(generator, generator.get_state()) for generator in generators]
 
         def rewind() -> None:

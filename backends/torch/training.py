@@ -90,7 +90,10 @@ class TorchTraining(Training):
         for name, tensor in held.trained.items():
             of_tensor = {key.rpartition("/")[2]: key for key in arrays if key.rpartition("/")[0] == name}
             if of_tensor:
-                made.state[tensor] = {key: arrays[path].clone() for key, path in of_tensor.items()}
+                # torch counts steps on the CPU, and keeps everything else beside the parameter
+                made.state[tensor] = {
+                    key: arrays[path].to("cpu" if key == "step" else tensor.device, copy=True) for key, path in of_tensor.items()
+                }
         return made
 
     # ------------------------------------------------------------------------------ arrays
@@ -170,6 +173,10 @@ class TorchTraining(Training):
     def where(self, condition: Any, new: Arrays, old: Arrays) -> Arrays:
         """One of the two."""
         return new if condition else old
+
+    def restored(self, array: Any, like: Any) -> Any:
+        """On the device of what it takes the place of."""
+        return array.to(like.device)
 
     # ------------------------------------------------------------------------------ random numbers
     def generator(self, like: Any) -> Any:

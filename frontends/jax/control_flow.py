@@ -6,7 +6,7 @@ reverse mode goes through it, as JAX's own does where sizes are numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     """``lax.scan``, ``lax.map`` and loops of ``lax.fori_loop`` whose length is a number."""
     params = equation.params
-    constants, carried = params["num_consts"], params["num_carry"]
-    program, first = params["jaxpr"], params["num_consts"] + params["num_carry"]
+    constants, carried = _constants_and_carry(params)
+    program, first = params["jaxpr"], constants + carried
     program, is_kept = opened(program)
     unread = [place for place in range(first, len(operands)) if not _is_read(program, place)]
     program = _without_inputs(program, unread)
@@ -42,6 +42,14 @@ def scan(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     given = [*step.arrays(operands[constants:first]), *rows]
     options = {"length": expression_of(params["length"]), "reverse": bool(params["reverse"]), "checkpoint": is_kept}
     return step.node("scan", given, [body], carried=carried, sequences=len(rows), **options)
+
+
+def _constants_and_carry(params: Mapping[str, Any]) -> tuple[int, int]:
+    """How many operands of a scan stay what they are, and how many are carried; JAX counts them in trees since 0.11."""
+    if (operands := params.get("ft_in")) is None:
+        return params["num_consts"], params["num_carry"]
+    constants, carry, _ = map(len, operands.unpack())
+    return constants, carry
 
 
 def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:

@@ -24,9 +24,8 @@ _OPERATORS = {
 _FLOATING = frozenset({"div_p"})  # of integers the operator is another function
 _PLAIN = frozenset({
     "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "conj", "cos", "cosh", "digamma", "erf", "erf_inv", "erfc",
-    "exp", "exp2", "expm1", "floor", "imag", "is_finite", "lgamma", "log", "log1p", "logistic", "not", "real", "rsqrt", "sign", "sin",
-    "sinh", "sqrt",
-    "square", "tan", "tanh",
+    "exp", "exp2", "expm1", "floor", "imag", "is_finite", "lgamma", "log", "log1p", "log2", "logistic", "not", "real", "rsqrt", "sign",
+    "sin", "sinh", "sqrt", "square", "tan", "tanh",
 })  # fmt: skip
 _LAX = {"not": "bitwise_not"}
 _SAID: tuple[dict[str, None], ...] = ({"accuracy": None}, {"out_dtype": None}, {})  # parameters that say nothing

@@ -25,7 +25,7 @@ def as_array(item: Any) -> Any:
     """An array of any framework as one of numpy, sharing its memory where it can; scalars, generators and numbers as they are."""
     if isinstance(item, (np.ndarray, np.generic, *GENERATORS, *DTYPES)):
         return item
-    return np.asarray(item.detach() if hasattr(item, "detach") else item)
+    return np.asarray(item.detach().cpu() if hasattr(item, "detach") else item)
 
 
 def given(args: tuple[Any, ...], kwargs: dict[str, Any], open_numbers: Container[Path]) -> tuple[list[Any], Tree]:

@@ -130,6 +130,12 @@ class Target(Protocol):
 
     # ------------------------------------------------------------------------------ compiling and tracing
     @default
+    def placed(self, function: Callable[..., Any], graph: Any, leading: tuple[str, ...]) -> Callable[..., Any]:
+        """The flat function of a graph, which makes its arrays on the device of those that it is given; ``leading`` names what it takes
+        before these. As it is where the framework moves arrays itself."""
+        return function
+
+    @default
     def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
         """The function wrapped in the framework's own compiler; as it is where there is none. ``static``: positions of arguments that are
         Python numbers which sizes are made of."""

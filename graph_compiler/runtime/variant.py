@@ -62,7 +62,7 @@ class Variant:
     following: Following | None = None  # what programs of the target's compiler hold of this variant
 
     def __post_init__(self) -> None:
-        self.flat = flat = load(self.program)
+        self.flat = flat = self.target.placed(load(self.program), self.graph, self.program.arguments)
         self.function = flat if self.compile_options is None else self.target.compile(flat, self.compile_options, self._static())
         self.as_read = as_read(self.parameters, self.program, self.graph, flat)
         self.state: State | None = self.graph.state.places

@@ -7,7 +7,7 @@ Knows no framework. A value stands for one array *object* of the user's program;
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -69,8 +69,8 @@ class Recorder:
         return entry[1] if entry is not None and entry[0]() is array else None
 
     def track(self, array: Any, value: Value) -> Value:
-        """From now on ``array`` is ``value``. The recording does not keep the array alive."""
-        self._values[id(array)] = (weakref.ref(array), value)
+        """From now on ``array`` is ``value``. The recording does not keep the array alive, where it can be told that it is gone."""
+        self._values[id(array)] = (_reference(array), value)
         return value
 
     def keep(self, array: Any, value: Value) -> Value:
@@ -277,6 +277,14 @@ class Recorder:
             self.graph.nodes.append(check(guard, is_recorded=True))  # sizes are known there, and elements may be others in each step
         else:
             self.graph.guards.append(guard)
+
+
+def _reference(array: Any) -> Callable[[], Any]:
+    """A weak reference; to what can have none (generators of torch before 2.12) one that keeps it alive."""
+    try:
+        return weakref.ref(array)
+    except TypeError:
+        return lambda: array
 
 
 def _reads_sizes(node: Node) -> bool:

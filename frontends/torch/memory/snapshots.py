@@ -37,7 +37,7 @@ def elements_of(tensor: torch.Tensor) -> bytes:
         plain = _physical(tensor).contiguous()
         if plain.untyped_storage().resizable():  # and would not be any more
             plain = plain.clone()
-        return plain.view(-1).view(torch.uint8).numpy().tobytes() if plain.numel() else b""
+        return plain.view(-1).view(torch.uint8).cpu().numpy().tobytes() if plain.numel() else b""
 
 
 def _bits(tensor: torch.Tensor) -> torch.Tensor:

@@ -29,15 +29,16 @@ from ....trees import iterate_structure
 from ..basics.refusals import UnseenDraw
 from ..trace import Trace
 
-_SEED_BYTES = 8  # the seed stands first in the state of a CPU generator
+_SEED_BYTES = 8  # the seed stands first in the state of a generator
+_DEVICES = ("cpu", "cuda")  # whose generators keep it there
 _LONGEST_SEED = 1 << 48  # ``seed()`` draws from the operating system, of 53 bits; nobody writes such a number
 _DEFAULT_SEED = torch.Generator().initial_seed()
 SPEC = ArraySpec((), "generator")
 
 
 def is_generator(item: Any) -> bool:
-    """Whether this is a generator of random numbers on the CPU."""
-    return torch.Generator in type(item).__mro__ and item.device.type == "cpu"  # isinstance runs Python's code of torch
+    """Whether this is a generator of random numbers whose state can be followed."""
+    return torch.Generator in type(item).__mro__ and item.device.type in _DEVICES  # isinstance runs Python's code of torch
 
 
 class _Followed:
@@ -70,7 +71,8 @@ class Generators:
         self.capture = capture
         self._followed: dict[int, _Followed] = {}
         self.state_before: Any = None  # of the default generator
-        self._reachable = [torch.default_generator, *filter(is_generator, reachable)]
+        self._defaults = default_generators()
+        self._reachable = [*self._defaults, *filter(is_generator, reachable)]
         self._lock = threading.RLock()  # another thread may seed the default generator
 
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
@@ -78,7 +80,7 @@ class Generators:
         the mark."""
         for code in (function.__code__ for function in functions):
             names = names_read(code)
-            if "initial_seed" in names and ("default_generator" in names or len(self._reachable) > 1):
+            if "initial_seed" in names and ("default_generator" in names or len(self._reachable) > len(self._defaults)):
                 raise TracingError(
                     f"{code.co_filename}:{code.co_firstlineno}: {code.co_name} reads initial_seed() of a generator, which would become a "
                     "constant. "
@@ -130,7 +132,7 @@ class Generators:
         """Makes up for what has happened to the generators that a call may draw from, and gives them."""
         given = [item for item in iterate_structure(arguments) if is_generator(item)]
         with self._lock:
-            return [self._made_up(generator) for generator in (torch.default_generator, *given)]
+            return [self._made_up(generator) for generator in (*self._defaults, *given)]
 
     def drew(self, candidates: list[_Followed]) -> bool:
         """Whether the call that has just been made drew from one of them."""
@@ -206,13 +208,14 @@ class Generators:
         return self.capture.recorder.add_call(name, inputs, {}, origin, outputs, record)
 
     def _record_new(self, followed: _Followed) -> None:
-        node = self._node("torch.Generator", (), ("generator", followed.generator, SPEC))
+        device = followed.generator.device
+        node = self._node("torch.Generator", () if device.type == "cpu" else (device,), ("generator", followed.generator, SPEC))
         self.capture.recorder.keep(followed.generator, node.outputs[0])
 
     def _record_seed(self, followed: _Followed, state: bytes) -> None:
         """``manual_seed``, where the state is that of a generator just seeded."""
         seed = followed.generator.initial_seed()
-        fresh = _Followed(torch.Generator().manual_seed(seed), is_new=True)
+        fresh = _Followed(torch.Generator(followed.generator.device).manual_seed(seed), is_new=True)
         if fresh.state() != state or (seed >= _LONGEST_SEED and seed != _DEFAULT_SEED):
             self._refuse("was given a state that cannot be told from its seed" if fresh.state() != state else "was seeded by seed()")
         followed.put_mark()
@@ -249,6 +252,11 @@ class Generators:
             f"{self.capture.here()}: a random generator {what}, which cannot be recorded. Seed it with manual_seed, or do this outside of "
             "the function (another thread may have drawn from it meanwhile)"
         )
+
+
+def default_generators() -> tuple[torch.Generator, ...]:
+    """Those from which torch draws where no other one is given: of the CPU, and of each GPU that this process uses."""
+    return (torch.default_generator, *(torch.cuda.default_generators if torch.cuda.is_initialized() else ()))
 
 
 def generators_in(world: World) -> list[torch.Generator]:

@@ -1,0 +1,54 @@
+"""On which device a graph of another framework makes arrays in torch: on that of the arrays that it is given."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import torch
+
+from ...ir.graph import Graph
+from ...ir.node import Value, every
+
+
+def placed(function: Callable[..., Any], graph: Graph, leading: tuple[str, ...]) -> Callable[..., Any]:
+    """``function`` of a canonical graph; where its arrays are on an accelerator, constants are copied there at each call, and new arrays
+    are made there.
+
+    torch moves no array by itself. ``leading`` names what the function takes before the inputs. A graph in torch's own calls has the
+    devices that its function names.
+    """
+    if graph.dialect != "canonical" or not (graph.constants or any(_makes(node) for node in every(graph.nodes))):
+        return function
+    constants = leading.index("constants") if "constants" in leading else None
+
+    @functools.wraps(function)
+    def on_device(*given: Any) -> Any:
+        device = _device(given)
+        if device is None:
+            return function(*given)
+        if constants is not None:
+            given = (*given[:constants], _moved(given[constants], device), *given[constants + 1 :])
+        with device:
+            return function(*given)
+
+    return on_device
+
+
+def _makes(node: Any) -> bool:
+    return node.is_random or not any(isinstance(item, Value) for item in node.inputs)
+
+
+def _device(given: Iterable[Any]) -> torch.device | None:
+    """That of an array that is not on the CPU; numbers may be there while others are not. Of parameters the first one tells for all."""
+    for item in given:
+        if isinstance(item, Mapping):
+            item = next(iter(item.values()), None)
+        if isinstance(item, torch.Tensor) and not item.is_cpu:
+            return item.device
+    return None
+
+
+def _moved(constants: Mapping[str, Any], device: torch.device) -> dict[str, Any]:
+    return {name: array.to(device) if isinstance(array, torch.Tensor) else array for name, array in constants.items()}
