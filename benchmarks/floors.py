@@ -39,6 +39,8 @@ FLOORS: dict[str, Floor] = {
     "conversion of Keras ResNet-50": Floor(1.5, "s"),
     "permutations, jax": Floor(0, ""),
     "peak memory above the model": Floor(0.2, "GB"),
+    "call against eager": Floor(1.0, "x"),
+    "compiled call against torch.compile": Floor(1.0, "x"),
     "step against optax by hand": Floor(1.03, "x"),
     "step against an eager loop": Floor(1.0, "x"),
     "step against a compiled loop": Floor(1.05, "x"),

@@ -22,7 +22,7 @@ BATCH, TOKENS, CLASSES, RATE = 8, 64, 4, 1e-4
 CASE = f"BERT, 6 layers, {BATCH} x {TOKENS}"
 
 
-def _model(quick: bool) -> torch.nn.Module:
+def classifier(quick: bool) -> torch.nn.Module:
     transformers = importlib.import_module("transformers")
     size = {"hidden_size": 256, "intermediate_size": 1024, "num_attention_heads": 4} if quick else {}
     torch.manual_seed(0)
@@ -31,7 +31,7 @@ def _model(quick: bool) -> torch.nn.Module:
     return made
 
 
-def _batch() -> tuple[dict[str, Any], torch.Tensor]:
+def a_batch() -> tuple[dict[str, Any], torch.Tensor]:
     tokens = torch.randint(0, 30000, (BATCH, TOKENS))
     return {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)}, torch.randint(0, CLASSES, (BATCH,))
 
@@ -103,25 +103,30 @@ def _by_hand_in_torch(model: torch.nn.Module, batch: Any, compiled: bool) -> Cal
 
 def run(settings: Settings) -> Results:
     """Ratios of the steps, each pair in turns."""
-    results, model, batch = Results("training"), _model(settings.quick), _batch()
+    results = Results("training")
+    compare(results, CASE, classifier(settings.quick), a_batch(), settings)
+    return results
+
+
+def compare(results: Results, case: str, model: torch.nn.Module, batch: Any, settings: Settings) -> None:
+    """Steps of a model on the device that it and its batch are on."""
     compiler = importlib.import_module("graph_compiler")
     jax = importlib.import_module("jax")
     rounds = 2 * settings.few_rounds
-    native = jax.tree.map(lambda tensor: jax.numpy.asarray(tensor.numpy()), batch)
-    with results.surviving(CASE, "jax"):
+    native = jax.tree.map(lambda tensor: jax.numpy.asarray(tensor.cpu().numpy()), batch)
+    with results.surviving(case, "jax"):
         graph = compiler.transpile(copy.deepcopy(model), to="jax", kwargs=batch[0])
         calls = {"by hand, optax": _by_hand_in_jax(graph, native), "ours, jax": _ours(graph, _loss_in_jax, native)}
         samples = interleave(calls, rounds=rounds, batch=settings.batch)
-        results.add_samples(CASE, "training step", samples)
-        results.add_figure(CASE, "step against optax by hand", ratio(samples, "ours, jax", "by hand, optax"), "x")
+        results.add_samples(case, "training step", samples)
+        results.add_figure(case, "step against optax by hand", ratio(samples, "ours, jax", "by hand, optax"), "x")
     for compiled, name, figure in ((False, "eager", "step against an eager loop"), (True, "compiled", "step against a compiled loop")):
-        with results.surviving(CASE, name):
+        with results.surviving(case, name):
             graph = compiler.compile(copy.deepcopy(model), kwargs=batch[0], return_backend_compiled_fn=compiled)
             calls = {
                 f"by hand, {name}": _by_hand_in_torch(copy.deepcopy(model), batch, compiled),
                 f"ours, {name}": _ours(graph, _loss_in_torch, batch),
             }
             samples = interleave(calls, rounds=rounds, batch=settings.batch)
-            results.add_samples(CASE, "training step", samples)
-            results.add_figure(CASE, figure, ratio(samples, f"ours, {name}", f"by hand, {name}"), "x")
-    return results
+            results.add_samples(case, "training step", samples)
+            results.add_figure(case, figure, ratio(samples, f"ours, {name}", f"by hand, {name}"), "x")

@@ -162,6 +162,7 @@ SHARES = {
     "tests/test_pure.py": {"test_guards_on_elements_hold_inside_of_a_function_of_tensorflow": 2},
     "tests/test_randomness.py": {"test_draws": 2},
     "tests/test_registration.py": {"test_entry_points_are_not_read_for_own_names": 3},
+    "tests/test_refused_calls.py": {"test_calls_that_torch_refuses_are_refused": 3},
     "tests/test_round_trips.py": {"test_model_keeps_its_names": 2},
     "tests/test_samples.py": {"test_sample": 4},
     "tests/test_save_load.py": {"test_a_bomb_is_refused_unopened": 3, "test_random_changes_are_refused_or_harmless": 3},
