@@ -31,8 +31,9 @@ class KeptPrograms:
     are not transformed: what was lowered has no derivative and takes no batches."""
 
     def __init__(self, function: Callable[..., Any], text: str | None) -> None:
-        self._function, self._text = function, text
-        self.are_used = text is not None  # the first trace shows whether it is so
+        self._function, self._text = function, text or ""
+        self._folder = cache_folder("jax") if text else None
+        self.are_used = self._folder is not None  # the first trace shows whether it is so
         self.are_for_another_platform = False
         self._has_any = False
         self._tracing = threading.RLock()
@@ -46,11 +47,10 @@ class KeptPrograms:
 
     def _found(self, args: tuple[Any, ...]) -> Packed | None:
         """By the program that is kept for such arguments, or is from now on; None where nothing may be kept."""
-        folder = cache_folder("jax") if jax.config.jax_enable_compilation_cache else None
-        key = None if folder is None or self._text is None else key_of(self._text, args)
-        if folder is None or key is None:
+        key = key_of(self._text, args)
+        if self._folder is None or key is None:
             return None
-        path, classes, call = Path(folder) / f"{key}.json", classes_of(self._function), _Call(self._function, args)
+        path, classes, call = Path(self._folder) / f"{key}.json", classes_of(self._function), _Call(self._function, args)
         try:
             kept = read(path, classes)
             if kept is None and call.is_quick():

@@ -23,7 +23,8 @@ _WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")  # under the
 
 def key_of(text: str, args: Iterable[Any]) -> str | None:
     """The digest for the whole ``text`` of a function, and what it is traced with; None where a trace may read more."""
-    if any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
+    is_off = not jax.config.jax_enable_compilation_cache
+    if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
         return None
     facts = [_HEADER.sub("", text), *_versions(), *_settings(), *map(_described, args), *_packages(text)]
     return None if None in facts else hashlib.sha256("\0".join(map(str, facts)).encode()).hexdigest()

@@ -63,7 +63,8 @@ class Variant:
 
     def __post_init__(self) -> None:
         self.flat = flat = load(self.program)
-        self.function = flat if self.compile_options is None else self._compiled(self.compile_options)
+        options, whole = self.compile_options, self.program.whole
+        self.function = flat if options is None else self.target.compile(flat, options, self._static(), whole)
         self.as_read = as_read(self.parameters, self.program, self.graph, flat)
         self.state: State | None = self.graph.state.places
         self._host_state: Any = None
@@ -104,9 +105,6 @@ class Variant:
         """The result among what the flat function returned, once its guards hold."""
         result, _, checks = outcome
         return self._guarded(result, checks)
-
-    def _compiled(self, options: dict[str, Any]) -> Callable[..., Any]:
-        return self.target.compile(self.flat, options, self._static(), None if self.program.globals else self.program.source)
 
     def _static(self) -> tuple[int, ...]:
         """Positions of the arguments that are numbers from which sizes are computed."""

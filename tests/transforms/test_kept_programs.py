@@ -183,6 +183,14 @@ def test_a_program_that_jax_cannot_write_down(folder: Path, traces: list[str], m
     assert traces.count("tried") == 1
 
 
+def test_arrays_of_another_platform(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    export = jax.export.export
+    monkeypatch.setattr(jax.export, "export", lambda function: export(function, platforms=("cuda",)))
+    graph = compiled(polynomial, torch.ones(3))
+    for count in (3, 3, 4):
+        np.testing.assert_allclose(graph(torch.ones(count)), np.sin(1) ** 2, rtol=1e-6)
+
+
 def test_calls_of_many_threads(folder: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
