@@ -12,17 +12,20 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src import core
 
 from ...contracts import Target
 from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...ops.dtypes import NARROWED
-from ...trees import Tree, flatten, unflatten
+from ...trees import flatten, unflatten
 from ..arrays import is_plain, words_of
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..failed_guards import shows_as_nan
 from ..keys_of_slices import KeysOfSlices
 from ..refusals import told
+from .kept_programs import KeptPrograms
+from .packed import Packed, is_leaf, weak
 from .persistent_cache import PersistentCache
 
 log = logging.getLogger("graph_compiler")
@@ -109,7 +112,7 @@ class JaxTarget(Target):
     def traced_number(self, item: Any, cls: type) -> Any:
         """What stands for a number of Python while JAX traces a function, of a weak type as the number; None for anything else."""
         is_number = self.is_traced(item) and item.ndim == 0 and jnp.issubdtype(item.dtype, jnp.integer if cls is int else jnp.floating)
-        return jax.lax.convert_element_type_p.bind(item, new_dtype=item.dtype, weak_type=True, sharding=None) if is_number else None
+        return weak(item) if is_number else None
 
     def to_numpy(self, array: Any) -> Any:
         """The elements; bfloat16, which numpy lacks, as float32, and of keys their words."""
@@ -147,35 +150,41 @@ class JaxTarget(Target):
             tensor.copy_(tensor.new_tensor(self.to_numpy(value)))
 
     # ------------------------------------------------------------------------------ compiling and random numbers
-    def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
+    def compile(
+        self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = (), text: str | None = None
+    ) -> Callable[..., Any]:
         """``jax.jit``; a function whose sizes depend on elements, which XLA cannot compile, runs as it is, and a log line says so.
 
         It is compiled anew for each value of the ``static`` arguments. Every operation rounds to its own type, as it does uncompiled: by
-        itself XLA would leave out casts to half precision between two operations.
+        itself XLA would leave out casts to half precision between two operations. What was lowered of a whole ``text`` is kept.
         """
-
-        cache = PersistentCache()
-        body = cache.opened_by(function)
-
-        @functools.wraps(function)
-        def packed(*args: Any) -> _Packed:
-            return _Packed.of(body(*args))
-
         check_compiler_options("jax.jit", jax.jit, options)
         options = {**options, **({"static_argnums": static} if static else {})}
-        exact = {"xla_allow_excess_precision": False, **(options.get("compiler_options") or {})}
-        compiled = jax.jit(packed, **{**options, "compiler_options": exact})
-        inside = jax.jit(packed, **options)
+        exact = {**options, "compiler_options": {"xla_allow_excess_precision": False, **(options.get("compiler_options") or {})}}
+        cache, programs = PersistentCache(), KeptPrograms(function, text)
 
-        def jitted(*args: Any) -> Any:
+        def jitted(traced: Callable[..., Packed], options: dict[str, Any]) -> Callable[..., Packed]:
+            return jax.jit(functools.wraps(function)(cache.opened_by(traced)), **options)
+
+        def plain(*args: Any) -> Packed:
+            return Packed.of(function(*args))
+
+        compiled, transformed, inside = jitted(programs.traced, exact), jitted(plain, exact), jitted(plain, options)
+
+        def call(*args: Any) -> Any:
             try:
+                if programs.are_used and (programs.are_for_another_platform or not core.trace_state_clean()):
+                    return transformed(*args).unpacked()
                 return compiled(*args).unpacked()
             except ValueError as problem:
+                if "was exported for" in str(problem):
+                    programs.are_for_another_platform = True
+                    return transformed(*args).unpacked()
                 if "top-level" not in str(problem):
                     raise
                 return inside(*args).unpacked()  # options of the compiler are those of the function around it
 
-        return compiled_or_plain(cache.closed_after(jitted), function, _why_not_compiled)
+        return compiled_or_plain(cache.closed_after(call), function, _why_not_compiled)
 
     def untraced(self) -> AbstractContextManager[None]:
         """What is computed inside is computed as if nothing were traced. (In ``jax.ensure_compile_time_eval`` a trace inside would fold
@@ -278,7 +287,7 @@ def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
 
 def _register(cls: type) -> None:
     def take_apart(item: Any) -> tuple[list[Any], Any]:
-        return flatten(item, _is_leaf)
+        return flatten(item, is_leaf)
 
     def put_together(tree: Any, children: Any) -> Any:
         return unflatten(tree, children)
@@ -287,10 +296,6 @@ def _register(cls: type) -> None:
         jax.tree_util.register_pytree_node(cls, take_apart, put_together)
     except ValueError:  # someone else has registered it
         log.debug("%s is a pytree already", cls.__name__)
-
-
-def _is_leaf(item: Any) -> bool:
-    return isinstance(item, (jax.Array, np.ndarray)) or hasattr(item, "aval") or type(item) is object
 
 
 def _as_expected(check: Any, guard: Guard) -> Any:
@@ -309,7 +314,7 @@ def _as_expected(check: Any, guard: Guard) -> Any:
 
 def _refused(result: Any, holds: Any, guard: Guard) -> Any:
     """``result`` that nobody takes for right where the guard does not hold."""
-    leaves, tree = flatten(result, _is_leaf)
+    leaves, tree = flatten(result, is_leaf)
     floats = [jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in leaves]
     if not shows_as_nan(tree, floats):
         jax.debug.callback(functools.partial(_raise_unless, guard), holds)
@@ -332,35 +337,5 @@ def _raise_unless(guard: Guard, holds: Any) -> None:
     if not holds:
         raise GuardFailed(f"elements handed to Python were {guard.expected!r} while recording and are others now, read by {guard.origin}")
 
-
-# ------------------------------------------------------------------------------------- results of compiled functions
-class _Packed:
-    """A result on its way out of ``jax.jit``: its arrays as JAX sees them, all else (numbers, texts, the order of keys) as part of the
-    form."""
-
-    def __init__(self, leaves: Any, form: _Form) -> None:
-        self.leaves, self.form = leaves, form
-
-    @classmethod
-    def of(cls, result: Any) -> _Packed:
-        leaves, tree = flatten(result, _is_leaf)
-        return cls(leaves, _Form(tree))
-
-    def unpacked(self) -> Any:
-        return unflatten(self.form.tree, self.leaves)
-
-
-class _Form:
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Form) and self.tree == other.tree
-
-    def __hash__(self) -> int:
-        return hash(_Form)
-
-
-jax.tree_util.register_pytree_node(_Packed, lambda packed: (packed.leaves, packed.form), lambda form, leaves: _Packed(leaves, form))
 
 target = JaxTarget()

@@ -127,7 +127,9 @@ class TensorFlowTarget(Target):
             tensor.copy_(tensor.new_tensor(self.to_numpy(value)))
 
     # ------------------------------------------------------------------------------ compiling and random numbers
-    def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
+    def compile(
+        self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = (), text: str | None = None
+    ) -> Callable[..., Any]:
         """``tf.function``, traced once for each set of sizes; ``options`` are its own, like ``jit_compile`` and ``reduce_retracing``.
 
         A function that decides on a size which depends on elements cannot be traced: it runs as it is, and a log line says so.

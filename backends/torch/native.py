@@ -59,7 +59,9 @@ class TorchTarget(Target):
         """See :func:`graph_compiler.backends.torch.devices.placed`."""
         return placed(function, graph, leading)
 
-    def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
+    def compile(
+        self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = (), text: str | None = None
+    ) -> Callable[..., Any]:
         """``torch.compile``; a function whose kernels its code generator cannot write runs as it is, and a log line says so."""
         check_compiler_options("torch.compile", torch.compile, options)
         if _INDUCTOR not in os.environ and (folder := cache_folder("inductor")) is not None:

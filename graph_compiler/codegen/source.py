@@ -53,6 +53,11 @@ class Program:
     inner_origins: tuple[tuple[int, Origin], ...] = ()
     stacks: tuple[Stack, ...] = ()
 
+    @property
+    def whole(self) -> str | None:
+        """The source, where it tells all that the function does; None where it refers to objects."""
+        return None if self.globals else self.source
+
 
 def write(graph: Graph, dialect: Dialect, header: str, target: Dialect | None = None) -> Program:
     """The program text of ``graph``. Recorded calls are written with the helpers of the ``target``, and its way to write operations that

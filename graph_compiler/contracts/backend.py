@@ -136,9 +136,12 @@ class Target(Protocol):
         return function
 
     @default
-    def compile(self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = ()) -> Callable[..., Any]:
+    def compile(
+        self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = (), text: str | None = None
+    ) -> Callable[..., Any]:
         """The function wrapped in the framework's own compiler; as it is where there is none. ``static``: positions of arguments that are
-        Python numbers which sizes are made of."""
+        Python numbers which sizes are made of; ``text``: the source of the function, where it depends on nothing else, so that what is made
+        of it may be kept between processes."""
         if options:
             raise NotCompilable(
                 f"{self.name} has no compiler, so there is nothing that could take the options {', '.join(options)}; leave them out"

@@ -15,6 +15,7 @@ from ..trees import Branch, Fixed, Leaf, Setting, Static, Tree, TypedLeaf
 
 _PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "OrderedDict": collections.OrderedDict}
 _NUMBERS: dict[str, type] = {"int": int, "float": float}
+Known = Callable[[str, str], "type | None"]
 log = logging.getLogger("graph_compiler")
 
 
@@ -38,8 +39,8 @@ def _form(cls: type) -> str:
     return "list" if issubclass(cls, (list, collections.deque)) else "dict"
 
 
-def tree_from_json(data: Any, item: Callable[[Any], Any]) -> Tree:
-    """The tree that was written."""
+def tree_from_json(data: Any, item: Callable[[Any], Any], known: Known | None = None) -> Tree:
+    """The tree that was written; ``known`` finds a class by its module and name."""
     if data == "*":
         return Leaf()
     if not isinstance(data, dict):
@@ -54,21 +55,21 @@ def tree_from_json(data: Any, item: Callable[[Any], Any]) -> Tree:
     if "fixed" in data:
         return Static(Fixed(item(data["fixed"])))
     keys = tuple(map(item, data["keys"]))
-    children = tuple(tree_from_json(child, item) for child in data["children"])
+    children = tuple(tree_from_json(child, item, known) for child in data["children"])
     if len(keys) != len(children):
         raise InvalidFile("a tree has other keys than children")
-    return Branch(_class(data["class"], data["form"], keys), keys, children)
+    return Branch(_class(data["class"], data["form"], keys, known or _known), keys, children)
 
 
-def _class(name: Any, form: Any, keys: tuple[Any, ...]) -> type:
+def _class(name: Any, form: Any, keys: tuple[Any, ...], known: Known) -> type:
     if not isinstance(name, str):
         raise InvalidFile(f"{name!r} is no class")
     if name in _PLAIN:
         return _PLAIN[name]
     module, _, qualified = name.partition(":")
-    known = _known(module, qualified)
-    if known is not None:
-        return known
+    found = known(module, qualified)
+    if found is not None:
+        return found
     log.warning("the file returns a %s, which is not known here; a plain %s is used in its place", name, form)
     if form == "namedtuple":
         return _namedtuple(qualified, keys)

@@ -63,7 +63,8 @@ class Variant:
 
     def __post_init__(self) -> None:
         self.flat = flat = self.target.placed(load(self.program), self.graph, self.program.arguments)
-        self.function = flat if self.compile_options is None else self.target.compile(flat, self.compile_options, self._static())
+        options, whole = self.compile_options, self.program.whole
+        self.function = flat if options is None else self.target.compile(flat, options, self._static(), whole)
         self.as_read = as_read(self.parameters, self.program, self.graph, flat)
         self.state: State | None = self.graph.state.places
         self._host_state: Any = None

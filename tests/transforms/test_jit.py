@@ -53,7 +53,8 @@ def test_numpy_has_no_compiler() -> None:
 
 
 COMPILES = """
-import time, jax, torch, graph_compiler
+import sys, time, jax, torch, graph_compiler
+torch.manual_seed(0)
 layers = torch.nn.ModuleList([torch.nn.TransformerEncoderLayer(64, 4, 128, batch_first=True) for _ in range(4)]).eval()
 def run(x):
     for layer in layers:
@@ -61,9 +62,12 @@ def run(x):
     return x
 x = torch.ones(2, 8, 64)
 graph = graph_compiler.transpile(run, source="torch", to="jax", args=(x,), return_backend_compiled_fn=True)
+traced, inner = [], jax.numpy.inner
+jax.numpy.inner = lambda *args: (traced.append(1), inner(*args))[1]
 start = time.perf_counter()
-graph(x)
-print("first call", time.perf_counter() - start)
+print("result", float(graph(x)[0, 0, 0]))
+print("first call", time.perf_counter() - start, file=sys.stderr)
+print("traced", bool(traced))
 print("left", jax.config.jax_compilation_cache_dir)
 """
 
@@ -74,12 +78,15 @@ def compiled(cache: Path | str, **variables: str) -> str:
     return subprocess.run([sys.executable, "-c", COMPILES], env=environment, capture_output=True, text=True, check=True, timeout=300).stdout
 
 
-def test_what_xla_compiled_is_kept_in_our_folder(tmp_path: Path) -> None:
-    assert "left None" in compiled(tmp_path / "ours")
-    programs = {path.name for path in (tmp_path / "ours" / "xla").iterdir() if path.name.endswith("-cache")}
-    assert programs
-    compiled(tmp_path / "ours")
-    assert {path.name for path in (tmp_path / "ours" / "xla").iterdir() if path.name.endswith("-cache")} == programs
+def test_what_is_compiled_and_lowered_is_kept_in_our_folder(tmp_path: Path) -> None:
+    def programs() -> set[str]:
+        return {str(path) for path in tmp_path.glob("ours/*/*") if path.name.endswith(("-cache", ".json"))}
+
+    first = compiled(tmp_path / "ours")
+    assert "left None" in first and "traced True" in first
+    held = programs()
+    assert len(held) == 2
+    assert compiled(tmp_path / "ours") == first.replace("traced True", "traced False") and programs() == held
 
 
 def test_the_users_own_folder_is_used(tmp_path: Path) -> None:
