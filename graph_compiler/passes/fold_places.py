@@ -21,8 +21,10 @@ _ARITHMETIC = frozenset({
 _ANYWHERE = (_ARITHMETIC - {"pow", "rpow", "power"}) | {  # whole numbers have no negative powers
     "abs", "absolute", "all", "any", "sum", "mean", "max", "min", "amax", "amin", "sqrt", "square", "exp", "log", "neg", "negative",
     "isnan", "isfinite", "isinf", "and", "or", "invert", "logical_and", "logical_or", "logical_not", "norm", "vector_norm", "dot", "matmul",
-    "copy", "shape", "size", "T",
+    "copy", "shape", "size", "T", "asarray", "reduce_sum", "reduce_max", "reduce_min", "reduce_or", "reduce_and", "convert_element_type",
+    "broadcast_in_dim", "squeeze", "select_n", "dot_general",
 }  # fmt: skip
+_CONVERTED = frozenset({"asarray"})  # the number itself as an array
 
 
 class Places:
@@ -57,7 +59,7 @@ class Places:
             is_wide = all(is_inside for cut in self.cuts(node) for _, is_inside in cut)
             left = [item for item in index if not isinstance(item, Size) and not (is_wide and self._is_equally_wide(item))]
         else:
-            is_free = node.key.strip("_") in _ARITHMETIC
+            is_free = _bare(node) in _ARITHMETIC | _CONVERTED
             free, left = (node.inputs, []) if is_free else ((), [*node.inputs])
         rest = [*left, *(item for item in free if not isinstance(item, (Size, Value))), node.params]
         return any(map(self._is_of_step, iterate_structure(rest)))
@@ -86,7 +88,7 @@ class Places:
     def are_harmless(self, mark: Mark) -> bool:
         """Whether later conditions of a ``while`` may be computed where an earlier one has ended it: of no elements they fail."""
         late = self.graph.nodes[mark.position if mark.asked is None else mark.asked : mark.position]
-        return all(node.key.strip("_") in _ANYWHERE for node in late)
+        return all(_bare(node) in _ANYWHERE for node in late)
 
     def is_before(self, value: Value, mark: Mark) -> bool:
         """Whether a value is there before a loop."""
@@ -95,6 +97,11 @@ class Places:
     def is_used_after(self, value: Value, mark: Mark) -> bool:
         """Whether a value, or the number of a step, is used behind a loop."""
         return self.used.get(value, -1) >= mark.position
+
+
+def _bare(node: Node) -> str:
+    """The name of a call that methods and primitives have in common."""
+    return node.key.removesuffix("_p").strip("_")
 
 
 def _items(node: Node) -> tuple[Any, ...]:
