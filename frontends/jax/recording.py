@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -41,7 +40,8 @@ from ..reading import Reading, decide
 from ..signatures import input_names, named_arguments
 from .calls import CUSTOM_RULES, seen
 from .dtypes import dtype_name, is_key, narrowed, words_type
-from .equations import Reader, is_users
+from .element_errors import ElementsAsked, told
+from .equations import Reader
 from .foreign import dtype_name_of
 from .host_math import SYMBOLS, dimension_shims
 from .indexed_updates import updates
@@ -155,7 +155,7 @@ class _Attempt:
             probing(updates(), self.session),
             probing(_WITH_RULES, self.session) if self.for_jax else nullcontext(),
             probing(_WITH_ANSWERS, self.session) if self.hypotheses.reads else nullcontext(),
-            _errors(graph.name),
+            told(graph.name),
             _own_caches(bool(self.weights.models)),
         ):
             self.replaced = replaced
@@ -367,43 +367,3 @@ def _names() -> list[str]:
     from .lifting.driver import rows
 
     return [name for name in rows.names() if "." in name and name not in (SETITEM, *OF_LOOPS)]
-
-
-@contextmanager
-def _errors(name: str) -> Iterator[None]:
-    """What JAX says of elements that Python asked for, with the line."""
-    try:
-        yield
-    except jax.errors.ConcretizationTypeError as problem:
-        raise _concrete(name, problem) from problem
-    except (
-        jax.errors.TracerArrayConversionError,
-        jax.errors.TracerIntegerConversionError,
-        jax.errors.NonConcreteBooleanIndexError,
-    ) as problem:
-        raise _concrete(name, problem) from problem
-    except Exception as problem:
-        if "trace level" not in str(problem):  # flax has no class of its own for all of these
-            raise
-        raise TracingError(
-            f"{_place_of(problem)}: {name} gives a module or variable of flax.nnx that it refers to to a transformation, or changes it "
-            f"({str(problem).splitlines()[0]}), which flax cannot trace. Compile the module itself, or split it (nnx.split) and take "
-            "JAX's own transformation"
-        ) from problem
-
-
-def _place_of(problem: Exception) -> str:
-    own = [frame for frame in traceback.extract_tb(problem.__traceback__) if is_users(frame.filename)]
-    return f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown place"
-
-
-class ElementsAsked(TracingError):
-    """Python reads elements of a tracer."""
-
-
-def _concrete(name: str, problem: Exception) -> TracingError:
-    return ElementsAsked(
-        f"{_place_of(problem)}: {name} needs the elements of an array while it is recorded ({str(problem).splitlines()[0]}), and code of "
-        "JAX or NumPy reads them. Read them in a line of the function (if, int(x), float(x), x.tolist()), where they can be guarded, or "
-        "compute with the array instead (jnp.where)"
-    )
