@@ -23,13 +23,19 @@ _COMBINED: dict[str, Callable[[Any, Any], Any] | None] = {
     "set": None, "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "mul": operator.mul, "min": jax.numpy.minimum,
     "max": jax.numpy.maximum,
 }  # fmt: skip
+_OTHERS = ("get", "apply", "divide", "power")
 
 
 @functools.cache
 def updates() -> Probes:
     """Probes of the methods of ``x.at[index]``; JAX is started with the first one."""
     reference = type(jax.numpy.zeros(1).at[0])
-    return Probes(*(Probe(reference, name, STAND_IN, _answer(name)) for name in _COMBINED if hasattr(reference, name)))
+    probes = [Probe(reference, name, STAND_IN, _answer(name)) for name in _COMBINED if hasattr(reference, name)]
+    return Probes(*probes, *(Probe(reference, name, STAND_IN, _left_to_jax) for name in _OTHERS))
+
+
+def _left_to_jax(session: Session, original: Callable[..., Any], reference: Any, *args: Any, **options: Any) -> Any:
+    return original(type(reference)(reference.array, _for_jax(reference.index)), *args, **options)
 
 
 def _answer(name: str) -> Callable[..., Any]:

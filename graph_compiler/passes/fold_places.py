@@ -9,7 +9,7 @@ from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
 from ..ir.recorded_loop import ASKED, Mark, RecordedLoop
 from ..sizes import Size, hint_of
-from ..sizes.extremes import greatest
+from ..sizes.extremes import greatest, widest
 from ..trees import iterate_structure
 from .roll_keys import Rows
 
@@ -24,6 +24,7 @@ _ANYWHERE = (_ARITHMETIC - {"pow", "rpow", "power"}) | {  # whole numbers have n
     "copy", "shape", "size", "T", "asarray", "reduce_sum", "reduce_max", "reduce_min", "reduce_or", "reduce_and", "convert_element_type",
     "broadcast_in_dim", "squeeze", "select_n", "dot_general",
 }  # fmt: skip
+_STEPS, _TOO_WIDE = 2**15, 2**31
 _CONVERTED = frozenset({"asarray"})  # the number itself as an array
 
 
@@ -47,12 +48,14 @@ class Places:
         self.of_index = {mark.index: loop for loop in graph.loops for mark in loop.marks if mark.index is not None}
 
     def is_counted(self, node: Node) -> bool:
-        """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes, and in slices that are not
-        equally wide in all steps. Inner loops may have lengths that grow evenly with it: they get a bound."""
+        """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes, in slices that are not
+        equally wide in all steps, and in sums that pass 32 bits. Inner loops may have lengths that grow evenly with it: they get a bound."""
         if node.op == "scan":
             return greatest(node.params["length"], lambda symbol: (0, 0) if symbol.source in self.of_index else None) is None
         if self.rows.counters.issuperset(node.outputs):
             return False
+        if any(self._is_wide(item) for item in iterate_structure((node.inputs, node.params))):
+            return True
         if node.key in _INDEXED:
             index = _items(node)
             free: tuple[Any, ...] = (node.inputs[0], *(item for item in index if isinstance(item, Size)), *node.inputs[2:3])
@@ -81,6 +84,10 @@ class Places:
         if not isinstance(item, slice) or not isinstance(item.start, Size) or not isinstance(item.stop, Size):
             return False
         return not self._is_of_step(item.stop - item.start) and (item.step is None or (type(item.step) is int and item.step > 0))
+
+    def _is_wide(self, item: Any) -> bool:
+        """Whether what is computed with the number of a step passes 32 bits, in which arrays hold it, in some thousand steps."""
+        return self._is_of_step(item) and widest(item, lambda symbol: max(_STEPS, abs(symbol.hint))) >= _TOO_WIDE
 
     def _is_of_step(self, item: Any) -> bool:
         return isinstance(item, Size) and any(symbol.source in self.of_index for symbol in item.symbols())
