@@ -15,6 +15,7 @@ from ...assumptions import SameArray
 from ...assumptions.input_fact import assume_fact
 from ...assumptions.same_array import NO_ARRAY
 from ...errors import TracingError
+from ...ir.debug_info import DebugInfo
 from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
@@ -320,6 +321,7 @@ class _Attempt:
         left = {name: self._output(value) for name, value in zip(self.changed, arrays)}
         graph.effects = [Effect("buffer", name, value) for name, value in left.items() if value is not graph.parameters[name]]
         graph.input_tree, graph.output_tree = self.tree, output_tree
+        graph.debug = DebugInfo({value: leaf for value, leaf in zip(graph.inputs, self.leaves) if type(leaf) in DTYPES})
         graph.assume(SameArray((NO_ARRAY,) * len(self.leaves)))  # arrays that never change may be one or two
         if self.for_jax and any(getattr(leaf, "weak_type", False) for leaf in self.leaves):
             assume_fact(graph, "weak_type", [bool(getattr(leaf, "weak_type", False)) for leaf in self.leaves])

@@ -49,7 +49,7 @@ class Places:
 
     def is_counted(self, node: Node) -> bool:
         """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes, in slices that are not
-        equally wide in all steps, and in sums that pass 32 bits. Inner loops may have lengths that grow evenly with it: they get a bound."""
+        equally wide in all steps, and in sums that pass 32 bits. Inner loops may have lengths that grow evenly with it, and get a bound."""
         if node.op == "scan":
             return greatest(node.params["length"], lambda symbol: (0, 0) if symbol.source in self.of_index else None) is None
         if self.rows.counters.issuperset(node.outputs):
@@ -87,7 +87,7 @@ class Places:
 
     def _is_wide(self, item: Any) -> bool:
         """Whether what is computed with the number of a step passes 32 bits, in which arrays hold it, in some thousand steps."""
-        return self._is_of_step(item) and widest(item, lambda symbol: max(_STEPS, abs(symbol.hint))) >= _TOO_WIDE
+        return self._is_of_step(item) and widest(item, lambda symbol: max(_STEPS, abs(int(symbol.hint)))) >= _TOO_WIDE
 
     def _is_of_step(self, item: Any) -> bool:
         return isinstance(item, Size) and any(symbol.source in self.of_index for symbol in item.symbols())
