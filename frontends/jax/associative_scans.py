@@ -58,6 +58,11 @@ class _AnyLength:
         """That of the recording."""
         return self.recording.shown
 
+    @property
+    def loops(self) -> Any:
+        """Those of the outside."""
+        return self.recording.loops
+
     def decide(self, size: Size) -> Any:
         """The number of a size that the outside knows."""
         if self.own in size.symbols():

@@ -27,12 +27,12 @@ from ...ops.registry import ArraySpec
 from ...sizes import expression_of, hint_of, is_symbolic
 from ...tracing.probes import STAND_IN, Probe, Session, replaced, under_any_name
 from ...tracing.probes.replaced import Place
-from ...trees import Branch, Static, Tree, flatten, map_structure, statics, unflatten
+from ...trees import Branch, Static, Tree, flatten, iterate_structure, map_structure, statics, unflatten
 from .associative_scans import scanned_in_parallel
 from .counted_loops import counted, scanned
 from .dtypes import dtype_name, is_key
-from .names import CUSTOM, METHOD, holder_of
-from .sizes import ReadNumber, current, hints, symbolic
+from .names import CUSTOM, INDEXED, METHOD, holder_of
+from .sizes import ReadNumber, current, decided, hints, symbolic
 
 _thread = threading.local()  # .quiet: calls are not recorded at the moment
 _HOLDERS = ("jax", "flax", "optax")
@@ -246,6 +246,14 @@ def _as_array(item: Any) -> Any:
     return item.__jax_array__() if type(item) is ReadNumber else item
 
 
+def _step_as_array(item: Any) -> Any:
+    return item.__jax_array__() if current().loops.reads_step(item) else item
+
+
+def _decided_step(item: Any) -> Any:
+    return decided(expression_of(item)) if current().loops.reads_step(item) else item
+
+
 def _named(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     thread = threading.get_ident()
 
@@ -266,7 +274,17 @@ def _traces() -> bool:
     return not getattr(_thread, "quiet", False) and isinstance(jax.numpy.zeros(()), jax.core.Tracer)
 
 
+def recorded_as(name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """What a function gives, recorded as a call of this name where calls are recorded at the moment."""
+    return _bound(name, function, args, {}) if _traces() else function(*args)
+
+
 def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    if not name.endswith(INDEXED) and current().loops.steps and any(map(current().loops.reads_step, iterate_structure((args, kwargs)))):
+        try:
+            return _bound(name, original, *map_structure(_step_as_array, (args, kwargs)))
+        except Exception:  # where it takes no array
+            args, kwargs = map_structure(_decided_step, (args, kwargs))
     leaves, tree = flatten((args, kwargs), is_array, lambda item: False)
     if not all(_is_static(item) for item in statics(tree)) or any(is_key(leaf) for leaf in leaves):
         return original(*args, **kwargs)
@@ -306,7 +324,8 @@ def _abstract_results(name: str, body: Callable[..., Any], tree: Tree, leaves: l
     if found is None:
         return None
     for condition in found[1]:
-        recording.decide(condition)
+        if not recording.loops.reads_step(condition):  # of which the body of the loop has a check
+            recording.decide(condition)
     shapes = (tuple(map(symbolic, spec.shape)) for spec in found[0])
     return tuple(jax.core.ShapedArray(shape, item.dtype, weak_type=item.weak_type) for shape, item in zip(shapes, seen))
 
@@ -359,4 +378,4 @@ def _is_static(item: Any) -> bool:
     )
 
 
-__all__ = ["Call", "Leaves", "call_p", "is_array", "program_of", "seen", "with_numbers"]
+__all__ = ["Call", "Leaves", "call_p", "is_array", "program_of", "recorded_as", "seen", "with_numbers"]

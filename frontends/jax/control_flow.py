@@ -21,6 +21,7 @@ from ...ops.registry import ArraySpec, get
 from ...sizes import Size, apply, expression_of
 from .checkpoints import CHECKPOINTS, is_checkpoint, opened
 from .dtypes import words_type
+from .loops import marked
 from .names import PRIMITIVE
 from .regions import expected
 
@@ -108,6 +109,7 @@ READ: dict[str, Callable[[Reader, Any, list[Any]], list[Any]]] = {
     **dict.fromkeys(CHECKPOINTS, checkpoint),
     "cond": cond,
     "expect": expected,
+    "mark": marked,
     "scan": scan,
     "while": while_loop,
 }

@@ -10,8 +10,12 @@ import jax
 PRIMITIVE = "jax.lax."
 METHOD = "jax.Array."
 READ_NUMBER = f"{METHOD}item"  # the only element as a number of Python
+SETITEM = f"{METHOD}__setitem__"  # a copy in which x[index] is something else
+INDEXED = ("__getitem__", "__setitem__")
 CUSTOM = "jax.custom"  # a call of the user's function, with derivatives of its own, which is the first argument
 REFUSE_GRADIENT = f"{PRIMITIVE}refuse_gradient_p"
+OF_LOOPS = frozenset({"jax.numpy.arange", "jax.numpy.logical_and", "jax.numpy.logical_or", "jax.numpy.logical_not"})
+"""What folded loops of Python's are written with; the user's own calls of these are read as primitives."""
 OWN = frozenset({REFUSE_GRADIENT})  # operations of this project's own, written as helpers
 
 

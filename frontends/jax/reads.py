@@ -31,7 +31,7 @@ from ...tracing.probes.call_site import behind
 from ..open_numbers import DTYPES
 from ..reading import Reading
 from .equations import is_users
-from .sizes import hints, symbolic
+from .sizes import current, hints, symbolic
 
 MOST = 64  # elements that Python may read at once
 _READS: dict[str, Callable[[Any], Any]] = {
@@ -117,9 +117,10 @@ class Reads:
         self.answers, self.reading = answers, reading
         self.numbers: set[Value] = set()
 
-    def elements(self, tracer: Any, depth: int) -> Any:
-        """The elements of a tracer that the frame so many calls up reads, as a guard; None where it read none untraced."""
-        if (array := self._next(tracer, depth + 1)) is not None:
+    def elements(self, tracer: Any, depth: int, asked: Callable[[Any], bool] = lambda array: False) -> Any:
+        """The elements of a tracer that the frame so many calls up reads, as a guard where they are not those of a condition that was
+        ``asked`` for; None where it read none untraced."""
+        if (array := self._next(tracer, depth + 1)) is not None and not asked(array):
             _bind(tracer, seen=Seen(array.tolist()))
         return array
 
@@ -166,7 +167,8 @@ def _answer(name: str) -> Callable[..., Any]:
             return original(tracer, *args, **kwargs)
         if name == "item" and (number := shown.reads.number(own, 2)) is not None:
             return number
-        found = shown.reads.elements(own, 2)
+        frame = behind(sys._getframe(1))
+        found = shown.reads.elements(own, 2, lambda array: name == "__bool__" and current().loops.asked(frame, own, bool(array)))
         return original(tracer) if found is None else _READS[name](found)
 
     return answered

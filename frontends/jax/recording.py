@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from ...assumptions import SameArray
 from ...assumptions.input_fact import assume_fact
 from ...assumptions.same_array import NO_ARRAY
 from ...errors import TracingError
+from ...ir.debug_info import DebugInfo
 from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec
@@ -25,6 +25,7 @@ from ...tracing.attempts import Refuted, recorded
 from ...tracing.bound_arguments import GivenArguments
 from ...tracing.control_flow import open_regions
 from ...tracing.escapes import refuse_escapes
+from ...tracing.loops import counting_arguments
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
 from ...tracing.probes.global_reads import GlobalReads, all_of
@@ -34,15 +35,20 @@ from ...tracing.probes.replaced import Place
 from ...tracing.probes.settings import SETTINGS, refused
 from ...tracing.recording_lock import recording_lock
 from ...tracing.state.iterators import refuse_outside
-from ...trees import Tree, call_of, flatten, plain_classes, referred
+from ...trees import Tree, call_of, flatten, leaves_at, plain_classes, referred
+from ..open_numbers import DTYPES, with_numbers
 from ..reading import Reading, decide
 from ..signatures import input_names, named_arguments
 from .calls import CUSTOM_RULES, seen
 from .dtypes import dtype_name, is_key, narrowed, words_type
-from .equations import Reader, is_users
+from .element_errors import ElementsAsked, told
+from .equations import Reader
 from .foreign import dtype_name_of
 from .host_math import SYMBOLS, dimension_shims
+from .indexed_updates import updates
+from .loops import ROWS, TracedLoops
 from .models import is_model
+from .names import OF_LOOPS, SETITEM
 from .outside import outside_of, reach_of
 from .parameters import Weights
 from .reads import ANSWERS, Answers, Reads
@@ -75,13 +81,13 @@ def record(request: Request) -> Recording:
     """
     with recording_lock:
         return recorded(
-            lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(), Hypotheses(), [], _MOST_ATTEMPTS,
+            lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(), Hypotheses(loops=request.numbers), [], _MOST_ATTEMPTS,
             lambda: f"{request.name} could not be traced with symbolic sizes, nor with those of the call",
         )  # fmt: skip
 
 
 # Beside settings, JAX's code must not ask for random numbers of Python and numpy, which it would take for constants.
-_PROBES = Probes(*SETTINGS, *refused(DRAWS), *MATH, *ERRORS)
+_PROBES = Probes(*SETTINGS, *refused(DRAWS), *MATH, *ERRORS, ROWS)
 _WITH_ANSWERS = Probes(*ANSWERS)
 _WITH_RULES = Probes(*CUSTOM_RULES)
 
@@ -89,11 +95,12 @@ _WITH_RULES = Probes(*CUSTOM_RULES)
 @dataclass(frozen=True)
 class Hypotheses:
     """What a tracing assumes of sizes, under guards: that those which are equal now always are, and the sizes of ``fixed`` axes (input,
-    axis). And whether Python ``reads`` elements, which are then found beforehand."""
+    axis). And whether Python ``reads`` elements, which are then found beforehand, and whether the numbers of ``loops`` are symbols."""
 
     equal: bool = False
     fixed: frozenset[tuple[int, int]] = frozenset()
     reads: bool = False
+    loops: bool = True
 
 
 class _Attempt:
@@ -102,8 +109,10 @@ class _Attempt:
     def __init__(self, request: Request, hypotheses: Hypotheses) -> None:
         self.function, self.for_jax, self.hypotheses = request.function, request.same_framework, hypotheses
         self.first: dict[int, Size] = {}  # size now -> the symbol of the first axis that has it
-        self.leaves, tree = flatten((request.args, request.kwargs), is_array, opens)
-        self.tree = plain_classes(tree)
+        counting = counting_arguments(self.function, request.args, request.kwargs) if hypotheses.loops else frozenset()
+        _, tree = flatten((request.args, request.kwargs), is_array, opens)
+        self.tree = with_numbers(plain_classes(tree), counting)
+        self.leaves = leaves_at(self.tree, (request.args, request.kwargs))
         self.names = input_names(self.function, request.args, self.tree)
         self.recorder = Recorder(request.name, "jax")
         self.locator = Locator()
@@ -114,9 +123,11 @@ class _Attempt:
         self.spaces = list({id(function.__globals__): function.__globals__ for function in functions}.values())
         self.functions = functions
         self.globals, self.shown = GlobalReads(functions), Shown(self._reads(request.numbers) if hypotheses.reads else None)
+        self.loops = TracedLoops(self.recorder, self.shown, lambda: self.locator.locate("a step of a loop", 3), hypotheses.loops)
         self.session = Session(self.shown, SYMBOLS)
         self.before = EnvironmentGuards([*all_of(functions), *outside_of(reached)])
-        self.types: list[Any] = []
+        self.types: list[Any] = []  # of the arrays
+        self.numbers: dict[int, Any] = {}  # of steps, by their places among the leaves
         self.result: tuple[list[Any], Tree] | None = None
 
     # ------------------------------------------------------------------------------ tracing
@@ -133,7 +144,7 @@ class _Attempt:
     def run(self) -> Recording:
         """The recording."""
         graph = self.recorder.graph
-        values = [self._input(index, leaf) for index, leaf in enumerate(self.leaves)]
+        values = [value for index, leaf in enumerate(self.leaves) if (value := self._input(index, leaf)) is not None]
         held = self.weights.arrays()
         for name, array in held.items():
             self.recorder.add_parameter(name, array, self._spec(array))
@@ -142,9 +153,10 @@ class _Attempt:
             deciding(self),
             seen(_names(), self._scopes()) as replaced,
             probing(_PROBES, self.session, self.spaces, self._places()),
+            probing(updates(), self.session),
             probing(_WITH_RULES, self.session) if self.for_jax else nullcontext(),
             probing(_WITH_ANSWERS, self.session) if self.hypotheses.reads else nullcontext(),
-            _errors(graph.name),
+            told(graph.name),
             _own_caches(bool(self.weights.models)),
         ):
             self.replaced = replaced
@@ -155,10 +167,13 @@ class _Attempt:
                 raise TracingError(f"{graph.name} does not read the same elements of its arrays twice, so they cannot be guarded")
             reader = Reader(graph.nodes, self._constant, not self.for_jax, self.recorder.decide_number)
             found = reader.read_whole(program, [*map(self._narrowed, values), *graph.parameters.values()])
+            self.loops.settle()
         return self._finished(found, list(held))
 
     def _traced(self, arrays: list[Any], parameters: list[Any]) -> Any:
-        args, kwargs = call_of(self.tree, arrays)
+        rest = iter(arrays)
+        leaves = [self.numbers[place] if place in self.numbers else next(rest) for place in range(len(self.leaves))]
+        args, kwargs = call_of(self.tree, leaves)
         names = list(self.recorder.graph.parameters)
         self.shown.trace = next((item._trace for item in (*arrays, *parameters) if isinstance(item, jax.core.Tracer)), None)
         with self.weights.called_with(dict(zip(names, parameters))) as (called, held):
@@ -180,7 +195,7 @@ class _Attempt:
         return Reads(answers, Reading(numbers and not self.for_jax))
 
     def _given(self, leaf: Any) -> Any:
-        return leaf if isinstance(leaf, jax.Array) else jax.numpy.asarray(leaf, narrowed(dtype_name_of(leaf)))
+        return leaf if isinstance(leaf, jax.Array) or type(leaf) in DTYPES else jax.numpy.asarray(leaf, narrowed(dtype_name_of(leaf)))
 
     def _stands(self, item: Any) -> bool:
         """Whether something passes for what it is not: a size for a number, a tracer for an array."""
@@ -190,14 +205,21 @@ class _Attempt:
         """Names that hold something else while the function is traced."""
         types = types_asked(((scope, name) for scope in self._scopes() for name in (*scope, "type")), self._stands, self.shown.class_of)
         numbers = conversions(looked_up(self.functions), SYMBOLS)
-        return [*types, *numbers, *self.shown.places(self._scopes()), *self.globals.places(), *dimension_shims()]
+        own = (*self.shown.places(self._scopes()), *self.globals.places(), *self.loops.shims(self.functions))
+        return [*types, *numbers, *own, *dimension_shims()]
 
     def _scopes(self) -> list[dict[str, Any]]:
         """Where the user's code may hold public functions by names of its own."""
         plain = inspect.unwrap(getattr(self.function, "__func__", self.function))
         return [plain.__globals__] if hasattr(plain, "__globals__") else []
 
-    def _input(self, index: int, leaf: Any) -> Value:
+    def _input(self, index: int, leaf: Any) -> Value | None:
+        """The input for an array, whose type is noted; of a number, for which a symbol stands, there is none."""
+        if type(leaf) in DTYPES:
+            number = self.recorder.add_input(self.names[index], object(), ArraySpec((), DTYPES[type(leaf)]))
+            size = Size.of(Symbol(number, 0, leaf, "item"))
+            self.numbers[index] = symbolic(self.decide(size) if (index, 0) in self.hypotheses.fixed else size)
+            return None
         given = dtype_name_of(leaf)
         keys = isinstance(leaf, jax.Array) and is_key(leaf)
         dtype = narrowed(given) if self.for_jax else given
@@ -255,7 +277,8 @@ class _Attempt:
     def knows(self, size: Any) -> bool:
         """Whether all of a size comes from the inputs of this recording."""
         numbers = self.shown.reads.numbers if self.shown.reads is not None else ()
-        return all(symbol.source in self.recorder.graph.inputs or symbol.source in numbers for symbol in size.symbols())
+        known = (self.recorder.graph.inputs, numbers, self.loops.steps)
+        return all(any(symbol.source in sources for sources in known) for symbol in size.symbols())
 
     def leaves_open(self, size: Any) -> bool:
         """Never: sizes of inputs have the numbers of the call."""
@@ -263,19 +286,25 @@ class _Attempt:
 
     def next_hypotheses(self, problem: Exception) -> Hypotheses:
         """What to assume besides, given what JAX said: first that sizes are equal, then those of the call that failed, then all."""
-        sizes = [size for leaf in self.leaves for size in leaf.shape if size > 1]
+        shapes = [np.shape(leaf) for leaf in self.leaves]
+        sizes = [size for shape in shapes for size in shape if size > 1]
         if isinstance(problem, ElementsAsked):
             return replace(self.hypotheses, reads=True)
         if isinstance(problem, TracingError):
             return self.hypotheses
         if not self.hypotheses.equal and len(set(sizes)) < len(sizes):
             return replace(self.hypotheses, equal=True)
-        every = frozenset((index, axis) for index, leaf in enumerate(self.leaves) for axis in range(len(leaf.shape)))
+        if self.hypotheses.loops and self.loops.found:
+            return replace(self.hypotheses, equal=False, loops=False)
+        every = frozenset((index, axis) for index, shape in enumerate(shapes) for axis in range(len(shape)))
+        every |= {(index, 0) for index in self.numbers}
         wanted = [expression_of(dim) for dim in getattr(problem, "sizes_asked", ())]
         inputs = self.recorder.graph.inputs
         found = frozenset(
-            (inputs.index(symbol.source), symbol.axis) for size in wanted if isinstance(size, Size) for symbol in size.symbols()
-        )
+            (inputs.index(symbol.source), symbol.axis)
+            for size in wanted if isinstance(size, Size)
+            for symbol in size.symbols() if symbol.source in inputs
+        )  # fmt: skip
         fixed = self.hypotheses.fixed | found if found - self.hypotheses.fixed else every
         return replace(self.hypotheses, equal=True, fixed=fixed)
 
@@ -292,11 +321,12 @@ class _Attempt:
         left = {name: self._output(value) for name, value in zip(self.changed, arrays)}
         graph.effects = [Effect("buffer", name, value) for name, value in left.items() if value is not graph.parameters[name]]
         graph.input_tree, graph.output_tree = self.tree, output_tree
+        graph.debug = DebugInfo({value: leaf for value, leaf in zip(graph.inputs, self.leaves) if type(leaf) in DTYPES})
         graph.assume(SameArray((NO_ARRAY,) * len(self.leaves)))  # arrays that never change may be one or two
         if self.for_jax and any(getattr(leaf, "weak_type", False) for leaf in self.leaves):
             assume_fact(graph, "weak_type", [bool(getattr(leaf, "weak_type", False)) for leaf in self.leaves])
         self.recorder.forget_arrays()
-        opened = self.shown.reads is not None and self.shown.reads.reading.any
+        opened = bool(self.numbers or self.loops.found) or (self.shown.reads is not None and self.shown.reads.reading.any)
         return Recording(graph, self.weights, self._unchanged(), opened=opened)
 
     def _referred(self) -> tuple[Any, ...]:
@@ -338,44 +368,4 @@ def _is_traced(item: Any) -> bool:
 def _names() -> list[str]:
     from .lifting.driver import rows
 
-    return [name for name in rows.names() if "." in name]
-
-
-@contextmanager
-def _errors(name: str) -> Iterator[None]:
-    """What JAX says of elements that Python asked for, with the line."""
-    try:
-        yield
-    except jax.errors.ConcretizationTypeError as problem:
-        raise _concrete(name, problem) from problem
-    except (
-        jax.errors.TracerArrayConversionError,
-        jax.errors.TracerIntegerConversionError,
-        jax.errors.NonConcreteBooleanIndexError,
-    ) as problem:
-        raise _concrete(name, problem) from problem
-    except Exception as problem:
-        if "trace level" not in str(problem):  # flax has no class of its own for all of these
-            raise
-        raise TracingError(
-            f"{_place_of(problem)}: {name} gives a module or variable of flax.nnx that it refers to to a transformation, or changes it "
-            f"({str(problem).splitlines()[0]}), which flax cannot trace. Compile the module itself, or split it (nnx.split) and take "
-            "JAX's own transformation"
-        ) from problem
-
-
-def _place_of(problem: Exception) -> str:
-    own = [frame for frame in traceback.extract_tb(problem.__traceback__) if is_users(frame.filename)]
-    return f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown place"
-
-
-class ElementsAsked(TracingError):
-    """Python reads elements of a tracer."""
-
-
-def _concrete(name: str, problem: Exception) -> TracingError:
-    return ElementsAsked(
-        f"{_place_of(problem)}: {name} needs the elements of an array while it is recorded ({str(problem).splitlines()[0]}), and code of "
-        "JAX or NumPy reads them. Read them in a line of the function (if, int(x), float(x), x.tolist()), where they can be guarded, or "
-        "compute with the array instead (jnp.where)"
-    )
+    return [name for name in rows.names() if "." in name and name not in (SETITEM, *OF_LOOPS)]

@@ -34,6 +34,10 @@ class Recording(Protocol):
     def shown(self) -> Any:
         """What tells tracers of the recording from others, and answers where elements of them are read."""
 
+    @property
+    def loops(self) -> Any:
+        """The loops of Python's own that run."""
+
     def decide(self, size: Size) -> Any:
         """The number of a size, as a guard."""
 

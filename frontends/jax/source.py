@@ -44,6 +44,8 @@ class JaxCalls(RecordedCalls):
         key = row_key(node.op)
         if key == "__getitem__":
             return f"{factor(repr(inputs[0]))}[{index_text(inputs[1])}]"
+        if key == "__setitem__":
+            return f"{factor(repr(inputs[0]))}.at[{index_text(inputs[1])}].set({inputs[2]!r})"
         if node.op == CUSTOM:
             return f"{inputs[0]!r}({', '.join([*map(repr, inputs[1:]), *params])})"
         if node.op.startswith(METHOD):

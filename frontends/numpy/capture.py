@@ -48,7 +48,8 @@ class Capture:
         self.inside = False  # a real call runs: numpy's own code is not recorded
         self.is_open = False
         self.states = States()
-        self.loops = Loops(recorder, Means(self._state_of, expression_of, partial(symbolic, self), self.here, lambda: not self.inside))
+        is_open, position = lambda: not self.inside, lambda: len(recorder.graph.nodes)
+        self.loops = Loops(recorder, Means("numpy", self._state_of, expression_of, partial(symbolic, self), self.here, is_open, position))
         self.weak: set[Value] = set()  # Python's numbers, which take the type of the arrays beside them
         self.read: set[Value] = set()  # of these, what Python's code has read, and what it computes from that
         self.by_strides: set[Value] = set()  # what calls were given and gave that copy or do not, as the strides say

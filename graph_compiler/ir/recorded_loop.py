@@ -45,10 +45,11 @@ class RecordedLoop:
 
     ``after`` are the variables that code behind the loop may read. ``asked`` are the truth values of a ``while`` in the order in which they
     were asked for, with the answers. It runs as long as each of its conditions is true, or false where it is ``negated``; with ``any_of``
-    them, as long as one is.
+    them, as long as one is. ``library`` is the module whose ``arange`` and ``logical_and`` such a loop is written with.
     """
 
     origin: Origin
+    library: str
     start: Any = 0
     stop: Any = 0
     step: int = 1

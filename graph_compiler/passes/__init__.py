@@ -36,6 +36,7 @@ from .roll import rolled as rolled
 from .segment_scans import segment_scans as segment_scans
 from .simplify_guards import simplify_guards as simplify_guards
 from .snapshots import drop_snapshots as drop_snapshots
+from .step_numbers import moves_with_steps as moves_with_steps
 from .strong_zero import strong_zero as strong_zero
 from .unroll import unroll as unroll
 from .unroll import unrolled as unrolled

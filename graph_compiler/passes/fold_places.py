@@ -9,7 +9,7 @@ from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
 from ..ir.recorded_loop import ASKED, Mark, RecordedLoop
 from ..sizes import Size, hint_of
-from ..sizes.extremes import greatest
+from ..sizes.extremes import greatest, widest
 from ..trees import iterate_structure
 from .roll_keys import Rows
 
@@ -21,8 +21,11 @@ _ARITHMETIC = frozenset({
 _ANYWHERE = (_ARITHMETIC - {"pow", "rpow", "power"}) | {  # whole numbers have no negative powers
     "abs", "absolute", "all", "any", "sum", "mean", "max", "min", "amax", "amin", "sqrt", "square", "exp", "log", "neg", "negative",
     "isnan", "isfinite", "isinf", "and", "or", "invert", "logical_and", "logical_or", "logical_not", "norm", "vector_norm", "dot", "matmul",
-    "copy", "shape", "size", "T",
+    "copy", "shape", "size", "T", "asarray", "reduce_sum", "reduce_max", "reduce_min", "reduce_or", "reduce_and", "convert_element_type",
+    "broadcast_in_dim", "squeeze", "select_n", "dot_general",
 }  # fmt: skip
+_STEPS, _TOO_WIDE = 2**15, 2**31
+_CONVERTED = frozenset({"asarray"})  # the number itself as an array
 
 
 class Places:
@@ -45,19 +48,21 @@ class Places:
         self.of_index = {mark.index: loop for loop in graph.loops for mark in loop.marks if mark.index is not None}
 
     def is_counted(self, node: Node) -> bool:
-        """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes, and in slices that are not
-        equally wide in all steps. Inner loops may have lengths that grow evenly with it: they get a bound."""
+        """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes, in slices that are not
+        equally wide in all steps, and in sums that pass 32 bits. Inner loops may have lengths that grow evenly with it, and get a bound."""
         if node.op == "scan":
             return greatest(node.params["length"], lambda symbol: (0, 0) if symbol.source in self.of_index else None) is None
         if self.rows.counters.issuperset(node.outputs):
             return False
+        if any(self._is_wide(item) for item in iterate_structure((node.inputs, node.params))):
+            return True
         if node.key in _INDEXED:
             index = _items(node)
             free: tuple[Any, ...] = (node.inputs[0], *(item for item in index if isinstance(item, Size)), *node.inputs[2:3])
             is_wide = all(is_inside for cut in self.cuts(node) for _, is_inside in cut)
             left = [item for item in index if not isinstance(item, Size) and not (is_wide and self._is_equally_wide(item))]
         else:
-            is_free = node.key.strip("_") in _ARITHMETIC
+            is_free = _bare(node) in _ARITHMETIC | _CONVERTED
             free, left = (node.inputs, []) if is_free else ((), [*node.inputs])
         rest = [*left, *(item for item in free if not isinstance(item, (Size, Value))), node.params]
         return any(map(self._is_of_step, iterate_structure(rest)))
@@ -80,13 +85,17 @@ class Places:
             return False
         return not self._is_of_step(item.stop - item.start) and (item.step is None or (type(item.step) is int and item.step > 0))
 
+    def _is_wide(self, item: Any) -> bool:
+        """Whether what is computed with the number of a step passes 32 bits, in which arrays hold it, in some thousand steps."""
+        return self._is_of_step(item) and widest(item, lambda symbol: max(_STEPS, abs(int(symbol.hint)))) >= _TOO_WIDE
+
     def _is_of_step(self, item: Any) -> bool:
         return isinstance(item, Size) and any(symbol.source in self.of_index for symbol in item.symbols())
 
     def are_harmless(self, mark: Mark) -> bool:
         """Whether later conditions of a ``while`` may be computed where an earlier one has ended it: of no elements they fail."""
         late = self.graph.nodes[mark.position if mark.asked is None else mark.asked : mark.position]
-        return all(node.key.strip("_") in _ANYWHERE for node in late)
+        return all(_bare(node) in _ANYWHERE for node in late)
 
     def is_before(self, value: Value, mark: Mark) -> bool:
         """Whether a value is there before a loop."""
@@ -95,6 +104,11 @@ class Places:
     def is_used_after(self, value: Value, mark: Mark) -> bool:
         """Whether a value, or the number of a step, is used behind a loop."""
         return self.used.get(value, -1) >= mark.position
+
+
+def _bare(node: Node) -> str:
+    """The name of a call that methods and primitives have in common."""
+    return node.key.removesuffix("_p").strip("_")
 
 
 def _items(node: Node) -> tuple[Any, ...]:

@@ -313,7 +313,7 @@ class _Fold:
     def _logical(self, nodes: list[Node], name: str, *values: Value) -> Value:
         made = Value(f"is_{name}", values[0].spec)
         op = f"logical_{name}"
-        nodes.append(Node(f"{self.places.graph.dialect}.{op}", values, {}, self.loop.origin, (made,), CallRecord(op, result=made)))
+        nodes.append(Node(f"{self.loop.library}.{op}", values, {}, self.loop.origin, (made,), CallRecord(op, result=made)))
         return made
 
     def _scan(self, body: Body) -> list[Node]:
@@ -362,7 +362,7 @@ class _Fold:
         value = Value("steps", ArraySpec((self.count + self.loop.skipped,), "int64"))
         self.places.rows.counters.add(value)
         inputs = (start, self.loop.stop, self.loop.step)
-        return Node(self.places.graph.dialect + ".arange", inputs, {}, self.loop.origin, (value,), CallRecord("arange", result=value))
+        return Node(f"{self.loop.library}.arange", inputs, {}, self.loop.origin, (value,), CallRecord("arange", result=value))
 
 
 __all__ = ["folded_loop"]

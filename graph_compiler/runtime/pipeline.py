@@ -29,6 +29,7 @@ from ..passes import (
     drop_snapshots,
     fold_loops,
     freeze,
+    moves_with_steps,
     passed,
     repeat_draws,
     simplify_guards,
@@ -149,7 +150,7 @@ class Pipeline:
         name_by_variables(every(recording.graph.nodes))
         self._opened = recording.opened
         stage.name = "simplifying"
-        counts, written_out = self.same_framework or self.target.rows.counts, self.options.roll == "never"
+        counts, written_out = self.target.rows.counts, self.options.roll == "never"
         try:
             recording = replace(recording, graph=fold_loops(recording.graph, counts, written_out)[0])
         except StepsMissing:
@@ -222,7 +223,7 @@ class Pipeline:
     def written(self, recorded: Recorded, environment: EnvironmentGuards, why: str) -> Variant:
         """A recording in the target framework."""
         graph = recorded.graph
-        as_recorded = self.same_framework and graph.dialect != "canonical"
+        as_recorded = self.same_framework and graph.dialect != "canonical" and (self.target.rows.counts or not moves_with_steps(graph))
         if not as_recorded:
             stage.name = f"translating to {self.target.name}"
             graph = self.simplified_canonical(graph if graph.dialect == "canonical" else self.frontend.lift_graph(graph))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
-from .algebra import Apply, Scalar, Size, Symbol, apply
+from .algebra import Apply, Scalar, Size, Symbol, apply, hint_of
+from .substitution import substitute
 
 Ends = Callable[[Symbol], "tuple[Any, Any] | None"]
 """The least and the greatest number that a symbol stands for; None for one that is known."""
@@ -20,6 +22,24 @@ def greatest(size: Scalar, ends: Ends) -> Any:
     x.shape[0] - 1
     """
     return _extreme(size, ends, True)
+
+
+def widest(size: Scalar, at: Callable[[Symbol], int]) -> float:
+    """The greatest whole number, without its sign, that is computed on the way to a size where its symbols are these numbers.
+
+    >>> from graph_compiler.sizes import Symbol
+    >>> i = Size.of(Symbol("i", 0, hint=1, kind="item"))
+    >>> widest(i * 1000 // 64 % 3, lambda symbol: 5)
+    5000
+    """
+    if not isinstance(size, Size):
+        return abs(size) if type(size) is int else 0
+    parts = [widest(argument, at) for atom in size.atoms() if isinstance(atom, Apply) for argument in atom.arguments]
+    try:
+        own = abs(hint_of(substitute(size, at))) if size.type is int else 0
+    except ArithmeticError:
+        return inf
+    return max(own, *parts, 0)
 
 
 def _extreme(size: Any, ends: Ends, is_greatest: bool) -> Any:

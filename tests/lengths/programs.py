@@ -584,6 +584,22 @@ WHILE = frozenset(
 )
 """Elements say how many steps there are: JAX has gradients of these from the beginning to the end."""
 
+
+# ------------------------------------------------------------------------------------- numbers that pass 32 bits
+def hashed_columns(xp: Any, x: Any, n: int) -> Any:
+    h = x[:, 0]
+    for i in range(n):
+        h = h * 0.5 + x[:, (i * 1103515245 // 65536) % 3]
+    return h
+
+
+def cubes(xp: Any, x: Any, n: int) -> Any:
+    h = x[0]
+    for i in range(n):
+        h = h + i * i * i * 1e-9
+    return h
+
+
 RIGHT: dict[str, Program] = {
     each.__name__: each
     for each in (
@@ -591,7 +607,7 @@ RIGHT: dict[str, Program] = {
         state_in_a_default, state_in_an_object, state_in_an_iterator, state_in_a_closure, capped_counter, else_behind, swapped_buffers,
         view_that_is_written, flag_of_before, rounds_with_a_limit, rounds_counted,
         one_of_two, either_from_the_first, any_of_many, one_of_numbers, row_that_is_found, flag_that_is_written, left_and_begun_again, left_by_a_number, number_before_a_row,
-        rotated, compared_lists, no_first_step,
+        rotated, compared_lists, no_first_step, hashed_columns, cubes,
     )
 }  # fmt: skip
 """What may be recorded again, and is right."""

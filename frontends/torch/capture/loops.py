@@ -22,11 +22,13 @@ _ITERATION = torch.Tensor.__iter__.__code__
 def loops_of(capture: Running) -> Loops:
     """The loops of a recording of torch."""
     means = Means(
+        "torch",
         functools.partial(_value_of, capture),
         lambda item: expression_of(item) if is_symbolic(item) else item,
         lambda size: symbolic(size, capture.decide),
         capture.here,
         lambda: not capture.unseen.inside_call and current_transform() is None,
+        lambda: len(capture.recorder.graph.nodes),
     )
     return Loops(capture.recorder, means)
 

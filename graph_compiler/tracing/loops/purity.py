@@ -16,7 +16,7 @@ from typing import Any
 
 from ...registration import entry_method, packages
 from ..reach.origin import owner_of, package_of
-from ..source.syntax import definition_of
+from ..source.syntax import syntax_of
 from .syntax import is_source
 
 UNKNOWN = object()
@@ -40,6 +40,7 @@ _PLAIN = (
     bool, int, float, complex, str, bytes, type(None), type(Ellipsis), slice, range, type, types.ModuleType, types.FunctionType,
     types.BuiltinFunctionType, types.MethodType,
 )  # fmt: skip
+_FUNCTIONS = (types.FunctionType, types.MethodType)
 _MOST_PARTS = 64
 _DEEPEST = 8  # calls of the user's functions in each other
 
@@ -135,6 +136,8 @@ class _Statements:
         held = self.value(node)
         if held is UNKNOWN or node in self.called:
             return
+        if isinstance(held, _FUNCTIONS) and not self._is_pure(held, node):  # which may be given to a function that calls it
+            raise Effect
         if not self.purity.is_plain(held) or (self.depth and isinstance(held, (list, dict))):  # which a variable may stand for unseen
             raise Effect
 
@@ -182,10 +185,14 @@ class _Statements:
             raise Effect
 
     def _unknown(self, function: ast.expr) -> None:
-        """A method of something that is plain: of an array, or of a container."""
+        """A method of something that is plain, of an array or of a container, or what a framework's function of functions gives."""
+        if isinstance(function, ast.Call) and owner_of_function(self.value(function.func)) in ("framework", "own"):
+            return
         if not isinstance(function, ast.Attribute):
             raise Effect
         base = function.value
+        if isinstance(base, ast.Subscript) and isinstance(base.value, ast.Attribute) and base.value.attr == "at":
+            return  # x.at[index].add(values), which is another array
         is_own = isinstance(base, ast.Name) and base.id in self.space.own and self.depth == 0
         if function.attr in _CHANGING and not (is_own or self.purity.is_value(self.value(base))):
             raise Effect
@@ -195,9 +202,12 @@ class _Statements:
         if isinstance(node, ast.Name) and node.id in _PURE and self._is_builtin(function, node.id):
             return True
         module = getattr(function, "__module__", None) or getattr(type(getattr(function, "__self__", None)), "__module__", None)
-        if isinstance(function, (types.FunctionType, types.MethodType)) and owner_of(_function(function)) in ("user", "library"):
+        if isinstance(function, _FUNCTIONS) and owner_of(_function(function)) in ("user", "library"):
             return self._is_pure_function(function)
-        if package_of(module) in packages() or package_of(type(function).__module__) in packages():
+        if (inner := getattr(function, "__wrapped__", None)) is not None:
+            return self._is_pure(inner, node)  # of which jax.grad and its like have made another function
+        is_shim = owner_of_function(function) == "own"
+        if is_shim or package_of(module) in packages() or package_of(type(function).__module__) in packages():
             return self._is_frameworks(function, name)
         return module in _MODULES
 
@@ -215,7 +225,7 @@ class _Statements:
     def _is_pure_function(self, function: Any) -> bool:
         """A function of the user: its own variables are not known, but for ``self``."""
         plain = _function(function)
-        definition = definition_of(plain.__code__) if is_source(plain.__code__) else None
+        definition = syntax_of(plain.__code__) if is_source(plain.__code__) else None
         defaults = (*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values())
         if definition is None or self.depth >= _DEEPEST or any(isinstance(item, (list, dict, set)) for item in defaults):
             return False
@@ -223,8 +233,15 @@ class _Statements:
         cells = dict(zip(code.co_freevars, (cell.cell_contents for cell in plain.__closure__ or ())))
         known = {**cells, **({code.co_varnames[0]: function.__self__} if isinstance(function, types.MethodType) else {})}
         space = _Space(known, plain.__globals__, frozenset((*code.co_varnames, *code.co_cellvars)))
-        _Statements(self.purity, space, self.depth + 1).look(definition.body)
+        body = definition.body if isinstance(definition.body, list) else [definition.body]
+        _Statements(self.purity, space, self.depth + 1).look(body)
         return True
+
+
+def owner_of_function(function: Any) -> str:
+    """Whose function this is, of several layers the outermost; nobody's where it is none."""
+    plain = _function(function)
+    return owner_of(plain) if isinstance(plain, types.FunctionType) else ""
 
 
 def _function(function: Any) -> Any:

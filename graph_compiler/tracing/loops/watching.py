@@ -26,16 +26,19 @@ _TELLING, _MANY = 6, 32
 class Means(NamedTuple):
     """What loops ask of a frontend.
 
-    ``value_of`` gives the value of an array of the recording and what tells it from others of its shape and type, None for all else;
-    ``expression_of`` the size behind a symbolic number, anything else as it is; ``made`` the symbolic number for a size; ``here`` the place
-    in the user's code; ``is_open`` whether calls are recorded just now.
+    ``library`` is the module whose functions loops are written with; ``value_of`` gives the value of an array of the recording and what
+    tells it from others of its shape and type, None for all else; ``expression_of`` the size behind a symbolic number, anything else as it
+    is; ``made`` the symbolic number for a size; ``here`` the place in the user's code; ``is_open`` whether calls are recorded just now;
+    ``position`` tells this moment from others: how many calls there are.
     """
 
+    library: str
     value_of: Callable[[Any], tuple[Value, Any] | None]
     expression_of: Callable[[Any], Any]
     made: Callable[[Any], Any]
     here: Callable[[], Origin]
     is_open: Callable[[], bool]
+    position: Callable[[], int]
 
 
 class Loops:
@@ -86,7 +89,7 @@ class Loops:
         if not self._purity.of(found.loop, frame):
             return None
         origin = Origin(frame.f_code.co_filename, frame.f_lineno, call="range")
-        return self._counted(RecordedLoop(origin, start, stop, steps.step, found.after), found, frame, steps.item)
+        return self._counted(RecordedLoop(origin, self.means.library, start, stop, steps.step, found.after), found, frame, steps.item)
 
     def _counted(self, loop: RecordedLoop, found: Found, frame: FrameType, item: Callable[[Any], Any]) -> Iterator[Any]:
         depth, numbers = self._begin(loop), loop.numbers()
@@ -121,7 +124,7 @@ class Loops:
         state = self._state(found, frame.f_locals) if loop.is_open else None
         loop.is_open = state is not None and not self.recorder.in_block and self.means.is_open()
         if state is not None:
-            loop.marks.append(Mark(len(self.recorder.graph.nodes), state, index, asked))
+            loop.marks.append(Mark(self.means.position(), state, index, asked))
 
     # ------------------------------------------------------------------------------ while
     def asked(self, frame: FrameType | None, condition: Any, answer: bool) -> bool:
@@ -138,9 +141,8 @@ class Loops:
         if asking is None:
             if number or not (goes_on or any_of) or not self._purity.of(found.loop, frame):
                 return False
-            loop = RecordedLoop(
-                Origin(frame.f_code.co_filename, frame.f_lineno, call="while"), after=found.after, negated=negated, any_of=any_of
-            )
+            origin = Origin(frame.f_code.co_filename, frame.f_lineno, call="while")
+            loop = RecordedLoop(origin, self.means.library, after=found.after, negated=negated, any_of=any_of)
             asking = _Asking(frame, found, loop, self._begin(loop), [], [])
             self._asking.append(asking)
         if asking.loop not in self._running:  # an outer loop has gone on: this is another run of it
@@ -153,7 +155,7 @@ class Loops:
         loop = asking.loop
         loop.is_open = loop.is_open and number == len(asking.held)
         asking.held.append(held)
-        asking.places.append(len(self.recorder.graph.nodes))
+        asking.places.append(self.means.position())
         is_last = goes_on is loop.any_of or number + 1 == len(loop.negated)
         if is_last:
             self._mark(loop, asking.found, asking.frame, asking.depth, asked=asking.places[0])
@@ -209,8 +211,7 @@ class Loops:
 
 
 class _Asking(NamedTuple):
-    """A ``while`` that runs in a frame; ``held`` are the conditions that were asked for before the next step, ``places`` how many calls
-    there were then."""
+    """A ``while`` that runs in a frame; ``held`` are the conditions that were asked for before the next step, ``places`` when they were."""
 
     frame: FrameType
     found: Found

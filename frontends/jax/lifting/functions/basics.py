@@ -8,9 +8,9 @@ import numpy as np
 
 from .....ir import Value
 from .....sizes import Size
-from ....indexing import read_index
+from ....indexing import read_index, write_index
 from ....read_numbers import read
-from ...names import READ_NUMBER
+from ...names import READ_NUMBER, SETITEM
 from ..table import JaxBuilder, rows
 
 
@@ -26,6 +26,30 @@ def asarray(b: JaxBuilder, x: Any, dtype: Any = None) -> Any:
 def item(b: JaxBuilder, x: Value) -> Value:
     """The only element, of which Python has a number."""
     return read(b, x)
+
+
+@rows.row("jax.numpy.arange")
+def arange(b: JaxBuilder, start: Any, stop: Any, step: Any) -> Any:
+    """The numbers of the steps of a loop."""
+    return b.arange(start=start, stop=stop, step=step, dtype="int64")
+
+
+@rows.row("jax.numpy.logical_and")
+def logical_and(b: JaxBuilder, x: Value, y: Value) -> Any:
+    """Two conditions of a loop, both of which have to hold."""
+    return b.logical_and(x, y)
+
+
+@rows.row("jax.numpy.logical_or")
+def logical_or(b: JaxBuilder, x: Value, y: Value) -> Any:
+    """Two conditions of a loop, one of which has to hold."""
+    return b.logical_or(x, y)
+
+
+@rows.row("jax.numpy.logical_not")
+def logical_not(b: JaxBuilder, x: Value) -> Any:
+    """A condition of a loop that must not hold."""
+    return b.logical_not(x)
 
 
 @rows.row("jax.numpy.copy")
@@ -45,3 +69,9 @@ def getitem(b: JaxBuilder, x: Any, index: Any) -> Any:
     if any(isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in items):
         raise NotImplementedError
     return read_index(b, x, index)
+
+
+@rows.row(SETITEM)
+def setitem(b: JaxBuilder, x: Value, index: Any, values: Any) -> Any:
+    """``x.at[index].set(values)`` at numbers and slices."""
+    return write_index(b, x, index, values)

@@ -1,0 +1,55 @@
+"""What JAX says of elements that Python asks a tracer for, in words that name the user's line."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import jax
+
+from ...errors import TracingError
+from .equations import is_users
+
+
+@contextmanager
+def told(name: str) -> Iterator[None]:
+    """What JAX says of elements that Python asked for, with the line."""
+    try:
+        yield
+    except jax.errors.ConcretizationTypeError as problem:
+        raise _concrete(name, problem) from problem
+    except (
+        jax.errors.TracerArrayConversionError,
+        jax.errors.TracerIntegerConversionError,
+        jax.errors.NonConcreteBooleanIndexError,
+    ) as problem:
+        raise _concrete(name, problem) from problem
+    except Exception as problem:
+        if "trace level" not in str(problem):  # flax has no class of its own for all of these
+            raise
+        raise TracingError(
+            f"{_place_of(problem)}: {name} gives a module or variable of flax.nnx that it refers to to a transformation, or changes it "
+            f"({str(problem).splitlines()[0]}), which flax cannot trace. Compile the module itself, or split it (nnx.split) and take "
+            "JAX's own transformation"
+        ) from problem
+
+
+def _place_of(problem: Exception) -> str:
+    own = [frame for frame in traceback.extract_tb(problem.__traceback__) if is_users(frame.filename)]
+    return f"{own[-1].filename}:{own[-1].lineno}" if own else "unknown place"
+
+
+class ElementsAsked(TracingError):
+    """Python reads elements of a tracer."""
+
+
+def _concrete(name: str, problem: Exception) -> TracingError:
+    return ElementsAsked(
+        f"{_place_of(problem)}: {name} needs the elements of an array while it is recorded ({str(problem).splitlines()[0]}), and code of "
+        "JAX or NumPy reads them. Read them in a line of the function (if, int(x), float(x), x.tolist()), where they can be guarded, or "
+        "compute with the array instead (jnp.where)"
+    )
+
+
+__all__ = ["ElementsAsked", "told"]
