@@ -281,3 +281,22 @@ def test_step_of_a_whole_model_in_a_tf_function(to: str) -> None:
         np.testing.assert_allclose(np.asarray(graph(x[:rows], y[:rows])), right(x[:rows], y[:rows]), rtol=1e-4)
     for variable, other in zip(kept, own, strict=True):
         np.testing.assert_allclose(np.asarray(variable), np.asarray(other), rtol=1e-4, atol=1e-6, err_msg=variable.path)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"filters": 6, "groups": 2},
+        {"filters": 8, "groups": 4, "strides": 2, "padding": "same"},
+        {"filters": 4, "groups": 4, "strides": (2, 1)},
+        {"filters": 6, "groups": 2, "dilation_rate": 2},
+    ],
+    ids=["two", "channels", "channels, oblong steps", "dilated"],
+)
+def test_gradient_of_convolutions_in_groups_of_doubles(options: dict[str, Any]) -> None:
+    """Keras has XLA compute them: TensorFlow's own gradient has no kernel on a CPU."""
+    layer = L.Conv2D(kernel_size=3, dtype="float64", **options)
+    small, large = (tf.constant(np.random.default_rng(count).standard_normal((count, 9, 8, 4))) for count in (1, 2))
+    layer(small)
+    judged = judge(layer, layer.variables, [[small], [large]], "tensorflow", computed_in="float64")
+    assert judged == {"variants": 1}
