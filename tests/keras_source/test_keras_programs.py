@@ -222,6 +222,18 @@ def test_program(program: Callable[[], Made], to: str) -> None:
     )
 
 
+@pytest.mark.parametrize("to", ["torch", "numpy"])  # JAX has no gradient through such a loop
+def test_loops_beside_functions_of_tensorflow_1(to: str) -> None:
+    model = keras.Sequential([keras.Input((6, 3)), L.LSTM(4, return_sequences=True)])
+
+    def loss(x: Any) -> Any:
+        ones = keras.ops.ones(keras.ops.shape(x)[:1], dtype="int32")
+        return keras.ops.ctc_loss(ones[:, None], model(x), ones, 6 * ones)
+
+    random = np.random.default_rng(0)
+    judge(loss, model.variables, [[tf.constant(random.standard_normal((rows, 6, 3)).astype("float32"))] for rows in (3, 4)], to)
+
+
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Nadam", "Lion", "Adamax", "Ftrl"])
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_step_of_an_optimizer(name: str, to: str) -> None:
