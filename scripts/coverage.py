@@ -40,8 +40,10 @@ def main(
 ) -> None:
     """Judges the cases that have no result yet, then writes the pages."""
     results = [Results(folder, corpus, name) for corpus in corpora for name in target]
-    for one in results:
-        _complete(one, select, CORPORA[one.corpus].part(every, start), workers, again, failed)
+    for corpus in corpora:
+        of_corpus = {one.target: one for one in results if one.corpus == corpus}
+        names = [name for name in CORPORA[corpus].part(every, start) if re.search(select, name)]
+        _complete(corpus, of_corpus, names, workers, again, failed)
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "summary.json").write_text(json.dumps([one.summary() for one in results], indent=1) + "\n", encoding="utf-8")
     (folder / "coverage.md").write_text(page(results), encoding="utf-8")
@@ -51,17 +53,21 @@ def main(
         print(json.dumps(one.summary()))
 
 
-def _complete(results: Results, select: str, part: list[str], workers: int, again: bool, failed: bool) -> None:
-    names = [name for name in part if re.search(select, name)]
-    left = [name for name in names if again or name not in results.records or (failed and not _is_right(results.records[name]))]
-    with Progress() as progress:
-        task = progress.add_task(f"{results.corpus} in {results.target}", total=len(left))
+def _complete(corpus: str, results: dict[str, Results], names: list[str], workers: int, again: bool, failed: bool) -> None:
+    """Judges each case in the targets that it has no result in."""
 
-        def keep(record: Record) -> None:
-            results.keep(record)
+    def is_left(name: str, records: dict[str, Record]) -> bool:
+        return again or name not in records or (failed and not _is_right(records[name]))
+
+    left = {name: [target for target, one in results.items() if is_left(name, one.records)] for name in names}
+    with Progress() as progress:
+        task = progress.add_task(f"{corpus} in {', '.join(results)}", total=sum(map(len, left.values())))
+
+        def keep(record: Record, target: str) -> None:
+            results[target].keep(record)
             progress.advance(task)
 
-        run(results.corpus, results.target, left, CORPORA[results.corpus].seconds, workers, keep)
+        run(corpus, left, workers, keep)
 
 
 def _is_right(record: Record) -> bool:

@@ -81,9 +81,9 @@ def test_distributions_are_told_apart() -> None:
     ("script", "status"), [("import time; time.sleep(60)", TIMEOUT), ("input(); raise SystemExit(3)", CRASHED), ("", CRASHED)]
 )
 def test_a_process_that_hangs_or_dies(script: str, status: str) -> None:
-    worker = Worker("operators", "jax", seconds=2)
+    worker = Worker("operators", seconds=2)
     worker.command = [sys.executable, "-c", f"print('ready', flush=True); {script}"]
-    record = worker.judge("add")
+    record = worker.judge("add", "jax")
     worker.stop()
     assert record["status"] == status
 

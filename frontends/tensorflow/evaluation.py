@@ -215,5 +215,5 @@ def _graph_of_definition(function: Any, graph: Any) -> Any:
         made = function_def_to_graph.function_def_to_graph(function.definition)
     for name in graph._functions:
         if made._get_function(name) is None:
-            graph._get_function(name).add_to_graph(made)
+            made._add_function_recursive(graph._get_function(name))
     return made

@@ -192,8 +192,12 @@ class Reader:
 
     def node(self, operation: Any, operands: Sequence[Any], attributes: dict[str, Any], seen: Sequence[Any]) -> list[Held]:
         """A node for an operation, of operands and lists of them; arrays that are known stand in it as numbers."""
-        inputs = tuple(tuple(map(_as_operand, item)) if isinstance(item, list) else _as_operand(item) for item in operands)
-        record = CallRecord(random=operation.op_def.is_stateful, extra=elements_of(self.recorder, operands, static_places(operation.type)))
+        static = static_places(operation.type)
+        inputs = tuple(
+            tuple(map(self._operand, item)) if isinstance(item, list) else as_operand(item.item) if place in static else self._operand(item)
+            for place, item in enumerate(operands)
+        )
+        record = CallRecord(random=operation.op_def.is_stateful, extra=elements_of(self.recorder, operands, static))
         return self.call(f"{RAW}{operation.type}", inputs, attributes, seen, self.origin(operation), record)
 
     def call(
@@ -207,13 +211,18 @@ class Reader:
         self.recorder.add_call(op, inputs, attributes, origin, outputs, replace(record, key=op.rpartition(".")[2], result=result))
         return [Held(*pair) for pair in zip(outputs, seen)]
 
+    def _operand(self, held: Held) -> Any:
+        """What is held as a node has it: nested tuples would not tell the other sizes of an empty array."""
+        is_empty = isinstance(held.item, np.ndarray) and held.item.ndim > 1 and not held.item.size
+        return self.value(held) if is_empty else as_operand(held.item)
+
     def value(self, held: Held) -> Value:
         """What is held as an array: numbers become one."""
         if isinstance(held.item, Value):
             return held.item
         if not isinstance(held.item, np.ndarray):
             raise UnsupportedOperation(f"{what_is(held.seen)} have no counterpart in other frameworks, and are no result of a graph")
-        if not held.item.size:  # nested tuples would not tell its other sizes
+        if not held.item.size:
             return self.recorder.add_constant("constant", held.seen, spec_of(held.seen))
         made = self.call(CONVERT, (nested(held.item),), {"dtype": dtype_name(held.seen.dtype)}, [held.seen], self.around)
         assert isinstance(made[0].item, Value)
@@ -254,10 +263,6 @@ _WAITS = ("QueueEnqueue", "QueueDequeue", "Stage", "Barrier", "Mutex")
 def as_operand(item: Any) -> Any:
     """Known numbers as a node has them: a number, or nested tuples."""
     return nested(item) if isinstance(item, np.ndarray) else item
-
-
-def _as_operand(held: Held) -> Any:
-    return as_operand(held.item)
 
 
 _NAMES = {

@@ -39,7 +39,7 @@ class TensorFlowCalls(RecordedCalls):
     """The dialect of recorded TensorFlow graphs."""
 
     imports: Mapping[str, str] = {"tf": "import tensorflow as tf"}
-    prelude = ("size", "sizes", "scalar", "item", "refuse_gradient", "while_loop", "scan", "dynamic_update_slice")
+    prelude = ("size", "sizes", "scalar", "item", "refuse_gradient", "while_loop", "scan", "dynamic_update_slice", "grouped_conv2d")
 
     def dtype_text(self, dtype: str) -> str:
         """``tf.float32``."""
@@ -63,8 +63,11 @@ class TensorFlowCalls(RecordedCalls):
         if key in _HELPERS:
             return f"{_HELPERS[key]}({', '.join(operands)})"
         names = parameters_of(key)
+        groups = _groups_without_gradient(node) if key == "Conv2D" else 1
         declared = {_RENAMED.get((key, name), name): name for name in names}
         attributes = [f"{name}={self._attribute(key, own, node.params[own], text)}" for own, name in declared.items() if own in node.params]
+        if groups > 1:
+            return f"grouped_conv2d({', '.join([*operands, f'{groups=}', *attributes])})"
         named = [f"{name}={operand}" for name, operand in zip(names, operands)]
         return f"tf.raw_ops.{key}({', '.join([*named, *attributes])}){'[0]' if _gives_list_of_one(node) else ''}"
 
@@ -83,6 +86,12 @@ class TensorFlowCalls(RecordedCalls):
     def sizes(self, array: str) -> str:
         """``sizes(x)``."""
         return f"sizes({array})"
+
+
+def _groups_without_gradient(node: Node) -> int:
+    """The groups of channels of a convolution whose gradient has no kernel on a CPU: that of oneDNN does not take float64."""
+    x, kernel = node.inputs
+    return int(x.shape[node.params["data_format"].index("C")]) // int(kernel.shape[2]) if x.dtype == "float64" else 1
 
 
 @functools.cache

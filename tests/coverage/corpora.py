@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,8 @@ from . import dtypes, functions, keras_layers, keras_models, numpy_calls, operat
 class Corpus:
     """``names()`` are its cases; ``judge(name, target)`` returns facts where a case is right, and raises where it is not.
 
-    ``source`` is the framework that the cases are written in, ``what`` they are in a few words.
+    ``source`` is the framework that the cases are written in, ``what`` they are in a few words, ``environment`` the variables of its processes
+    that are other than those of the tests.
     """
 
     source: str
@@ -23,6 +24,7 @@ class Corpus:
     judge: Callable[[str, str], dict[str, Any]]
     seconds: float
     group: Callable[[str], str] = lambda name: ""  # a part of the corpus is that part of each group
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     def part(self, every: int, start: int) -> list[str]:
         """Each ``every``-th case of each group."""
@@ -71,7 +73,13 @@ CORPORA: dict[str, Corpus] = {
         "tensorflow", "Keras layers and their options", keras_layers.names, keras_layers.judge, 120, keras_layers.group_of
     ),
     "keras-models": Corpus(
-        "tensorflow", "models of `keras.applications`, and trained", keras_models.names, keras_models.judge, 1800, keras_models.group_of
+        "tensorflow",
+        "models of `keras.applications`, and trained",
+        keras_models.names,
+        keras_models.judge,
+        1800,
+        keras_models.group_of,
+        {"XLA_FLAGS": ""},  # convolutions in float64 are loops of XLA's own: unoptimised they take thrice the time
     ),
     "numpy-calls": Corpus("numpy", "calls of NumPy functions", numpy_calls.names, numpy_calls.judge, 90),
     "transformers": Corpus("torch", "tiny models of transformers", partial(zoo.names, "zoo.jsonl"), zoo.judge, 300),

@@ -26,5 +26,4 @@ def judge(name: str, target: str) -> dict[str, Any]:
     """Results, gradients and variables afterwards at another number of images, and names of parameters."""
     from ..keras_source import networks
 
-    judged = networks.judge_training if name.endswith(TRAINING) else networks.judge_prediction
-    return {"variants": judged(name.removesuffix(TRAINING), target)}
+    return networks.judge_network(name.removesuffix(TRAINING), name.endswith(TRAINING), target)

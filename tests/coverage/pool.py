@@ -9,12 +9,13 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tests.support.environment import variables
 
+from .corpora import CORPORA
 from .outcome import CRASHED, TIMEOUT
 
 Record = dict[str, Any]
@@ -25,19 +26,20 @@ CASES_A_PROCESS = 60  # compiled programs and modules pile up
 class Worker:
     """One process; started anew after a time-out, a death, or many cases."""
 
-    def __init__(self, corpus: str, target: str, seconds: float) -> None:
-        self.command = [sys.executable, "-m", "tests.coverage.worker", corpus, target]
-        self.seconds = seconds
+    def __init__(self, corpus: str, seconds: float | None = None) -> None:
+        self.command = [sys.executable, "-m", "tests.coverage.worker", corpus]
+        self.environment = {**os.environ, **variables(), **CORPORA[corpus].environment}
+        self.seconds = CORPORA[corpus].seconds if seconds is None else seconds
         self.process: subprocess.Popen[str] | None = None
         self.done = 0
 
-    def judge(self, name: str) -> Record:
+    def judge(self, name: str, target: str) -> Record:
         """The record of one case."""
         process = self._running()
         lines: queue.Queue[str] = queue.Queue()
         assert process.stdin is not None and process.stdout is not None
         with contextlib.suppress(BrokenPipeError):  # a dead process is found at the next line
-            process.stdin.write(f"{name}\n")
+            process.stdin.write(f"{json.dumps([name, target])}\n")
             process.stdin.flush()
         threading.Thread(target=lambda: lines.put(process.stdout.readline()), daemon=True).start()  # type: ignore[union-attr]
         try:
@@ -64,7 +66,7 @@ class Worker:
                 stderr=subprocess.DEVNULL,
                 text=True,
                 cwd=ROOT,
-                env={**os.environ, **variables()},
+                env=self.environment,
             )
             assert self.process.stdout is not None
             while (line := self.process.stdout.readline()) and line != "ready\n":
@@ -80,20 +82,23 @@ class Worker:
             self.process = None
 
 
-def run(corpus: str, target: str, names: Iterable[str], seconds: float, workers: int, keep: Callable[[Record], None]) -> None:
-    """Judges all cases, ``workers`` at a time; ``keep`` gets each record as it comes."""
+def run(corpus: str, cases: Mapping[str, Sequence[str]], workers: int, keep: Callable[[Record, str], None]) -> None:
+    """Judges all cases, each in its targets one after another (a corpus may keep what they share), ``workers`` at a time; ``keep`` gets each
+    record as it comes, and its target."""
     waiting: queue.SimpleQueue[str] = queue.SimpleQueue()
-    for name in names:
+    for name in cases:
         waiting.put(name)
     lock = threading.Lock()
 
     def work() -> None:
-        worker = Worker(corpus, target, seconds)
+        worker = Worker(corpus)
         try:
             while not waiting.empty():
-                record = worker.judge(waiting.get_nowait())
-                with lock:
-                    keep(record)
+                name = waiting.get_nowait()
+                for target in cases[name]:
+                    record = worker.judge(name, target)
+                    with lock:
+                        keep(record, target)
         except queue.Empty:
             pass
         finally:

@@ -1,4 +1,4 @@
-"""One process that judges cases: a name a line comes in, a line of JSON goes out. ``python -m tests.coverage.worker operators jax``"""
+"""One process that judges cases: a name and a target a line come in, a line of JSON goes out. ``python -m tests.coverage.worker operators``"""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .corpora import CORPORA
 from .outcome import outcome_of
 
 
-def main(corpus: str, target: str) -> None:
+def main(corpus: str) -> None:
     """Judges until the input ends; whatever a case prints is dropped."""
     import torch
 
@@ -22,7 +22,7 @@ def main(corpus: str, target: str) -> None:
     answers = sys.stdout
     print("ready", file=answers, flush=True)
     for line in sys.stdin:
-        name, start = line.rstrip("\n"), time.perf_counter()
+        (name, target), start = json.loads(line), time.perf_counter()
         with contextlib.redirect_stdout(io.StringIO()):
             outcome = outcome_of(partial(CORPORA[corpus].judge, name, target))
         record = {"name": name, **dataclasses.asdict(outcome), "seconds": round(time.perf_counter() - start, 2)}

@@ -7,45 +7,50 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from .judging import judge
+import graph_compiler
 
+from ..support.compare import arrays
+from .judging import GRADIENTS, Observed, assert_close, assert_names, kept, observed, plain, trained_of, values_of
+
+RELATIVE = 1e-7  # of the largest element of an array
 SIDES = {"InceptionV3": 75, "InceptionResNetV2": 75, "Xception": 71}
 SMALLEST = [
-    "ConvNeXtTiny",
-    "DenseNet121",
+    "MobileNet",
+    "VGG16",
+    "MobileNetV2",
+    "MobileNetV3Small",
+    "VGG19",
+    "ResNet50V2",
+    "Xception",
+    "ResNet50",
     "EfficientNetB0",
     "EfficientNetV2B0",
     "InceptionV3",
-    "InceptionResNetV2",
-    "MobileNet",
-    "MobileNetV2",
-    "MobileNetV3Small",
+    "DenseNet121",
+    "ConvNeXtTiny",
     "NASNetMobile",
-    "ResNet50",
-    "ResNet50V2",
-    "VGG16",
-    "VGG19",
-    "Xception",
-]  # of each family
+    "InceptionResNetV2",
+]  # of each family, those that take least time first
 
 
 @functools.cache
 def names() -> tuple[str, ...]:
-    """All architectures, the smallest of each family first.
+    """All architectures, the smallest of each family first, in the order of :data:`SMALLEST`.
 
     >>> len(names()) >= 38
     True
     """
     found = {name for name, item in vars(keras.applications).items() if inspect.isfunction(item)}
-    return tuple(sorted(found, key=lambda name: (name not in SMALLEST, name)))
+    return (*SMALLEST, *sorted(found - {*SMALLEST}))
 
 
 def family(name: str) -> str:
@@ -103,23 +108,38 @@ def without_drops(name: str, least: int = 32) -> Any:
     return model
 
 
-def judge_prediction(name: str, to: str, gradients: bool = True) -> int:
-    """The network as it predicts, recorded with one image and run with two: results and all gradients, in float64."""
+@dataclass(frozen=True)
+class Recorded:
+    """A network, what Keras computes of a call, and the graph of another call, which is written for each target."""
+
+    variables: Sequence[Any]
+    call: Any
+    expected: Observed
+    graph: Any
+
+
+@functools.lru_cache(maxsize=1)  # the targets of a case follow one another
+def recorded(name: str, training: bool) -> Recorded:
+    """Recorded with one image, as it predicts, or with two in training, where it drops nothing; called with one more."""
     with in_doubles():
-        model = network(name)
-        return _judge(model, model, to, (1, 2), gradients)
+        model = without_drops(name, least=64) if training else network(name)  # in smaller images the last statistics are of two numbers
+        function = (lambda images: model(images, training=True)) if training else model
+        small, call = (images(model, count) for count in ((2, 3) if training else (1, 2)))
+        expected = observed(function, model.variables, [call])
+        graph = graph_compiler.compile(function, to="numpy", args=(small,), source="tensorflow")
+        assert_names(graph, model.variables)
+        return Recorded(model.variables, call, expected, graph)
 
 
-def judge_training(name: str, to: str) -> int:
-    """The network in training, without what it drops: results, statistics and all gradients, in float64."""
-    with in_doubles():
-        model = without_drops(name, least=64)  # in smaller images the last statistics are of two numbers alone
-        return _judge(model, lambda images: model(images, training=True), to, (2, 3))
-
-
-def _judge(model: Any, function: Any, to: str, counts: tuple[int, int], gradients: bool = True) -> int:
-    """In float64 a network of random weights is no matter of rounding, as it is in float32: differences are mistakes."""
-    recorded, called = ([images(model, count)] for count in counts)
-    judged = judge(function, model.variables, [called], to, gradients, jitted=True, relative=1e-7, recorded=recorded)
-    assert "gradients" not in judged, "gradients are refused"
-    return int(judged["variants"])
+def judge_network(name: str, training: bool, to: str, gradients: bool = True) -> dict[str, Any]:
+    """Results, variables afterwards and all gradients, in float64: there differences are mistakes, and no matter of rounding."""
+    case = recorded(name, training)
+    with in_doubles(), kept(case.variables):
+        graph = case.graph.to(to)
+        assert_close(arrays(graph(plain(case.call))), arrays(case.expected.result), RELATIVE)
+        assert_close(values_of(case.variables), case.expected.left, RELATIVE)
+    if gradients and to in GRADIENTS:
+        assert case.expected.gradients is not None, "Keras has no gradients"
+        with in_doubles():
+            assert_close(GRADIENTS[to](graph, [case.call]), trained_of(graph, case.expected.gradients), RELATIVE, "gradient of ")
+    return {"variants": len(graph.variants), "gradients": gradients and to in GRADIENTS}

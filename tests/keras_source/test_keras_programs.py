@@ -222,6 +222,18 @@ def test_program(program: Callable[[], Made], to: str) -> None:
     )
 
 
+@pytest.mark.parametrize("to", ["torch", "numpy"])  # JAX has no gradient through such a loop
+def test_loops_beside_functions_of_tensorflow_1(to: str) -> None:
+    model = keras.Sequential([keras.Input((6, 3)), L.LSTM(4, return_sequences=True)])
+
+    def loss(x: Any) -> Any:
+        ones = keras.ops.ones(keras.ops.shape(x)[:1], dtype="int32")
+        return keras.ops.ctc_loss(ones[:, None], model(x), ones, 6 * ones)
+
+    random = np.random.default_rng(0)
+    judge(loss, model.variables, [[tf.constant(random.standard_normal((rows, 6, 3)).astype("float32"))] for rows in (3, 4)], to)
+
+
 @pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Nadam", "Lion", "Adamax", "Ftrl"])
 @pytest.mark.parametrize("to", ["torch", "numpy"])
 def test_step_of_an_optimizer(name: str, to: str) -> None:
@@ -281,3 +293,22 @@ def test_step_of_a_whole_model_in_a_tf_function(to: str) -> None:
         np.testing.assert_allclose(np.asarray(graph(x[:rows], y[:rows])), right(x[:rows], y[:rows]), rtol=1e-4)
     for variable, other in zip(kept, own, strict=True):
         np.testing.assert_allclose(np.asarray(variable), np.asarray(other), rtol=1e-4, atol=1e-6, err_msg=variable.path)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"filters": 6, "groups": 2},
+        {"filters": 8, "groups": 4, "strides": 2, "padding": "same"},
+        {"filters": 4, "groups": 4, "strides": (2, 1)},
+        {"filters": 6, "groups": 2, "dilation_rate": 2},
+    ],
+    ids=["two", "channels", "channels, oblong steps", "dilated"],
+)
+def test_gradient_of_convolutions_in_groups_of_doubles(options: dict[str, Any]) -> None:
+    """Keras has XLA compute them: TensorFlow's own gradient has no kernel on a CPU."""
+    layer = L.Conv2D(kernel_size=3, dtype="float64", **options)
+    small, large = (tf.constant(np.random.default_rng(count).standard_normal((count, 9, 8, 4))) for count in (1, 2))
+    layer(small)
+    judged = judge(layer, layer.variables, [[small], [large]], "tensorflow", computed_in="float64")
+    assert judged == {"variants": 1}

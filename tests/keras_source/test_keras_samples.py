@@ -55,12 +55,12 @@ def test_layer_in_every_target(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "to"), in_turn("a network of Keras", ("MobileNet", "MobileNetV3Small", "ResNet50", "VGG16"), TARGETS))
 def test_network(name: str, to: str) -> None:
-    assert networks.judge_prediction(name, to, gradients=False) == 1
+    assert networks.judge_network(name, False, to, gradients=False)["variants"] == 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("name", networks.SMALLEST)
 def test_smallest_network_of_each_family(name: str, to: str) -> None:
-    assert networks.judge_prediction(name, to) == 1
-    assert networks.judge_training(name, to) == 1
+    for training in (False, True):
+        assert networks.judge_network(name, training, to)["variants"] == 1

@@ -123,6 +123,11 @@ def rules_of_its_own(x: Any) -> Any:
     return _with_rule(x, x * 2) * x + _two_results(x)[1] + tf.nn.silu(x * x)
 
 
+def empty_numbers(x: Any) -> Any:
+    rows = tf.tile(tf.zeros([1, 0, 3], tf.int32), [tf.shape(x)[0], 1, 1])
+    return tf.exp(x) + tf.cast(tf.reduce_sum(tf.shape(rows)), x.dtype) + tf.cast(tf.reduce_sum(rows + 1), x.dtype)
+
+
 Program = Callable[[Any], Any]
 # Program -> how many variants three calls need: with other sizes, and with other signs.
 PROGRAMS: dict[Program, int] = {
@@ -142,6 +147,7 @@ PROGRAMS: dict[Program, int] = {
     branches: 1,
     switches: 1,
     rules_of_its_own: 1,
+    empty_numbers: 1,
 }
 # Programs without a gradient in a target: JAX's while loops have none, and while it traces it has no elements, nor other sizes where these
 # are assumed.

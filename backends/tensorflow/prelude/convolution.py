@@ -89,6 +89,38 @@ def conv_unpadded(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilat
     return tf.concat([conv_unpadded(*part, strides, dilation, 1) for part in parts], axis=-1)
 
 
+def grouped_conv2d(x: tf.Tensor, kernel: tf.Tensor, *, groups: int, dilations: Sequence[int], **options: Any) -> tf.Tensor:
+    """``tf.raw_ops.Conv2D`` in groups; its gradient, for which TensorFlow has no kernel on a CPU, by convolutions of one group."""
+
+    @custom_gradient
+    def convolved(x: tf.Tensor, kernel: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        def slopes(upstream: tf.Tensor) -> list[tf.Tensor]:
+            with tf.GradientTape() as tape:
+                tape.watch([x, kernel])
+                result = conv_by_groups(x, kernel, groups, dilations, **options)
+            return tape.gradient(result, [x, kernel], upstream)
+
+        return tf.raw_ops.Conv2D(input=x, filter=kernel, dilations=list(dilations), **options), slopes
+
+    return convolved(x, kernel)
+
+
+def conv_by_groups(
+    x: tf.Tensor, kernel: tf.Tensor, groups: int, dilations: Sequence[int], *, strides: Sequence[int], data_format: str, **options: Any
+) -> tf.Tensor:
+    """The same by a convolution of each channel, where a group is a channel, or of each group."""
+    channels = data_format.index("C")
+    down, across = (step for place, step in enumerate(strides) if place not in (0, channels))
+    kernel = dilated(kernel, [step for place, step in enumerate(dilations) if place not in (0, channels)])
+    if kernel.shape[2] == 1 and channels == 3 and down == across:
+        by_channel = tf.reshape(kernel, [*sizes(kernel)[:2], groups, -1])
+        options.pop("use_cudnn_on_gpu", None)
+        return tf.raw_ops.DepthwiseConv2dNative(input=x, filter=by_channel, strides=list(strides), data_format=data_format, **options)
+    parts = zip(tf.split(x, groups, axis=channels), tf.split(kernel, groups, axis=3))
+    given = {"strides": list(strides), "data_format": data_format, **options}
+    return tf.concat([tf.raw_ops.Conv2D(input=part, filter=own, **given) for part, own in parts], axis=channels)
+
+
 def dilated_conv(x: tf.Tensor, kernel: tf.Tensor, strides: Sequence[int], dilation: Sequence[int]) -> tf.Tensor:
     """A convolution of one or two axes of space with a dilated kernel; its gradient, which TensorFlow lacks on a CPU, by way of zeros."""
 
