@@ -150,6 +150,31 @@ class TrainState:
         """
         self.plan.graph.to_source(self.ema if ema else self.parameters)
 
+    def with_parameters(self, parameters: Mapping[str, Any]) -> TrainState:
+        """The state with copies of these arrays, of any framework, in the place of parameters and buffers of these names; all else, such
+        as the state of the optimizer, goes on. This one is used up.
+
+        So two networks that train each other have a state each, in which the other one is frozen.
+
+        Raises:
+            CallMismatch: a name is that of no parameter, or an array has another shape or type; the state was used before.
+
+        >>> import torch
+        >>> from graph_compiler import training
+        >>> options = {"loss": torch.nn.MSELoss(), "args": (torch.ones(1, 2),), "freeze": ["bias"]}
+        >>> state = training.TrainState.create(torch.nn.Linear(2, 1), "sgd", **options)
+        >>> state = state.with_parameters({"bias": torch.ones(1)})
+        >>> state.parameters["bias"]
+        tensor([1.])
+        """
+        from .replacing import replaced
+
+        self.require_unused()
+        held = replaced(self.plan, self.held, parameters)
+        keeps = self.plan.engine.is_pure or not parameters.keys() & self.held.trained.keys()
+        self._is_used = True
+        return TrainState(self.plan, held, self.step, self.programs if keeps else {})
+
     # ------------------------------------------------------------------------------ files
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes everything that is held into one safetensors file: parameters, buffers, the state of the optimizer, random numbers,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +19,10 @@ import numpy as np  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler import training  # noqa: E402
+from graph_compiler import training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, FrameworkNotInstalled, InvalidOption, NotCompilable  # noqa: E402
 
-from .models import BATCHES, SAMPLES, TARGETS, classifier, cross_entropy, network_parameters  # noqa: E402
+from .models import BATCHES, SAMPLES, TARGETS, classifier, cross_entropy, keras_loss, keras_model, network_parameters  # noqa: E402
 
 RULE = training.optimizer("sgd", learning_rate=0.1, momentum=0.9)
 
@@ -133,6 +134,50 @@ def test_gradients_apart_and_options_together(to: str) -> None:
             np.testing.assert_array_equal(seen[1][name], array)
     assert int(seen[1]["norm.num_batches_tracked"]) == 2
     assert state.step == 2
+
+
+def frozen_in_torch() -> Any:
+    model = classifier()
+    model.first.requires_grad_(False)
+    return model
+
+
+def frozen_in_keras() -> Any:
+    model = keras_model()
+    model.layers[0].trainable = False
+    return model
+
+
+FROZEN = {
+    "torch": (frozen_in_torch, cross_entropy, lambda model: {"first.weight", "first.bias"}),
+    "keras": (frozen_in_keras, keras_loss, lambda model: {variable.path for variable in model.layers[0].variables}),
+}
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", FROZEN)
+def test_what_the_original_freezes_stays(name: str, to: str) -> None:
+    """A frozen backbone, as transfer learning has it."""
+    make, loss, names = FROZEN[name]
+    model = make()
+    state = training.TrainState.create(model, RULE, loss=loss, to=to, args=example(name, to))
+    start = elements(state, state.parameters)
+    state, _ = trained(state)
+    kept = {key for key, array in elements(state, state.parameters).items() if (start[key] == array).all()}
+    assert kept == names(model) and not kept & set(state.held.trained)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_frozen_parameters_are_told_apart(to: str, tmp_path: Path) -> None:
+    """Also by a graph from a file; their derivatives can be taken all the same."""
+    graph = graph_compiler.compile(frozen_in_torch().eval(), to=to, args=(torch.ones(5, 4),))
+    graph.save(tmp_path / "frozen")
+    for one in (graph, graph_compiler.load(tmp_path / "frozen")):
+        assert one.frozen == {"first.weight", "first.bias"}
+        assert one.trained == one.differentiable - one.frozen == {"norm.weight", "norm.bias", "last.weight", "last.bias"}
+    assert "first.weight" in transforms.jacrev(graph.functional)(graph.parameters, torch.ones(2, 4))
+    with pytest.raises(InvalidOption, match="the model itself keeps all of them from training, first.bias, first.weight"):
+        training.TrainState.create(frozen_in_torch().requires_grad_(False), RULE, loss=cross_entropy, to=to, args=(torch.ones(5, 4),))
 
 
 @pytest.mark.parametrize("to", TARGETS)

@@ -189,6 +189,12 @@ class Weights(contracts.Weights):
         holder, key = self._holders[name]
         return isinstance(_held(holder, key), torch.nn.Parameter)
 
+    def is_frozen(self, name: str) -> bool:
+        """Whether it is a parameter of numbers that have derivatives, which the user has told torch to take none of."""
+        tensor = _held(*self._holders[name])
+        is_real = isinstance(tensor, torch.nn.Parameter) and (tensor.is_floating_point() or tensor.is_complex())
+        return bool(is_real and not tensor.requires_grad)
+
     def is_training(self) -> bool:
         """The mode of the recorded module; True, as of any new one, of a function that is none."""
         return bool(getattr(self.function, "training", True))
