@@ -48,7 +48,8 @@ class TrainState:
     ) -> TrainState:
         """The state before the first step.
 
-        The model is trained in its training mode, whatever mode it is in; it keeps its own weights until :meth:`to_source`.
+        The model is trained in its training mode, whatever mode it is in (parts of a torch model in training mode that are in eval mode
+        stay there); it keeps its own weights until :meth:`to_source`.
 
         Args:
             model: a ``torch.nn.Module``, a module of flax, a Keras model, a function with ``parameters``, or a graph of one.

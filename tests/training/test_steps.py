@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,52 @@ def frozen_in_keras() -> Any:
     return model
 
 
+class Backbone(torch.nn.Module):
+    """A head on a classifier that says itself that its classifier stays in eval mode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.head = classifier(0.5), torch.nn.Linear(3, 3)
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        self.body.eval()
+        return self
+
+    def forward(self, x: Any) -> Any:
+        with torch.no_grad():
+            found = self.body(x)
+        return self.head(found)
+
+
+def with_a_part_in_eval() -> Any:
+    model = classifier(0.5)
+    model.norm.eval()
+    model.drop.eval()
+    return model
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize(
+    "make", [with_a_part_in_eval, Backbone, lambda: Backbone().eval()], ids=["by the user", "by the model", "from eval"]
+)
+def test_parts_stay_in_their_modes(make: Callable[[], Any], to: str) -> None:
+    """A frozen backbone, whose statistics stay and which drops nothing, in a model that is trained."""
+    torch.manual_seed(0)
+    model = make()
+    other = copy.deepcopy(model).train(model.training) if isinstance(model, Backbone) else copy.deepcopy(model)
+    state, losses = trained(training.TrainState.create(model, RULE, loss=cross_entropy, to=to, args=example("torch", to)))
+    rule, expected = torch.optim.SGD([weight for weight in other.parameters() if weight.requires_grad], lr=0.1, momentum=0.9), []
+    for x, target in BATCHES:
+        rule.zero_grad()
+        loss = cross_entropy(other(torch.from_numpy(x)), torch.from_numpy(target))
+        loss.backward()
+        rule.step()
+        expected.append(loss.item())
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+    assert not any(array.any() for name, array in elements(state, state.parameters).items() if "running_mean" in name)
+
+
 FROZEN = {
     "torch": (frozen_in_torch, cross_entropy, lambda model: {"first.weight", "first.bias"}),
     "keras": (frozen_in_keras, keras_loss, lambda model: {variable.path for variable in model.layers[0].variables}),
@@ -176,7 +223,7 @@ def test_frozen_parameters_are_told_apart(to: str, tmp_path: Path) -> None:
         assert one.frozen == {"first.weight", "first.bias"}
         assert one.trained == one.differentiable - one.frozen == {"norm.weight", "norm.bias", "last.weight", "last.bias"}
     assert "first.weight" in transforms.jacrev(graph.functional)(graph.parameters, torch.ones(2, 4))
-    with pytest.raises(InvalidOption, match="the model itself keeps all of them from training, first.bias, first.weight"):
+    with pytest.raises(InvalidOption, match=r"the model itself keeps all of them from training, first.bias, first.weight"):
         training.TrainState.create(frozen_in_torch().requires_grad_(False), RULE, loss=cross_entropy, to=to, args=(torch.ones(5, 4),))
 
 
