@@ -448,3 +448,29 @@ def test_a_compiled_graph_is_trained_by_its_compiler() -> None:
     state, losses = trained(state)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
     assert losses[-1] != losses[0]
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("kind", [list, dict])
+def test_a_container_that_is_the_only_argument(kind: type, to: str) -> None:
+    """A list or a dict of inputs of a Keras model, as ``fit`` takes them, and a tuple of two targets."""
+    import keras
+    import tensorflow as tf
+
+    inputs = {name: keras.Input((size,), name=name) for name, size in (("a", 4), ("b", 2))}
+    joined = keras.layers.concatenate([keras.layers.Dense(2, kernel_initializer="ones")(item) for item in inputs.values()])
+    outputs = [keras.layers.Dense(size, kernel_initializer="ones")(joined) for size in (1, 3)]
+    model = keras.Model(inputs if kind is dict else list(inputs.values()), outputs)
+    x, y = BATCHES[0]
+    given = {"a": x, "b": x[:, :2]}
+    batch = (given if kind is dict else list(given.values())), (x[:, :1], y)
+
+    def loss(y_true: Any, y_pred: Any) -> Any:
+        return tf.reduce_mean((y_pred[0] - y_true[0]) ** 2) + keras_loss(y_true[1], y_pred[1])
+
+    state = training.TrainState.create(model, RULE, loss=loss, to=to, args=(batch[0],))
+    _, found = trained(state, [batch] * 2)
+    with tf.GradientTape() as tape:
+        first = loss(batch[1], model(batch[0]))
+    keras.optimizers.SGD(0.1, momentum=0.9).apply(tape.gradient(first, model.trainable_variables), model.trainable_variables)
+    np.testing.assert_allclose(found, [float(first), float(loss(batch[1], model(batch[0])))], rtol=1e-5)
