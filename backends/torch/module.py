@@ -194,11 +194,12 @@ class HoldingModule(_Named):
         """The tensors by their names; those of variants that are new are copied."""
         graph = self._graph
         if self._seen != len(graph.variants):
-            self._seen, trained = len(graph.variants), graph.trained
+            self._seen, weights, frozen = len(graph.variants), graph.differentiable, graph.frozen
             for name, tensor in graph.parameters.items():
                 if name not in self._names:
                     own = tensor.detach().clone()
-                    self._hold(name, torch.nn.Parameter(own) if name in trained and own.dtype.is_floating_point else own)
+                    is_weight = name in weights and own.dtype.is_floating_point
+                    self._hold(name, torch.nn.Parameter(own, requires_grad=name not in frozen) if is_weight else own)
                     self._names = (*self._names, name)
         return self._own()
 

@@ -119,6 +119,11 @@ class Weights(Protocol):
         """Whether an optimizer may change it: not a buffer."""
 
     @default
+    def is_frozen(self, name: str) -> bool:
+        """Whether it is no buffer, and the original still keeps it from training at the moment (``requires_grad=False`` of torch)."""
+        return False
+
+    @default
     def buffers(self) -> Iterable[Any]:
         """The arrays that calls write to."""
         return ()

@@ -1,5 +1,5 @@
-"""Derivatives in which zero times anything is zero: element by element operations whose slope may be infinite or no number become calls
-through which a tangent or cotangent of zero stays zero.
+"""Derivatives in which zero times anything is zero: element by element operations whose slope may be infinite, no number or zero become
+calls through which a tangent or cotangent of zero stays zero, and so does one that a slope of zero meets.
 
 The derivative of ``where(x > 0, log(x), 0)`` at 0 is ``0 * inf``, no number, for ``where`` hands the cotangent 0 to a branch that was not
 taken. Here it is 0. ``where`` and sums hand on no products, and a function with a derivative rule of its own keeps its rule. ``minimum``
@@ -20,9 +20,16 @@ from ..ops.dtypes import is_complex, is_floating
 
 SINGULAR = frozenset({
     "acos", "acosh", "asin", "atan2", "atanh", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "betainc",
-    "clip", "cosh", "digamma", "divide", "entr", "erfcx", "erfinv", "exp", "exp2", "expm1", "fmax", "fmin", "fmod", "hypot", "i0", "i1",
-    "lgamma", "log", "log10", "log1p", "log2", "log_ndtr", "logaddexp", "logaddexp2", "logit", "maximum", "minimum", "multiply", "ndtri",
-    "polygamma", "pow", "reciprocal", "remainder", "rsqrt", "sinh", "sqrt", "square", "tan", "xlog1py", "xlogy", "zeta",
+    "cosh", "digamma", "divide", "entr", "erfcx", "erfinv", "exp", "exp2", "expm1", "hypot", "i0", "i1", "lgamma", "log", "log10", "log1p",
+    "log2", "log_ndtr", "logaddexp", "logaddexp2", "logit", "multiply", "ndtri", "polygamma", "pow", "reciprocal", "rsqrt", "sinh", "sqrt",
+    "square", "tan", "xlog1py", "xlogy", "zeta",
+})  # fmt: skip
+# Those with slopes that are 0 somewhere, where an infinite cotangent may come: the slope of ``sqrt(relu(x))`` at 0.
+FLAT = frozenset({
+    "abs", "airy_ai", "atan", "bessel_j0", "bessel_j1", "celu", "clip", "cos", "elu", "erf", "erfc", "fmax", "fmin", "fmod", "gelu",
+    "hard_shrink", "hard_sigmoid", "hard_swish", "hard_tanh", "i0e", "i1e", "leaky_relu", "log_sigmoid", "maximum", "minimum", "mish",
+    "nan_to_num", "ndtr", "relu", "relu6", "remainder", "selu", "sigmoid", "silu", "sin", "sinc", "soft_shrink", "soft_sign", "softplus",
+    "spherical_bessel_j0", "tanh", "threshold",
 })  # fmt: skip
 
 
@@ -59,10 +66,10 @@ def _region(region: Region) -> Region:
 
 
 def _is_singular(node: Node) -> bool:
-    """Whether it may have slopes that are not finite; only of real numbers a slope is one number."""
+    """Whether it may have slopes that are not finite, or meet them; only of real numbers a slope is one number."""
     values = [item for item in (*node.inputs, *node.outputs) if isinstance(item, Value)]
     is_real = all(is_floating(value.dtype) for value in node.outputs) and not any(is_complex(value.dtype) for value in values)
-    return node.op in SINGULAR and is_real and any(is_floating(item.dtype) for item in node.inputs if isinstance(item, Value))
+    return node.op in SINGULAR | FLAT and is_real and any(is_floating(item.dtype) for item in node.inputs if isinstance(item, Value))
 
 
 def _called(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
@@ -91,4 +98,4 @@ def _wide(build: Builder, operand: Value, result: Value) -> Value:
     return wide
 
 
-__all__ = ["SINGULAR", "strong_zero"]
+__all__ = ["FLAT", "SINGULAR", "strong_zero"]

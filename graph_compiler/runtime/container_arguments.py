@@ -31,6 +31,12 @@ def spread(
     return (tuple(held), {}) if any(spelling_of(tree).positional == len(held) > 1 for tree in recorded) else (args, kwargs)
 
 
+def takes_whole(variants: Iterable[Variant], held: Any) -> bool:
+    """Whether a recorded call has such a container as its only argument, and does not take what is in it for its arguments."""
+    recorded = [variant.graph.input_tree for variant in variants]
+    return any(_takes_one(tree, held) and spelling_of(tree).positional == 1 and not spelling_of(tree).keywords for tree in recorded)
+
+
 def _takes_one(call: Tree, held: Any) -> bool:
     """Whether the recorded call has such a container as its first argument."""
     positional = call.children[0] if isinstance(call, Branch) else None

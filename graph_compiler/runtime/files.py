@@ -62,6 +62,7 @@ def _graph_in(
         target = backend if to is None else backend_of(to)
         graphs, arrays = _graphs(data, _arrays(data, opened, digests, _native(data, backend, target)), frontend, backend)
         trained = frozenset(map(str, data.get("trained", arrays)))  # the first files do not say
+        frozen = frozenset(map(str, data.get("frozen", ())))
     except _DAMAGE as problem:
         raise (
             problem
@@ -69,7 +70,7 @@ def _graph_in(
             else InvalidFile(f"{path} is no readable saved graph: {type(problem).__name__}: {problem}")
         ) from problem
     pipeline = LoadedPipeline(_nothing, name, frontend, target, graphs[0].dialect == target.name, Options(), backend_of)
-    graph, held = Graph(pipeline, pipeline.name, max_variants=len(graphs) + 1), Held(arrays, trained)
+    graph, held = Graph(pipeline, pipeline.name, max_variants=len(graphs) + 1), Held(arrays, trained, frozen)
     try:
         for one in graphs:
             graph.adopt(pipeline.written(Recorded(one, held), EnvironmentGuards(), "loaded"))

@@ -228,10 +228,21 @@ class Graph(Retraced, Inspected, Viewed):
 
     @property
     def trained(self) -> frozenset[str]:
-        """Names of the parameters that the original trains: no buffers, and none that calls write to."""
+        """Names of the parameters that the original trains: no buffers, none that calls write to, and none that are frozen."""
+        return self.differentiable - self.frozen
+
+    @property
+    def differentiable(self) -> frozenset[str]:
+        """Names of the parameters that have derivatives, whether or not the original trains them: :attr:`trained` and :attr:`frozen`."""
         recording = self._variants[0].recording
         kept = set(self.parameters) - set(self.state)
         return frozenset(name for name in kept if recording is None or recording.weights.is_trained(name))
+
+    @property
+    def frozen(self) -> frozenset[str]:
+        """Names of the parameters that the original keeps from training (``requires_grad=False``) at the moment."""
+        recording = self._variants[0].recording
+        return frozenset(name for name in self.differentiable if recording is not None and recording.weights.is_frozen(name))
 
     def as_module(self) -> Any:
         """The graph as a trainable module of its framework, ``torch.nn.Module`` or ``flax.nnx.Module``; in numpy as a callable with

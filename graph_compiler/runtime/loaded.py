@@ -57,10 +57,10 @@ class _Arrays(Live):
 
 
 class Held(Weights):
-    """Arrays in the place of a model's weights, of which these are trained."""
+    """Arrays in the place of a model's weights, of which these are trained, and those could be."""
 
-    def __init__(self, arrays: dict[str, Any], trained: frozenset[str]) -> None:
-        self.arrays, self._trained = arrays, trained
+    def __init__(self, arrays: dict[str, Any], trained: frozenset[str], frozen: frozenset[str]) -> None:
+        self.arrays, self._trained, self._frozen = arrays, trained, frozen
 
     def live(self, names: Iterable[str]) -> _Arrays:
         return _Arrays(self.arrays, list(names))
@@ -78,4 +78,7 @@ class Held(Weights):
         return elements
 
     def is_trained(self, name: str) -> bool:
-        return name in self._trained
+        return name in self._trained or name in self._frozen
+
+    def is_frozen(self, name: str) -> bool:
+        return name in self._frozen

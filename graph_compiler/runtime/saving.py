@@ -53,6 +53,7 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
         {
             **about,
             "trained": sorted(graph.trained),
+            "frozen": sorted(graph.frozen),
             "array_shapes": {name: list(a.shape) for name, a in arrays.items()},
             "variants": bodies,
         },

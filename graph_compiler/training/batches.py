@@ -7,6 +7,8 @@ from typing import Any
 
 from ..contracts import Target
 from ..errors import CallMismatch
+from ..runtime import Graph
+from ..runtime.container_arguments import takes_whole
 from ..trees import Tree, flatten, unflatten
 
 
@@ -19,15 +21,16 @@ class Batch:
     tree: Tree
 
 
-def taken_apart(batch: Any, target: Target) -> Batch:
-    """The arrays of the target in ``(inputs, target)``. ``CallMismatch`` for what is no such pair."""
+def taken_apart(batch: Any, graph: Graph) -> Batch:
+    """The arrays of the target in ``(inputs, target)``, for calls of a graph. ``CallMismatch`` for what is no such pair."""
+    target: Target = graph.pipeline.target.target
     if not (isinstance(batch, (tuple, list)) and len(batch) == 2):
         raise CallMismatch(
             f"a batch is (inputs, target), and this one is {_shown(batch)}; inputs are an array, a tuple of arguments or a dict of "
             "keywords, and a model that computes its own loss takes (inputs, None)"
         )
     inputs, wanted = batch
-    leaves, tree = flatten((_call(inputs), wanted), _is_array)
+    leaves, tree = flatten((_call(inputs, graph), wanted), _is_array)
     converted = [leaf if isinstance(leaf, target.array_types) else target.convert(leaf) for leaf in leaves]
     for leaf, array in zip(leaves, converted):
         if array is None:
@@ -41,7 +44,10 @@ def put_together(tree: Tree, arrays: list[Any]) -> tuple[tuple[Any, ...], dict[s
     return args, kwargs, wanted
 
 
-def _call(inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+def _call(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A list or a dict is itself the argument of a model that was recorded so, as those of Keras with several inputs."""
+    if not isinstance(inputs, tuple) and takes_whole(graph.variants, inputs):
+        return (inputs,), {}
     if isinstance(inputs, (tuple, list)):
         return tuple(inputs), {}
     if isinstance(inputs, dict) or hasattr(inputs, "keys"):  # a batch of a tokenizer is a mapping of its own class

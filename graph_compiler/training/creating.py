@@ -146,8 +146,10 @@ def _frozen(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
 def _why_none(graph: Graph, names: Sequence[str]) -> str:
     if names:
         return "freeze= fits all of them"
+    if graph.frozen:
+        return f"the model itself keeps all of them from training, {', '.join(sorted(graph.frozen)[:3])} and so on: let it train some first"
     told: Any = graph.pipeline.frontend.where_parameters_are
-    return str(told or "it has no weights of real numbers; say which arguments are, parameters=")
+    return str(told or "arrays of numbers that its code refers to are constants; make those that are to be trained parameters of a module")
 
 
 __all__ = ["created"]

@@ -48,7 +48,8 @@ class TrainState:
     ) -> TrainState:
         """The state before the first step.
 
-        The model is trained in its training mode, whatever mode it is in; it keeps its own weights until :meth:`to_source`.
+        The model is trained in its training mode, whatever mode it is in (parts of a torch model in training mode that are in eval mode
+        stay there); it keeps its own weights until :meth:`to_source`.
 
         Args:
             model: a ``torch.nn.Module``, a module of flax, a Keras model, a function with ``parameters``, or a graph of one.
@@ -149,6 +150,31 @@ class TrainState:
         1.0
         """
         self.plan.graph.to_source(self.ema if ema else self.parameters)
+
+    def with_parameters(self, parameters: Mapping[str, Any]) -> TrainState:
+        """The state with copies of these arrays, of any framework, in the place of parameters and buffers of these names; all else, such
+        as the state of the optimizer, goes on. This one is used up.
+
+        So two networks that train each other have a state each, in which the other one is frozen.
+
+        Raises:
+            CallMismatch: a name is that of no parameter, or an array has another shape or type; the state was used before.
+
+        >>> import torch
+        >>> from graph_compiler import training
+        >>> options = {"loss": torch.nn.MSELoss(), "args": (torch.ones(1, 2),), "freeze": ["bias"]}
+        >>> state = training.TrainState.create(torch.nn.Linear(2, 1), "sgd", **options)
+        >>> state = state.with_parameters({"bias": torch.ones(1)})
+        >>> state.parameters["bias"]
+        tensor([1.])
+        """
+        from .replacing import replaced
+
+        self.require_unused()
+        held = replaced(self.plan, self.held, parameters)
+        keeps = self.plan.engine.is_pure or not parameters.keys() & self.held.trained.keys()
+        self._is_used = True
+        return TrainState(self.plan, held, self.step, self.programs if keeps else {})
 
     # ------------------------------------------------------------------------------ files
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -94,7 +94,7 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
 
 def _begun(state: TrainState, batch: Any) -> Batch:
     state.require_unused()
-    return taken_apart(batch, state.plan.graph.pipeline.target.target)
+    return taken_apart(batch, state.plan.graph)
 
 
 def _program(state: TrainState, kind: str, taken: Batch) -> tuple[Held, Any]:

@@ -21,6 +21,7 @@ from ..runtime.frameworks import backend_of
 from ..tracing.reach.framework import framework_of
 from ..tracing.source.definitions import place_of
 from ..trees import iterate_structure, map_structure
+from .called_graphs import called_graphs
 
 Rule = Callable[["Function", tuple[Any, ...], dict[str, Any]], Any]
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -36,6 +37,7 @@ class Function:
 
     call: Callable[..., Any]
     derivatives: Derivatives
+    framework: str
     name: str
     untrained: frozenset[str] = frozenset()
     hand_back: Callable[[Any], Any] = lambda result: result
@@ -151,7 +153,7 @@ def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> F
         _require_own(graph, framework, args, kwargs)
     if derivatives is not None:
         record_first(function, args, kwargs)
-        return Function(function, derivatives, name_of(function), untrained_of(function))
+        return Function(function, derivatives, framework, name_of(function), untrained_of(function))
     if graph is not None:
         instead = ", ".join(f"graph.to({entry.name!r})" for entry in with_derivatives())
         raise NotCompilable(f"{framework} has no derivatives: transform one of {instead} in the place of this graph of {graph.name}")
@@ -159,12 +161,21 @@ def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> F
 
 
 def framework_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-    """The framework that a plain function runs in for these arguments: that of the arrays, which have the derivatives; of several, the one
-    that its code names, or the first."""
+    """The framework that a plain function runs in for these arguments: that of the graphs that its code calls, if it is one and the code
+    names no other; else that of the arrays, which have the derivatives; of several, the one that its code names, or the first."""
     owners = list(dict.fromkeys(owner for item in iterate_structure((args, kwargs)) if (owner := owner_of(item)) is not None))
+    written = targets_called(function)
+    if len(written) == 1 and written != owners and framework_of(function, arrays=False) in (None, *written):
+        return written[0]
     if len(owners) > 1 and (named := framework_of(function)) in owners:
         return named
     return owners[0] if owners else framework_of(function, (args, kwargs)) or by_itself()
+
+
+def targets_called(function: Any) -> list[str]:
+    """The frameworks that the graphs are written for which its code calls."""
+    pipelines: list[Any] = [graph.pipeline for graph in called_graphs(function)]
+    return list(dict.fromkeys(one.target.name for one in pipelines if not isinstance(one, DeferredPipeline)))
 
 
 def owner_of(item: Any) -> str | None:
@@ -184,7 +195,7 @@ def _of_another(function: Any, framework: str, args: tuple[Any, ...], kwargs: di
     derivatives = backend_of(written.pipeline.target.name).derivatives()
     assert derivatives is not None
     record_first(written, args, kwargs)
-    return Function(written, derivatives, name_of(function), hand_back=handing_back(written, framework))
+    return Function(written, derivatives, written.pipeline.target.name, name_of(function), hand_back=handing_back(written, framework))
 
 
 def handing_back(graph: Graph, framework: str) -> Callable[[Any], Any]:
@@ -242,7 +253,7 @@ def untrained_of(function: Any) -> frozenset[str]:
     graph = graph_of(function)
     if graph is None or getattr(function, "__func__", None) is not Graph.functional or not graph.variants:
         return frozenset()
-    return frozenset(graph.parameters) - graph.trained
+    return frozenset(graph.parameters) - graph.differentiable
 
 
 def graph_of(function: Any) -> Graph | None:

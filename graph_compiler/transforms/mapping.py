@@ -11,6 +11,7 @@ from ..errors import CallMismatch, InvalidOption
 from ..trees import flatten, unflatten
 from .flat import Flat, is_array
 from .functions import Arguments, Function, Transformed, name_of, where
+from .refusing import refusing
 
 _RANDOMNESS = ("error", "different", "same")
 
@@ -72,7 +73,8 @@ def _slice(array: Any, axis: int | None) -> Any:
 
 
 def _put_together(found: Function, how: How, flat: Flat, arrays: Arrays, out_axes: Any) -> Any:
-    results = found.derivatives.mapped(flat, how)(arrays)
+    with refusing("vmap", found):
+        results = found.derivatives.mapped(flat, how)(arrays)
     axes = list(_spread(out_axes, flat.result(results), "out_axes"))
     if None in axes:
         raise InvalidOption(f"vmap of {found.name}: out_axes= is {out_axes!r}; every result has an axis for its slices{where(found.call)}")

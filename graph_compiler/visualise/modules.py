@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..contracts import Weights
 from ..errors import UnsupportedOperation
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import Value, count_all, values_in
@@ -140,7 +141,11 @@ def _shown(values: Mapping[Value, None]) -> tuple[str, ...]:
 def _parameters(graph: IRGraph, recording: Recorded | None) -> dict[str, tuple[int, bool]]:
     """name -> number of elements, and whether it is trained"""
     weights = None if recording is None else recording.weights
-    return {name: (math.prod(value.spec.hints), weights is None or weights.is_trained(name)) for name, value in graph.parameters.items()}
+    return {name: (math.prod(value.spec.hints), weights is None or _is_trained(weights, name)) for name, value in graph.parameters.items()}
+
+
+def _is_trained(weights: Weights, name: str) -> bool:
+    return weights.is_trained(name) and not weights.is_frozen(name)
 
 
 def _kind_of(function: Any, path: str) -> str:

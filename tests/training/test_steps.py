@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import functools
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +20,10 @@ import numpy as np  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler import training  # noqa: E402
+from graph_compiler import training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, FrameworkNotInstalled, InvalidOption, NotCompilable  # noqa: E402
 
-from .models import BATCHES, SAMPLES, TARGETS, classifier, cross_entropy, network_parameters  # noqa: E402
+from .models import BATCHES, SAMPLES, TARGETS, classifier, cross_entropy, keras_loss, keras_model, network_parameters  # noqa: E402
 
 RULE = training.optimizer("sgd", learning_rate=0.1, momentum=0.9)
 
@@ -133,6 +135,96 @@ def test_gradients_apart_and_options_together(to: str) -> None:
             np.testing.assert_array_equal(seen[1][name], array)
     assert int(seen[1]["norm.num_batches_tracked"]) == 2
     assert state.step == 2
+
+
+def frozen_in_torch() -> Any:
+    model = classifier()
+    model.first.requires_grad_(False)
+    return model
+
+
+def frozen_in_keras() -> Any:
+    model = keras_model()
+    model.layers[0].trainable = False
+    return model
+
+
+class Backbone(torch.nn.Module):
+    """A head on a classifier that says itself that its classifier stays in eval mode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.head = classifier(0.5), torch.nn.Linear(3, 3)
+
+    def train(self, mode: bool = True) -> Any:
+        super().train(mode)
+        self.body.eval()
+        return self
+
+    def forward(self, x: Any) -> Any:
+        with torch.no_grad():
+            found = self.body(x)
+        return self.head(found)
+
+
+def with_a_part_in_eval() -> Any:
+    model = classifier(0.5)
+    model.norm.eval()
+    model.drop.eval()
+    return model
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize(
+    "make", [with_a_part_in_eval, Backbone, lambda: Backbone().eval()], ids=["by the user", "by the model", "from eval"]
+)
+def test_parts_stay_in_their_modes(make: Callable[[], Any], to: str) -> None:
+    """A frozen backbone, whose statistics stay and which drops nothing, in a model that is trained."""
+    torch.manual_seed(0)
+    model = make()
+    other = copy.deepcopy(model).train(model.training) if isinstance(model, Backbone) else copy.deepcopy(model)
+    state, losses = trained(training.TrainState.create(model, RULE, loss=cross_entropy, to=to, args=example("torch", to)))
+    rule, expected = torch.optim.SGD([weight for weight in other.parameters() if weight.requires_grad], lr=0.1, momentum=0.9), []
+    for x, target in BATCHES:
+        rule.zero_grad()
+        loss = cross_entropy(other(torch.from_numpy(x)), torch.from_numpy(target))
+        loss.backward()
+        rule.step()
+        expected.append(loss.item())
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+    assert not any(array.any() for name, array in elements(state, state.parameters).items() if "running_mean" in name)
+
+
+FROZEN = {
+    "torch": (frozen_in_torch, cross_entropy, lambda model: {"first.weight", "first.bias"}),
+    "keras": (frozen_in_keras, keras_loss, lambda model: {variable.path for variable in model.layers[0].variables}),
+}
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", FROZEN)
+def test_what_the_original_freezes_stays(name: str, to: str) -> None:
+    """A frozen backbone, as transfer learning has it."""
+    make, loss, names = FROZEN[name]
+    model = make()
+    state = training.TrainState.create(model, RULE, loss=loss, to=to, args=example(name, to))
+    start = elements(state, state.parameters)
+    state, _ = trained(state)
+    kept = {key for key, array in elements(state, state.parameters).items() if (start[key] == array).all()}
+    assert kept == names(model) and not kept & set(state.held.trained)
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_frozen_parameters_are_told_apart(to: str, tmp_path: Path) -> None:
+    """Also by a graph from a file; their derivatives can be taken all the same."""
+    graph = graph_compiler.compile(frozen_in_torch().eval(), to=to, args=(torch.ones(5, 4),))
+    graph.save(tmp_path / "frozen")
+    for one in (graph, graph_compiler.load(tmp_path / "frozen")):
+        assert one.frozen == {"first.weight", "first.bias"}
+        assert one.trained == one.differentiable - one.frozen == {"norm.weight", "norm.bias", "last.weight", "last.bias"}
+    assert "first.weight" in transforms.jacrev(graph.functional)(graph.parameters, torch.ones(2, 4))
+    with pytest.raises(InvalidOption, match=r"the model itself keeps all of them from training, first.bias, first.weight"):
+        training.TrainState.create(frozen_in_torch().requires_grad_(False), RULE, loss=cross_entropy, to=to, args=(torch.ones(5, 4),))
 
 
 @pytest.mark.parametrize("to", TARGETS)
@@ -356,3 +448,29 @@ def test_a_compiled_graph_is_trained_by_its_compiler() -> None:
     state, losses = trained(state)
     assert torch._dynamo.utils.counters["stats"]["unique_graphs"] == 1
     assert losses[-1] != losses[0]
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("kind", [list, dict])
+def test_a_container_that_is_the_only_argument(kind: type, to: str) -> None:
+    """A list or a dict of inputs of a Keras model, as ``fit`` takes them, and a tuple of two targets."""
+    import keras
+    import tensorflow as tf
+
+    inputs = {name: keras.Input((size,), name=name) for name, size in (("a", 4), ("b", 2))}
+    joined = keras.layers.concatenate([keras.layers.Dense(2, kernel_initializer="ones")(item) for item in inputs.values()])
+    outputs = [keras.layers.Dense(size, kernel_initializer="ones")(joined) for size in (1, 3)]
+    model = keras.Model(inputs if kind is dict else list(inputs.values()), outputs)
+    x, y = BATCHES[0]
+    given = {"a": x, "b": x[:, :2]}
+    batch = (given if kind is dict else list(given.values())), (x[:, :1], y)
+
+    def loss(y_true: Any, y_pred: Any) -> Any:
+        return tf.reduce_mean((y_pred[0] - y_true[0]) ** 2) + keras_loss(y_true[1], y_pred[1])
+
+    state = training.TrainState.create(model, RULE, loss=loss, to=to, args=(batch[0],))
+    _, found = trained(state, [batch] * 2)
+    with tf.GradientTape() as tape:
+        first = loss(batch[1], model(batch[0]))
+    keras.optimizers.SGD(0.1, momentum=0.9).apply(tape.gradient(first, model.trainable_variables), model.trainable_variables)
+    np.testing.assert_allclose(found, [float(first), float(loss(batch[1], model(batch[0])))], rtol=1e-5)

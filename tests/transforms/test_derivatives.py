@@ -207,6 +207,22 @@ def test_plain_functions_run_in_the_framework_of_their_arrays() -> None:
     assert float(transforms.grad(lambda x: min(1.0, 1 / x))(0.0)) == 0.0
 
 
+@pytest.mark.parametrize("to", TARGETS)
+def test_a_function_that_calls_a_graph_runs_in_its_framework(to: str) -> None:
+    """Whatever arrays it is given, and whatever arrays it hands the graph beside."""
+    x = torch.arange(3.0)
+    graph = graph_compiler.transpile(lambda scale, x: (scale["a"] * x).sum(), source="torch", to=to, args=({"a": torch.ones(3)}, x))
+
+    def helper(scale: Any) -> Any:
+        return graph(scale, x)
+
+    for function in (helper, lambda scale: helper(scale) * 1, lambda scale: graph.functional({}, scale, x)):
+        assert_near(transforms.grad(function)({"a": torch.ones(3)})["a"], x)
+    pull = transforms.vjp(helper, {"a": torch.ones(3)})[1]
+    assert_near(pull(1.0)[0]["a"], x)
+    assert_near(transforms.vmap(transforms.grad(helper))({"a": torch.ones(2, 3)})["a"], torch.stack([x, x]))
+
+
 def test_what_numpy_computes_comes_back_as_numpy() -> None:
     x = np.linspace(0.1, 1.0, 3)
     result, tangent = transforms.jvp(np.sin, (x,), (np.ones(3),))

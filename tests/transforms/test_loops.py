@@ -138,6 +138,16 @@ def test_counters_and_ranges() -> None:
     assert transforms.scan(lambda c, row: (c + row, None), np.zeros(2), np.ones((3, 2)))[0].tolist() == [3, 3]
 
 
+def test_several_loops_in_one_recording() -> None:
+    """Memory that the first loop has let go is where the counter of the next one may stand."""
+    step = lambda i, x: x * torch.cos(x) + i  # noqa: E731
+    function = lambda x: sum(transforms.fori_loop(0, length, step, x) for length in (7, 5, 7, 7))  # noqa: E731
+    x = torch.tensor([0.3, 0.7])
+    for to in ("torch", "jax"):
+        graph = graph_compiler.transpile(function, source="torch", to=to, args=(x,))
+        np.testing.assert_allclose(np.asarray(graph(x)), function(x), rtol=1e-6)
+
+
 def test_a_loop_without_steps_gives_what_it_begins_with() -> None:
     init = {"x": torch.ones(2)}
     assert transforms.fori_loop(5, 2, lambda i, c: {"x": c["x"] * 2}, init, checkpoint="sqrt") == init

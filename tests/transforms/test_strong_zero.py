@@ -34,6 +34,10 @@ CASES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], float, float]] = 
     "rsqrt": (lambda x: torch.where(x > 0, torch.rsqrt(x), 0.0), 0.0, -0.5 * 2**-1.5),
     "exp": (lambda x: torch.where(x >= 0, x, torch.exp(1000 - 600 * x)), 1.0, 1.0),
     "norm": (lambda x: torch.where(x > 0, torch.linalg.vector_norm(torch.stack([x, x])) / x, 0.0), 0.0, 0.0),
+    "abs": (lambda x: torch.sqrt(torch.abs(x)), 0.0, 0.5 / 2**0.5),
+    "relu": (lambda x: torch.sqrt(torch.relu(x)), 0.0, 0.5 / 2**0.5),
+    "cos": (lambda x: torch.sqrt(1 - torch.cos(x)), 0.0, np.sin(2.0) / 2 / np.sqrt(1 - np.cos(2.0))),
+    "tanh": (lambda x: torch.log(torch.relu(x * torch.tanh(x))), 0.0, 1 / 2 + (1 - np.tanh(2.0) ** 2) / np.tanh(2.0)),
     "composed": (lambda x: torch.where(x > 0, torch.sqrt(torch.log(1 / x) ** 2 + x**1.5) / x, 0.0), 0.0, None),  # type: ignore[dict-item]
 }  # fmt: skip
 

@@ -14,6 +14,7 @@ from graph_compiler import transforms
 from graph_compiler.errors import CallMismatch, GraphCompilerError, InvalidOption, NotCompilable
 
 x = torch.ones(3)
+ELSEWHERE = graph_compiler.transpile(torch.sin, to="jax", source="torch", args=(x,))
 ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
     "not a number": (lambda: transforms.grad(torch.sin)(x), CallMismatch, r"shape \[3\]; take jacrev, or sum or mean"),
     "a pair": (lambda: transforms.grad(lambda x: (x.sum(), 1))(x), CallMismatch, r"is a tuple; .* has_aux=True \(.*test_wrong_uses.py:\d+\)"),
@@ -43,6 +44,11 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
     ),
     "no function": (lambda: transforms.grad(3)(x), NotCompilable, "3 cannot be transformed"),
     "a policy": (lambda: transforms.checkpoint(torch.sin, "some"), InvalidOption, "'nothing', 'dots', 'everything'"),
+    "a graph of another framework": (
+        lambda: transforms.grad(lambda x: torch.sum(ELSEWHERE(x)))(x),
+        CallMismatch,
+        r"its code or its arrays are of torch, and it calls a graph that is written for jax.*graph.to\('torch'\)",
+    ),
     "integers in a Jacobian": (lambda: transforms.jacrev(lambda x: (x, x.long()))(x), CallMismatch, "a result has no derivative"),
 }  # fmt: skip
 

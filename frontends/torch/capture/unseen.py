@@ -8,9 +8,11 @@ public call (inside of ``torch.vmap`` and ``torch.func`` transforms, in a backwa
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from ....trees import iterate_structure
 from ..basics.refusals import refuse_operator
@@ -29,7 +31,7 @@ class Unseen(TorchDispatchMode):
         self.capture = capture
         self.inside_call = False
         self._hidden: dict[int, tuple[Any, str]] = {}
-        self._memory: set[int] = set()
+        self._memory: dict[int, Callable[[], bool]] = {}
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -43,12 +45,14 @@ class Unseen(TorchDispatchMode):
         return entry[1] if entry is not None and entry[0]() is tensor else None
 
     def note(self, tensor: torch.Tensor) -> None:
-        """The memory of this tensor belongs to the recording. What lived before has another address for as long as it lives."""
-        self._memory.add(storage(tensor))
+        """The memory of this tensor belongs to the recording. What lived before has another address for as long as it lives, and so has
+        what is made outside of torch; once it is let go, anybody may have that address."""
+        self._memory[storage(tensor)] = _alive(tensor)
 
     def made(self, tensor: torch.Tensor) -> bool:
         """Whether the tensor's memory belongs to the recording: it is that of an input, or was filled during it."""
-        return storage(tensor) in self._memory
+        is_alive = self._memory.get(storage(tensor))
+        return is_alive is not None and is_alive()
 
     def _computes(self, function: Any, args: Any) -> Any:
         if function is torch.ops.aten.detach.default:  # of tensors that are no part of the recording too, wherever torch keeps one aside
@@ -86,5 +90,16 @@ class Unseen(TorchDispatchMode):
         """A kernel has made a tensor of its arguments, in memory of the recording or of theirs."""
         self._hidden[id(made)] = (weakref.ref(made), self.capture.call)
         place, operands = storage(made), (item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor))
-        if place not in self._memory and all(storage(item) != place for item in operands):
-            self._memory.add(place)
+        if not self.made(made) and all(storage(item) != place for item in operands):
+            self.note(made)
+
+
+def _alive(tensor: torch.Tensor) -> Callable[[], bool]:
+    """Tells whether the memory of a tensor is still its own, of one without a single memory whether it is there."""
+    try:
+        with no_torch_function():
+            held = StorageWeakRef(tensor.untyped_storage())
+    except (NotImplementedError, RuntimeError):  # sparse tensors
+        reference = weakref.ref(tensor)
+        return lambda: reference() is not None
+    return lambda: not held.expired()

@@ -15,6 +15,7 @@ import torch
 from .... import contracts
 from ....errors import GuardFailed
 from ....tracing.environment.conjunction import conjunction
+from ....tracing.reach.origin import is_internal
 from ....tracing.reach.originals import original_of
 from ....tracing.reach.refers import defaults_of
 from ..basics.arguments import to_tensor
@@ -90,6 +91,7 @@ class Weights(contracts.Weights):
         self._other_names: dict[str, str] = {}
         self.ties: list[tuple[str, tuple[dict[str, Any], str], tuple[dict[str, Any], str]]] = []  # weights in two places: name, both places
         self._paths: dict[int, tuple[torch.nn.Module, str]] = {}
+        self._inner: set[int] = set()
         self.function = function
         self._roots = list(_roots(function))
         self._held: set[int] = set()
@@ -102,6 +104,8 @@ class Weights(contracts.Weights):
         for path, module in root.named_modules(remove_duplicate=False):
             whole = ".".join(filter(None, (prefix, path)))
             self._paths.setdefault(id(module), (module, whole))
+            if module is not root:
+                self._inner.add(id(module))
             for held in (module._parameters, module._buffers):
                 self._held.add(id(held))
                 for key, tensor in held.items():
@@ -189,26 +193,34 @@ class Weights(contracts.Weights):
         holder, key = self._holders[name]
         return isinstance(_held(holder, key), torch.nn.Parameter)
 
+    def is_frozen(self, name: str) -> bool:
+        """Whether it is a parameter of numbers that have derivatives, which the user has told torch to take none of."""
+        tensor = _held(*self._holders[name])
+        is_real = isinstance(tensor, torch.nn.Parameter) and (tensor.is_floating_point() or tensor.is_complex())
+        return bool(is_real and not tensor.requires_grad)
+
     def is_training(self) -> bool:
         """The mode of the recorded module; True, as of any new one, of a function that is none."""
         return bool(getattr(self.function, "training", True))
 
     def set_training(self, mode: bool) -> None:
-        """``train(mode)`` of all modules."""
-        for module in self.modules():
+        """``train(mode)`` of the modules that stand in no other one, which may say what it does to those inside."""
+        for module in self._outermost:
             module.train(mode)
 
     @contextmanager
     def in_mode(self, mode: bool) -> Iterator[None]:
-        """Inside of the block all modules are in this mode; afterwards each is in its own."""
-        others = [module for module in self.modules() if module.training != mode]
+        """Inside of the block the outermost modules are in this mode: one that is leaves its parts in theirs, as a frozen backbone in a
+        model that is trained, but for parts with a ``train()`` of their own. Afterwards each is in its own."""
+        others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
+        before = [(part, part.training) for module in others for part in module.modules()]
         try:
             for module in others:
-                module.training = mode
+                module.train(mode)
             yield
         finally:
-            for module in others:
-                module.training = not mode
+            for part, was in before:
+                part.training = was
 
     def awaited(self, names: Iterable[str] | None = None) -> list[str]:
         """Those of the names (None: of all) whose tensors are on ``meta`` at the moment: weights that were not loaded yet."""
@@ -262,6 +274,16 @@ class Weights(contracts.Weights):
     def modules(self) -> list[torch.nn.Module]:
         """All modules found."""
         return [module for module, _ in self._paths.values()]
+
+    @functools.cached_property
+    def _outermost(self) -> list[torch.nn.Module]:
+        """Those that stand in no other one."""
+        return [module for key, (module, _) in self._paths.items() if key not in self._inner]
+
+    @functools.cached_property
+    def _deciding(self) -> list[torch.nn.Module]:
+        """Those of classes beside torch's own that say themselves what a mode is for their parts."""
+        return [module for module in self.modules() if not is_internal(type(module).train)]
 
 
 def _held(holder: Any, key: str) -> Any:

@@ -20,12 +20,13 @@ from .spaces import entry_of, spaces_of
 from .wrappers import wrapped_by
 
 
-def framework_of(obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None = None) -> str | None:
+def framework_of(obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None = None, arrays: bool = True) -> str | None:
     """A framework that has a frontend, or None: the one that class and code name, and of several, or where they name none, that of the
     arguments of a call.
 
     So a torch function may be recorded with JAX arrays, as it may be called with them.
     numpy counts last, and where there is a call only: a function that names it may well compute with the tensors that it is given.
+    Without ``arrays`` those that the code names do not count: it may be handing them on.
     Frontends of other packages are looked for where none of this package's own is found.
 
     >>> import numpy as np
@@ -33,7 +34,7 @@ def framework_of(obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None 
     (None, 'numpy')
     """
     given = [package for item in iterate_structure(call or ()) for package in _of_class(type(item))]
-    named = list(dict.fromkeys(_of_object(obj)))
+    named = list(dict.fromkeys(_of_object(obj, arrays)))
     entries: Mapping[str, FrontendEntry] = frontends.own
     found = _told(named, given, entries)
     if not (first := _first(found, entries)) and any(map(_is_unknown, (*named, *given))):
@@ -85,13 +86,13 @@ def is_of_framework(cls: type) -> bool:
     return package_of(cls.__module__) in telling(frontends.known().values())
 
 
-def _of_object(obj: Any) -> Iterator[str]:
+def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
     """The packages that a callable is of, or refers to, those of its class first; of a partial, those of its function and its
     arguments."""
     if isinstance(obj, functools.partial):
         for item in (*obj.args, *obj.keywords.values()):
             yield from _of_instance(item)
-        yield from _of_object(obj.func)
+        yield from _of_object(obj.func, arrays)
         return
     yield from _of_class(type(obj))
     yield from _of_class(type(inspect.unwrap(obj)))  # a model behind jax.vmap
@@ -99,7 +100,7 @@ def _of_object(obj: Any) -> Iterator[str]:
     yield from _of_class(type(owner))
     for item in (*_held(owner), *wrapped_by(obj)):
         yield from _of_instance(item)
-    yield from _named(obj)
+    yield from _named(obj, arrays)
 
 
 def _held(owner: Any) -> list[Any]:
@@ -120,12 +121,14 @@ def _is_tracking(item: Any) -> bool:
     return isinstance(item, (list, tuple, dict)) and str(type(item).__module__).startswith(trait("tracking"))
 
 
-def _named(obj: Any) -> Iterator[str]:
+def _named(obj: Any, arrays: bool) -> Iterator[str]:
     """The packages of what the code of a function refers to, and of the user's functions that it calls."""
     of_obj = [*layers(obj)]  # also of a framework's own function
     called = (function for space in spaces_of([entry_of(obj)]) for function in space.functions)
     for item in (item for function in dict.fromkeys((*of_obj, *called)) for item in named(function)):
         item = item.func if isinstance(item, functools.partial) else item
+        if not arrays and hasattr(item, "shape") and hasattr(item, "dtype"):
+            continue
         if not _is_tracking(item):
             yield package_of(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
         yield from _of_class(item) if isinstance(item, type) else _of_instance(item)  # a model of a class of the user's

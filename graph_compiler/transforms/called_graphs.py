@@ -1,0 +1,28 @@
+"""The graphs that a function of the user's calls: where they are of one framework, it is that of the function."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ..runtime import Graph
+from ..tracing.reach.refers import layers, named
+from ..tracing.reach.spaces import entry_of, spaces_of
+
+
+def called_graphs(function: Any) -> Iterator[Graph]:
+    """Those that its code names, and that of the functions that it calls; also behind a transform.
+
+    >>> import torch, graph_compiler
+    >>> graph = graph_compiler.compile(torch.sin, args=(torch.ones(2),))
+    >>> [found is graph for found in called_graphs(lambda x: graph(x).sum())]
+    [True]
+    """
+    called = (one for space in spaces_of([entry_of(function)]) for one in space.functions)
+    for item in (item for one in dict.fromkeys((*layers(function), *called)) for item in named(one)):
+        item = getattr(item, "__self__", item)  # graph.functional
+        if isinstance(item, Graph):
+            yield item
+
+
+__all__ = ["called_graphs"]
