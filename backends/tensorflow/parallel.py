@@ -9,7 +9,7 @@ import tensorflow as tf
 
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
 from ...contracts.training import Held, Make, Training
-from ...errors import GradientRefused, InvalidOption, NotCompilable, UnsupportedOperation
+from ...errors import GradientRefused, InvalidOption, NotCompilable
 from .transforms import derivatives
 
 _NO_MESH = "tensorflow lays no arrays out over a mesh here: shard a graph for jax or torch, graph.to('jax')"
@@ -101,25 +101,17 @@ class TensorFlowParallelism(Parallelism):
             return _total(context, tf.cast(array, tf.int32) if array.dtype == tf.bool else array)
         return _total(context, _floating(array)) / context.num_replicas_in_sync
 
-    def recorded(self, name: str, array: Any, axis_name: str) -> Any:
-        """``UnsupportedOperation``: a graph of TensorFlow has no operation for it."""
-        raise UnsupportedOperation(
-            f"parallel.{name} in a function of TensorFlow cannot be recorded: call the function itself by parallel.Parallel, or "
-            "write it in torch or JAX"
-        )
-
-    def recorded_hint(self, array: Any, layout: Layout) -> Any:
-        """The array: there are no meshes."""
-        return array
-
-    def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
+    def all_gather(self, array: Any, axis_name: str) -> Any:
         """``ReplicaContext.all_gather``."""
-        found = _gathered(self._context(axis_name), array)
-        return tf.concat(tf.unstack(found), axis) if tiled else derivatives.move_axis(found, 0, axis)
+        return _gathered(self._context(axis_name), array)
 
     def axis_index(self, axis_name: str) -> Any:
         """``ReplicaContext.replica_id_in_sync_group``."""
         return tf.cast(self._context(axis_name).replica_id_in_sync_group, tf.int32)
+
+    def axis_size(self, axis_name: str) -> int:
+        """``ReplicaContext.num_replicas_in_sync``."""
+        return int(self._context(axis_name).num_replicas_in_sync)
 
     def _context(self, axis_name: str) -> Any:
         """That of the replica; ``LookupError`` where none runs over this axis."""
@@ -177,7 +169,8 @@ def _total(context: Any, array: Any) -> Any:
 
     @tf.custom_gradient
     def total(array: Any) -> Any:
-        return context.all_reduce(_SUM, array), lambda cotangent: _total(_inside(context), cotangent)
+        # a tensor that all replicas have from outside would count once
+        return context.all_reduce(_SUM, tf.identity(array)), lambda cotangent: _total(_inside(context), cotangent)
 
     return total(array)
 

@@ -16,6 +16,7 @@ import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, GradientRefused, InvalidOption, NotCompilable  # noqa: E402
 from tests.parallel.checks import checks_in, outcomes_of, refuses, report  # noqa: E402
+from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
 
 PARTS = np.arange(24, dtype="float32").reshape(2, 4, 3) / 10
 x, w = PARTS.reshape(8, 3), np.arange(6, dtype="float32").reshape(3, 2) / 5
@@ -60,6 +61,39 @@ def check_graphs() -> None:
     model = torch.nn.Linear(3, 2)
     graph = graph_compiler.transpile(model, to="tensorflow", args=(torch.ones(4, 3),))
     close(parallel.Parallel(graph)(x), model(torch.tensor(x)).detach(), rtol=1e-5, atol=1e-6)
+
+
+def check_collectives_of_every_source() -> None:
+    for source in sources("torch", "tensorflow"):
+        graph = graph_compiler.transpile(source.exchanged, source=source.name, to="tensorflow", args=(source.array(ROWS[:5]),))
+        found = tf.nest.flatten(parallel.Parallel(graph, reduce=lambda stacked: stacked)(ROWS))
+        for one, other in zip(found, exchanged_by(2)):
+            close(one, other, rtol=1e-5, atol=1e-6)
+    graph = graph.to("jax")  # of TensorFlow's
+    for one, other in zip(tf.nest.flatten(transforms.vmap(graph, axis_name="device")(ROWS.reshape(2, 4, 3))), exchanged_by(2)):
+        close(one, other, rtol=1e-5, atol=1e-6)
+
+
+def check_a_step_that_is_recorded() -> None:
+    (source,) = sources("tensorflow")
+
+    def step(weight: Any, x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(weight)
+            loss = source.contrastive(weight, x)
+        return parallel.pmean((loss, tape.gradient(loss, weight)), "device")
+
+    graph = graph_compiler.transpile(step, to="tensorflow", args=(tf.constant(WEIGHT), tf.constant(ROWS[:5])))
+    weight, rows = tf.constant(WEIGHT), tf.constant(ROWS)
+    with tf.GradientTape() as tape:
+        tape.watch(weight)
+        features = tf.tanh(rows @ weight)
+        scores = features @ tf.transpose(features)
+        expected = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(tf.range(8), scores))
+    for spread in (graph, step):
+        loss, gradient = parallel.Parallel(spread, reduce="first", replicated_argnums=0)(weight, rows)
+        close(loss, expected, rtol=1e-5)
+        close(gradient, tape.gradient(expected, weight) if spread is graph else gradient, atol=1e-6)
 
 
 def check_wrong_uses() -> None:
