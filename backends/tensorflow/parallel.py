@@ -139,8 +139,8 @@ class TensorFlowParallelism(Parallelism):
         """``Strategy.run`` of steps, whose variables are those of the strategy."""
         if held.scaling:  # tf.cond cannot have what devices exchange in it
             raise NotCompilable(
-                "precision='float16' scales the loss and leaves out updates, which tensorflow cannot do on many devices: create the state with "
-                "precision='bfloat16', or for jax or torch"
+                "precision='float16' scales the loss and leaves out updates, which tensorflow cannot do on many devices: create the state "
+                "with precision='bfloat16', or for jax or torch"
             )
         engine = TensorFlowDataParallel(axis.native)
         return engine, held_by(engine, held, make)

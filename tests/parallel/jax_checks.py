@@ -221,13 +221,19 @@ def check_batch_norm_in_step() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1))
     rows, target = torch.randn(16, 3), torch.randn(16, 1)
     alone, spread = (training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(rows,)) for _ in range(2))
-    spread = parallel.replicate(spread)
+    spread, first = parallel.replicate(spread), None
     for _ in range(3):
         alone, one = training.single_train_step(alone, (rows, target))
         spread, other = training.single_train_step(spread, (rows, target))
         close(one["loss"], other["loss"], atol=1e-5)
+        first = one["loss"] if first is None else first
     for name, array in alone.held.buffers.items():
         close(spread.held.buffers[name], array, atol=1e-5)
+    lying = jax.device_put(
+        (rows.numpy(), target.numpy()), jax.NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("device",)), jax.P("device"))
+    )
+    fresh = training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(rows,))  # its loss is recorded with these
+    close(training.single_train_step(parallel.replicate(fresh), lying)[1]["loss"], first, atol=1e-5)
     refuses(lambda: training.single_train_step(spread, (rows[:7], target[:7])), CallMismatch, "[7, 3]", "8 devices", "drop_last")
 
 
