@@ -120,6 +120,9 @@ def _arranged(axis: int, tiled: bool, stacked: Any) -> Any:
     """Arrays that were stacked along a first axis, along another one, or joined along it."""
     if not hasattr(stacked, "dtype"):
         return stacked
+    rank = len(stacked.shape) - tiled
+    if not -rank <= axis < rank:
+        raise InvalidOption(f"parallel.all_gather: axis= is {axis}, and the result has {rank} axes; pass one of {-rank} to {rank - 1}")
     owner = owner_of(stacked)
     words = (backend_of(owner).derivatives() if owner is not None else None) or Plain()
     if not tiled:

@@ -122,8 +122,25 @@ class Parallel:
     def _program(self, engine: Parallelism, axis: DeviceAxis, call: SplitCall, opened: _Opened | None, framework: str) -> _Program:
         names = None if opened is None else list(opened.parameters)
         flat = FlatFunction(self.function if opened is None else opened.function, names, call, engine, (axis.name, framework))
-        how = Spread(axis, (*(False for _ in names or ()), *call.split), self.reduce, self.local_batch)
+        how = Spread(axis, (*(False for _ in names or ()), *call.split), self._reduction(), self.local_batch)
         return _Program(flat, engine.spread(flat, how), self.reduce != first)
+
+    def _reduction(self) -> str | Callable[[Any], Any]:
+        """``reduce=``, whose failure names it."""
+        given = self.reduce
+        if isinstance(given, str):
+            return given
+
+        def reduced(stacked: Any) -> Any:
+            try:
+                return given(stacked)
+            except Exception as problem:
+                raise CallMismatch(
+                    f"{self.__name__}: the function reduce= fails with {type(problem).__name__}: {problem}; it is given the results of all "
+                    f"devices, stacked along a first axis: {list(stacked.shape)}"
+                ) from problem
+
+        return reduced
 
     def _record(self, call: SplitCall, is_new: bool) -> bool:
         """Records a graph for the part of one device, where this is a new form of a call, or elements decide, and none of its variants
