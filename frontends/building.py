@@ -41,6 +41,8 @@ class RaisingBuilder(Builder):
         self.last_key = -1  # number of the last key that was derived from that of the graph
         self.steps: list[Value] = []  # numbers of the steps of the loops that are being written, outermost first
         self.streams: dict[Any, tuple[Value, int]] = {}  # generator -> its key, and how many were derived from it
+        self._axes: dict[str, Value] = {}  # of devices: the numbers of these
+        self._outermost = graph.nodes
 
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """As of any builder. Numbers that the function reads and that are no arrays yet are what they were while recording."""
@@ -120,6 +122,14 @@ class RaisingBuilder(Builder):
 
     def left(self, index: Any, size: Any) -> None:
         """What becomes of a single index that is known to lie outside of its axis: targets refuse it, unless the framework knows better."""
+
+    def indices_of_axis(self, axis_name: str) -> Value:
+        """The numbers of the devices of an axis, one array for the whole graph: so what is gathered twice has equal sizes."""
+        if axis_name not in self._axes:
+            with self.block() as nodes:
+                self._axes[axis_name] = self.axis_indices(axis_name=axis_name)
+            self._outermost[:0] = nodes
+        return self._axes[axis_name]
 
     @contextmanager
     def step(self, number: Value) -> Iterator[None]:

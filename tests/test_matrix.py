@@ -15,6 +15,7 @@ pytest.importorskip("jax")
 
 from graph_compiler import ops
 from graph_compiler.ir import Graph, Node
+from graph_compiler.ops.collectives import COLLECTIVES
 from graph_compiler.passes import dce
 from graph_compiler.tracing import Request, recording
 
@@ -35,7 +36,7 @@ UNRAISED = {
     "conv_channels_last": "of the pass kernel_layout, which takes a weight as a target wants it",
     "copy": "of the pass that gives results memory of their own: a lifted graph is pure, and needs none",
     "refuse_gradient": "of rules for gradients, which tests/test_gradient_rules.py has",
-    **dict.fromkeys(("pmax", "pmean", "pmin", "psum", "sharding_hint"), "of graph_compiler.parallel, which tests/parallel has"),
+    **dict.fromkeys((*COLLECTIVES, "sharding_hint"), "of graph_compiler.parallel, which tests/parallel has"),
     "threefry": "of jax.random, which tests/jax_source has",
     "philox": "of tf.random, which tests/tensorflow_source has",
     "random_key": "of seeds that a whole function sets, which the programs of tests/programs/randomness.py do",

@@ -17,7 +17,6 @@ from ...errors import InvalidOption
 from .layouts import failures, placed, single
 from .layouts import sharding as sharding_of
 from .parallel_training import JaxTrainingOverMesh, held_by_one, held_over
-from .recorded_collectives import recorded
 from .training import training as alone
 from .transforms import derivatives
 
@@ -113,23 +112,20 @@ class JaxParallelism(Parallelism):
         with _unbound(axis_name):
             return _COLLECTIVES[name](array, axis_name)
 
-    def recorded(self, name: str, array: Any, axis_name: str) -> Any:
-        """A primitive of its own."""
-        return recorded(name, array, axis_name=axis_name)
-
-    def recorded_hint(self, array: Any, layout: Layout) -> Any:
-        """A primitive of its own."""
-        return recorded("hint", array, layout=layout)
-
-    def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
+    def all_gather(self, array: Any, axis_name: str) -> Any:
         """``jax.lax.all_gather``."""
         with _unbound(axis_name):
-            return jax.lax.all_gather(array, axis_name, axis=axis, tiled=tiled)
+            return jax.lax.all_gather(array, axis_name)
 
     def axis_index(self, axis_name: str) -> Any:
         """``jax.lax.axis_index``."""
         with _unbound(axis_name):
             return jax.lax.axis_index(axis_name)
+
+    def axis_size(self, axis_name: str) -> int:
+        """``jax.lax.psum`` of 1, which is a number."""
+        with _unbound(axis_name):
+            return int(jax.lax.psum(1, axis_name))
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
         """Of ``jax.sharding.Mesh``."""

@@ -23,22 +23,34 @@ class JaxTrainingOverMesh(JaxTraining):
     def __init__(self, mesh: Mesh, batch: Sequence[str], local_batch: bool) -> None:
         self._mesh, self._batch, self._local_batch = mesh, tuple(batch), local_batch
         self._parts = math.prod(mesh.shape[name] for name in self._batch)
+        self._rate: tuple[float, Any] | None = None
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
         """What is held afterwards lies as it lay before."""
         compiled: dict[Any, Callable[..., Any]] = {}
 
         def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
-            held = jax.tree.map(self._on_mesh, held)
-            layouts = jax.tree.map(lambda array: array.sharding, held)
-            key = jax.tree.structure(held)
+            leaves, key = jax.tree.flatten(held)
+            leaves = list(map(self._on_mesh, leaves))
             if key not in compiled:
-                compiled[key] = super(JaxTrainingOverMesh, self).compiled(_lying(step, layouts), is_consuming, options)
+                layouts = key.unflatten([array.sharding for array in leaves])
+                whole = sharding(self._mesh, ())
+                results = whole if is_consuming else (layouts.trained, whole)  # metrics, or gradients and metrics
+                lying = {"out_shardings": (layouts, results)}  # all of it is said: else JAX calls the program in its slow way
+                compiled[key] = super(JaxTrainingOverMesh, self).compiled(step, is_consuming, {**(options or {}), **lying})
             with failures(), running_over_mesh(self._mesh):
-                found: tuple[Held, Any] = compiled[key](held, self._split(arrays), rate)
+                found: tuple[Held, Any] = compiled[key](key.unflatten(leaves), self._split(arrays), self._everywhere(rate))
             return found
 
         return run
+
+    def _everywhere(self, rate: Any) -> Any:
+        """The learning rate on every device, sent once as long as it stays."""
+        if rate is None:
+            return None
+        if self._rate is None or self._rate[0] != rate:
+            self._rate = rate, placed(jnp.float32(rate), sharding(self._mesh, ()))
+        return self._rate[1]
 
     def _split(self, arrays: Any) -> Any:
         if isinstance(arrays, Mapping):  # gradients
@@ -82,14 +94,6 @@ class JaxTrainingOverMesh(JaxTraining):
     def optimizer_arrays(self, make: Make, held: Held) -> Arrays:
         """On one device."""
         return {name: single(array) for name, array in super().optimizer_arrays(make, held).items()}
-
-
-def _lying(step: Program, layouts: Held) -> Program:
-    def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
-        held, results = step(held, arrays, rate)
-        return jax.tree.map(jax.lax.with_sharding_constraint, held, layouts), results
-
-    return run
 
 
 def held_over(held: Held, mesh: Mesh, layouts: Mapping[str, Layout]) -> Held:

@@ -9,10 +9,12 @@ import tensorflow as tf
 
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
 from ...contracts.training import Held, Make, Training
-from ...errors import GradientRefused, InvalidOption, NotCompilable, UnsupportedOperation
+from ...errors import GradientRefused, InvalidOption, NotCompilable
+from .parallel_training import TensorFlowDataParallel, held_by, parts_of
+from .training import training as alone
 from .transforms import derivatives
 
-_NO_MESH = "tensorflow lays no arrays out over a mesh here: shard a graph for jax or torch, graph.to('jax')"
+_NO_MESH = "tensorflow lays no arrays out over a mesh here (see docs/parallel.md): shard a graph for jax or torch, graph.to('jax')"
 _SUM = tf.distribute.ReduceOp.SUM
 _EXTREMES = {"pmax": tf.reduce_max, "pmin": tf.reduce_min}
 _REDUCED: dict[Any, Callable[[list[Any]], Any]] = {
@@ -65,7 +67,7 @@ class TensorFlowParallelism(Parallelism):
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
         """``Strategy.run``; all of it is one ``tf.function``."""
-        strategy, count = how.axis.native, how.axis.size
+        strategy = how.axis.native
         reduced = how.reduce if isinstance(how.reduce, str) else None
 
         def of_part(arrays: Arrays) -> Arrays:
@@ -77,12 +79,7 @@ class TensorFlowParallelism(Parallelism):
                 running.remove(strategy)
 
         def run(arrays: Arrays) -> Arrays:
-            parts = [tf.split(array, count) if split else [array] * count for array, split in zip(arrays, how.split)]
-
-            def part(context: Any) -> Arrays:
-                return [array[context.replica_id_in_sync_group] for array in parts]
-
-            results = strategy.run(of_part, args=([_of_replicas(strategy, part, place) for place in range(len(parts))],))
+            results = strategy.run(of_part, args=(parts_of(strategy, arrays, how.split),))
             found = [list(strategy.experimental_local_results(array)) for array in results]
             return [_REDUCED[reduced](items) if reduced else how.reduce(tf.stack(items)) for items in found]  # type: ignore[operator]
 
@@ -101,25 +98,17 @@ class TensorFlowParallelism(Parallelism):
             return _total(context, tf.cast(array, tf.int32) if array.dtype == tf.bool else array)
         return _total(context, _floating(array)) / context.num_replicas_in_sync
 
-    def recorded(self, name: str, array: Any, axis_name: str) -> Any:
-        """``UnsupportedOperation``: a graph of TensorFlow has no operation for it."""
-        raise UnsupportedOperation(
-            f"parallel.{name} in a function of TensorFlow cannot be recorded: call the function itself by parallel.Parallel, or "
-            "write it in torch or JAX"
-        )
-
-    def recorded_hint(self, array: Any, layout: Layout) -> Any:
-        """The array: there are no meshes."""
-        return array
-
-    def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
+    def all_gather(self, array: Any, axis_name: str) -> Any:
         """``ReplicaContext.all_gather``."""
-        found = _gathered(self._context(axis_name), array)
-        return tf.concat(tf.unstack(found), axis) if tiled else derivatives.move_axis(found, 0, axis)
+        return _gathered(self._context(axis_name), array)
 
     def axis_index(self, axis_name: str) -> Any:
         """``ReplicaContext.replica_id_in_sync_group``."""
         return tf.cast(self._context(axis_name).replica_id_in_sync_group, tf.int32)
+
+    def axis_size(self, axis_name: str) -> int:
+        """``ReplicaContext.num_replicas_in_sync``."""
+        return int(self._context(axis_name).num_replicas_in_sync)
 
     def _context(self, axis_name: str) -> Any:
         """That of the replica; ``LookupError`` where none runs over this axis."""
@@ -147,11 +136,14 @@ class TensorFlowParallelism(Parallelism):
         raise NotCompilable(_NO_MESH)
 
     def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
-        """``NotCompilable``: the optimizers of Keras have variables of their own."""
-        raise NotCompilable(
-            "a TrainState of tensorflow trains on one device: call Parallel of a function that computes gradients and parallel.pmean of "
-            "them, and apply_gradients, or train in jax or torch"
-        )
+        """``Strategy.run`` of steps, whose variables are those of the strategy."""
+        if held.scaling:  # tf.cond cannot have what devices exchange in it
+            raise NotCompilable(
+                "precision='float16' scales the loss and leaves out updates, which tensorflow cannot do on many devices: create the state "
+                "with precision='bfloat16', or for jax or torch"
+            )
+        engine = TensorFlowDataParallel(axis.native)
+        return engine, held_by(engine, held, make)
 
     def training_over_mesh(
         self, held: Held, make: Make, mesh: Any, layouts: Mapping[str, Layout], batch: Sequence[str], local_batch: bool
@@ -160,12 +152,8 @@ class TensorFlowParallelism(Parallelism):
         raise NotCompilable(_NO_MESH)
 
     def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
-        """As it is."""
-        return training, held
-
-
-def _of_replicas(strategy: Any, part: Callable[[Any], Arrays], place: int) -> Any:
-    return strategy.experimental_distribute_values_from_function(lambda context: part(context)[place])
+        """On one device."""
+        return alone, held_by(alone, held, make)
 
 
 def _floating(array: Any) -> Any:
@@ -177,7 +165,8 @@ def _total(context: Any, array: Any) -> Any:
 
     @tf.custom_gradient
     def total(array: Any) -> Any:
-        return context.all_reduce(_SUM, array), lambda cotangent: _total(_inside(context), cotangent)
+        # a tensor that all replicas have from outside would count once
+        return context.all_reduce(_SUM, tf.identity(array)), lambda cotangent: _total(_inside(context), cotangent)
 
     return total(array)
 

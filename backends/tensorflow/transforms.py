@@ -94,6 +94,11 @@ class TensorFlowDerivatives(Derivatives):
         """``tf.stop_gradient``."""
         return tf.stop_gradient(array)
 
+    def size(self, array: Any, axis: int) -> Any:
+        """As ``tf.shape`` has it, where it is not known."""
+        known = array.shape[axis]
+        return tf.shape(array)[axis] if known is None else known
+
     def reshape(self, array: Any, shape: Sequence[int]) -> Any:
         """``tf.reshape``."""
         return tf.reshape(array, shape)

@@ -111,23 +111,17 @@ class TorchParallelism(Parallelism):
             return exchanged(array.long() if array.dtype == torch.bool else array, "total", group)
         return exchanged(_floating(array), "total", group) / dist.get_world_size(group)
 
-    def recorded(self, name: str, array: Any, axis_name: str) -> Any:
-        """An operator of its own."""
-        return getattr(torch.ops.graph_compiler, name)(array, axis_name)
-
-    def recorded_hint(self, array: Any, layout: Layout) -> Any:
-        """An operator of its own, which takes the layout as text."""
-        names = (entry if isinstance(entry, str) else "+".join(entry or ()) for entry in layout)
-        return torch.ops.graph_compiler.sharding_hint(array, ",".join(names))
-
-    def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
+    def all_gather(self, array: Any, axis_name: str) -> Any:
         """``torch.distributed.all_gather``."""
-        found = exchanged(array, "stacked", _groups.get()[axis_name])
-        return torch.cat(list(found), axis) if tiled else found.movedim(0, axis)
+        return exchanged(array, "stacked", _groups.get()[axis_name])
 
     def axis_index(self, axis_name: str) -> Any:
         """``torch.distributed.get_rank``."""
         return torch.tensor(dist.get_rank(_groups.get()[axis_name]), dtype=torch.int32)
+
+    def axis_size(self, axis_name: str) -> int:
+        """``torch.distributed.get_world_size``."""
+        return dist.get_world_size(_groups.get()[axis_name])
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
         """Of a ``DeviceMesh`` with names."""
@@ -194,4 +188,4 @@ def _floating(array: Any) -> Any:
 
 
 parallelism = TorchParallelism()
-_library = define(parallelism.collective)  # as long as it lives, so do its operators
+_library = define(parallelism)  # as long as it lives, so do its operators

@@ -194,7 +194,12 @@ def held_over_axis(held: Held, make: Make, group: Any) -> Held:
 
 def held_over_mesh(held: Held, make: Make, mesh: DeviceMesh, layouts: Mapping[str, Layout]) -> Held:
     """``DTensor`` with the layouts of the parameters; the optimizer holds such tensors, too."""
-    return _held(held, make, lambda name, array: laid_out(array, mesh, layouts.get(name, ())))
+
+    def lying(name: str, array: Any) -> Any:
+        own = array.detach().clone().requires_grad_(array.requires_grad)  # what is whole on each device would share its memory
+        return laid_out(own, mesh, layouts.get(name, ()))
+
+    return _held(held, make, lying)
 
 
 def held_by_one(held: Held, make: Make) -> Held:

@@ -78,6 +78,10 @@ class _AnyLength:
         """Whether the number of pairs is in it."""
         return self.own in size.symbols() or self.recording.leaves_open(size)
 
+    def size_of_axis(self, axis_name: str) -> Size:
+        """That of the recording."""
+        return self.recording.size_of_axis(axis_name)
+
 
 # ------------------------------------------------------------------------------------- in the place of JAX's own
 def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bool]) -> Callable[..., Any]:

@@ -83,8 +83,9 @@ class TracedLoops(Loops):
         mark_p.bind(*(item for item, _ in waiting), note=note)
         return number
 
-    def settle(self) -> None:
-        """Gives the marks places and values of the graph, once the program has been read."""
+    def settle(self, behind: int) -> None:
+        """Gives the marks places and values of the graph, once the program has been read, and stands ``behind`` so many nodes."""
+        self._positions = [place + behind for place in self._positions]
         for loop in self.found:
             loop.marks[:] = map(self._settled, loop.marks)
             loop.asked[:] = ((self._values[value], answer) for value, answer in loop.asked)

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from ...ir.node import Node, Value
+from ...ops.collectives import REDUCTIONS
 from ...ops.text import Text, factor
 
 _OPERATORS = {
@@ -34,6 +35,8 @@ Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
 
 def readable(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
     """The text of a primitive, or None where only its own name will do."""
+    if node.depends_on_devices:
+        return _ROWS[key](node, text)
     if node.record is None or node.record.weak:
         return None
     if key in _OPERATORS and node.params in _SAID:
@@ -140,7 +143,9 @@ _ROWS: dict[str, Written] = {
     "iota_p": _iota,
     "select_n_p": _selected,
     "transpose_p": _transposed,
-    **{f"device_{name}_p": _collective(name) for name in ("pmax", "pmean", "pmin", "psum")},
-    "device_hint_p": lambda node, text: f"parallel.hint({text(node.inputs[0])!r}, {node.params['layout']!r})",
+    **{f"device_{name}_p": _collective(name) for name in (*REDUCTIONS, "all_gather")},
+    "device_axis_index_p": lambda node, text: f"parallel.axis_index({node.params['axis_name']!r})",
+    "device_axis_indices_p": lambda node, text: f"jnp.arange(parallel.axis_size({node.params['axis_name']!r}))",
+    "device_sharding_hint_p": lambda node, text: f"parallel.hint({text(node.inputs[0])!r}, {node.params['layout']!r})",
     **{f"reduce_{name}_p": _reduced(f"reduce_{name}") for name in ("sum", "max", "min", "prod", "and", "or")},
 }

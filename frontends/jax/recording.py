@@ -18,6 +18,7 @@ from ...errors import TracingError
 from ...ir.debug_info import DebugInfo
 from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
+from ...ops.collectives import RECORDED_DEVICES
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request
@@ -128,6 +129,7 @@ class _Attempt:
         self.before = EnvironmentGuards([*all_of(functions), *outside_of(reached)])
         self.types: list[Any] = []  # of the arrays
         self.numbers: dict[int, Any] = {}  # of steps, by their places among the leaves
+        self.axes: dict[str, Value] = {}  # of devices: the numbers of these
         self.result: tuple[list[Any], Tree] | None = None
 
     # ------------------------------------------------------------------------------ tracing
@@ -167,7 +169,8 @@ class _Attempt:
                 raise TracingError(f"{graph.name} does not read the same elements of its arrays twice, so they cannot be guarded")
             reader = Reader(graph.nodes, self._constant, not self.for_jax, self.recorder.decide_number)
             found = reader.read_whole(program, [*map(self._narrowed, values), *graph.parameters.values()])
-            self.loops.settle()
+            graph.nodes[:0] = [_indices_of(axis_name, value) for axis_name, value in self.axes.items()]
+            self.loops.settle(behind=len(self.axes))
         return self._finished(found, list(held))
 
     def _traced(self, arrays: list[Any], parameters: list[Any]) -> Any:
@@ -277,8 +280,13 @@ class _Attempt:
     def knows(self, size: Any) -> bool:
         """Whether all of a size comes from the inputs of this recording."""
         numbers = self.shown.reads.numbers if self.shown.reads is not None else ()
-        known = (self.recorder.graph.inputs, numbers, self.loops.steps)
+        known = (self.recorder.graph.inputs, self.axes.values(), numbers, self.loops.steps)
         return all(any(symbol.source in sources for sources in known) for symbol in size.symbols())
+
+    def size_of_axis(self, axis_name: str) -> Size:
+        """That of the array of their numbers, which the graph begins with."""
+        value = self.axes.setdefault(axis_name, Value(axis_name, ArraySpec((RECORDED_DEVICES,), "int32")))
+        return Size.of(Symbol(value, 0, RECORDED_DEVICES))
 
     def leaves_open(self, size: Any) -> bool:
         """Never: sizes of inputs have the numbers of the call."""
@@ -348,6 +356,11 @@ class _Attempt:
         if isinstance(value, Value):
             return value
         return self._constant(jax.numpy.asarray(value))
+
+
+def _indices_of(axis_name: str, value: Value) -> Node:
+    record = CallRecord("device_axis_indices_p", result=value)
+    return Node("jax.lax.device_axis_indices_p", (), {"axis_name": axis_name}, Origin(call="the devices"), (value,), record)
 
 
 @contextmanager

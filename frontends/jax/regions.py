@@ -14,6 +14,7 @@ from ...errors import TracingError
 from ...ir.node import Value
 from ...sizes import is_symbolic
 from ...tracing.control_flow.regions import Arrays, Block, Inputs, Kind, Regions
+from .collectives import collective
 from .counted_loops import scanned
 from .dtypes import dtype_name
 from .sizes import as_array, decided, hints, symbolic
@@ -52,6 +53,9 @@ class JaxRegions(Regions):
 
     def where(self, truth: Any, one: Any, other: Any) -> Any:
         return jax.numpy.where(truth, one, other)
+
+    def collective(self, name: str, x: Any, **params: Any) -> Any:
+        return collective(name, as_array(x.expression) if is_symbolic(x) else x, **params)
 
     # ------------------------------------------------------------------------------ conditions
     def decide(self, truth: Any) -> bool:

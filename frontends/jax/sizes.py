@@ -47,6 +47,9 @@ class Recording(Protocol):
     def leaves_open(self, size: Size) -> bool:
         """Whether a size may be any number: it is not known to be equal to another one."""
 
+    def size_of_axis(self, axis_name: str) -> Size:
+        """How many devices an axis has, as a size of this recording."""
+
 
 @contextmanager
 def deciding(recording: Recording) -> Iterator[None]:

@@ -11,6 +11,7 @@ import numpy.fft
 import numpy.lib.stride_tricks
 import numpy.linalg
 
+from ..collectives import CALLS
 from .traced import BINARY, COMPARISONS, UNARY
 
 METHOD = "numpy.ndarray."
@@ -59,7 +60,7 @@ def row_key(op: str) -> str:
     op = op.removesuffix(".__get__").removeprefix(METHOD)
     if op.startswith("__"):
         return _OPERATORS.get(op, op)
-    for prefix in ("numpy.lib.stride_tricks.", "numpy.", "scipy.special."):
+    for prefix in ("numpy.lib.stride_tricks.", "numpy.", "scipy.special.", CALLS):
         op = op.removeprefix(prefix)
     return op
 

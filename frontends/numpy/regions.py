@@ -20,11 +20,13 @@ from ...ir.closing import Body, close
 from ...ir.guard import guard_of
 from ...ir.node import Node, Value, every
 from ...ir.record import CallRecord
+from ...ops.collectives import RECORDED_DEVICES
 from ...ops.registry import ArraySpec, get
 from ...tracing.control_flow.outer_copies import OuterCopies
 from ...tracing.control_flow.recorded_regions import RecordedBlock, RecordedRegions
 from ...tracing.control_flow.regions import Arrays, Block, Inputs, Kind
 from ...tracing.control_flow.tied_arrays import TiedArrays
+from ..collectives import CALLS
 from .capture import Capture
 from .names import METHOD
 from .sizes import hint, symbolic
@@ -103,6 +105,12 @@ class NumpyRegions(RecordedRegions[_Block]):
     def where(self, truth: Any, one: Any, other: Any) -> Any:
         weak = all(self.kind(item).number for item in (one, other))
         return self.capture.record("numpy.where", lambda *args: np.where(*args)[()], (truth, one, other), {}, lambda: weak)
+
+    def collective(self, name: str, x: Any, **params: Any) -> Any:
+        if name == "sharding_hint":
+            return x
+        operands = () if x is None else (x if is_traced(x) else self.made(x, self.kind(x)),)
+        return self.capture.record(CALLS + name, functools.partial(_of_one_device, name), (*operands, *params.values()), {})
 
     # ------------------------------------------------------------------------------ conditions
     def expect(self, truth: Any) -> None:
@@ -223,6 +231,13 @@ class NumpyRegions(RecordedRegions[_Block]):
 
     def _spec_of(self, value: Value) -> ArraySpec:
         return ArraySpec(tuple(self.capture.size(value, axis) for axis in range(value.ndim)), value.dtype)
+
+
+def _of_one_device(name: str, *operands: Any) -> Any:
+    """What a collective gives while a function is recorded."""
+    if len(operands) == 1:
+        return np.arange(RECORDED_DEVICES, dtype=np.int32) if name == "axis_indices" else np.int32(0)
+    return np.array([operands[0]] * RECORDED_DEVICES) if name == "all_gather" else np.array(operands[0])[()]
 
 
 def _made(nodes: Sequence[Node]) -> set[Value]:

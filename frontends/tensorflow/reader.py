@@ -19,6 +19,7 @@ from ...ir.node import Origin, Value
 from ...ir.record import CallRecord
 from ...sizes import Size
 from ...tracing import Recorder
+from . import collectives
 from . import known_numbers as of_shapes
 from .computed_operands import elements_of
 from .counting import behind
@@ -120,8 +121,10 @@ class Reader:
         for tensor in operation.inputs:
             self._read_again(tensor)
         operands, handler = [self.held[id(tensor)] for tensor in operation.inputs], self.handlers.get(operation.type)
-        if is_call(operation):
-            found: Sequence[Held] = self._called(operation, operands)
+        if (exchanged := collectives.read(self, operation, operands)) is not None:
+            found: Sequence[Held] = exchanged
+        elif is_call(operation):
+            found = self._called(operation, operands)
         elif operation.type in PASSES_ON:
             found = operands[: len(operation.outputs)]
         else:

@@ -15,6 +15,7 @@ from tensorflow.python.framework.func_graph import FuncGraph
 from ...errors import TracingError
 from ...sizes import is_symbolic
 from ...tracing.control_flow.regions import Arrays, Block, Inputs, Kind, Regions
+from .collectives import collective
 from .sizes import symbolic
 from .tracing import Trace
 
@@ -62,6 +63,11 @@ class TensorFlowRegions(Regions):
         known = self.trace.length(array)
         static = tf.TensorShape(array.shape)[0] if known is None else known
         return tf.shape(array)[0] if static is None else static
+
+    def collective(self, name: str, x: Any, **params: Any) -> Any:
+        if name == "sharding_hint":
+            return x
+        return collective(name, x if x is None else tf.convert_to_tensor(x), **params)
 
     # ------------------------------------------------------------------------------ conditions
     def expect(self, truth: Any) -> None:

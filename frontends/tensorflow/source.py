@@ -13,6 +13,7 @@ import tensorflow as tf
 from ...ir.node import Node, Value
 from ...ops.text import factor
 from ...sizes import Size, Symbol, hint_of
+from ..collectives import CALLS
 from ..recorded_calls import RecordedCalls
 from .dtypes import dtype_name
 from .names import CONVERT, READ, REFUSE_GRADIENT, definition, row_key
@@ -38,7 +39,7 @@ _DEFAULTS: dict[type, str] = {bool: "bool", int: "int32", float: "float32", comp
 class TensorFlowCalls(RecordedCalls):
     """The dialect of recorded TensorFlow graphs."""
 
-    imports: Mapping[str, str] = {"tf": "import tensorflow as tf"}
+    imports: Mapping[str, str] = {"tf": "import tensorflow as tf", "parallel": "from graph_compiler import parallel"}
     prelude = ("size", "sizes", "scalar", "item", "refuse_gradient", "while_loop", "scan", "dynamic_update_slice", "grouped_conv2d")
 
     def dtype_text(self, dtype: str) -> str:
@@ -55,6 +56,8 @@ class TensorFlowCalls(RecordedCalls):
             return f"refuse_gradient({text(node.inputs[0])!r}, message={text(node.params['message'])!r})"
         if node.op == READ:
             return f"item({text(node.inputs[0])!r})"
+        if node.op.startswith(CALLS):
+            return _exchanged(key, [repr(text(item)) for item in (*node.inputs, node.params["axis_name"])])
         operands = [_operand(*each, text) for each in zip(node.inputs, _missing_types(node), dtypes_of_operands(node))]
         if key in _OPERATORS and any(map(_is_array, node.inputs)):
             return f"{factor(operands[0])} {_OPERATORS[key]} {factor(operands[1])}"
@@ -92,6 +95,10 @@ def _groups_without_gradient(node: Node) -> int:
     """The groups of channels of a convolution whose gradient has no kernel on a CPU: that of oneDNN does not take float64."""
     x, kernel = node.inputs
     return int(x.shape[node.params["data_format"].index("C")]) // int(kernel.shape[2]) if x.dtype == "float64" else 1
+
+
+def _exchanged(name: str, operands: list[str]) -> str:
+    return f"tf.range(parallel.axis_size({operands[0]}))" if name == "axis_indices" else f"parallel.{name}({', '.join(operands)})"
 
 
 @functools.cache

@@ -88,6 +88,11 @@ class Derivatives(Protocol):
     def stop(self, array: Any) -> Any:
         """The array, without a derivative."""
 
+    @default
+    def size(self, array: Any, axis: int) -> Any:
+        """The size of an axis."""
+        return array.shape[axis]
+
     def reshape(self, array: Any, shape: Sequence[int]) -> Any:
         """``numpy.reshape``."""
 

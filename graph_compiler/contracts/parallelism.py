@@ -16,7 +16,6 @@ Layout = tuple[Union[str, tuple[str, ...], None], ...]
 """For each axis of an array, the axis of the mesh that it is split over, several of them, or None; axes that are left out are whole."""
 
 _mesh: ContextVar[Any] = ContextVar("mesh", default=None)
-COLLECTIVES = ("psum", "pmean", "pmax", "pmin")
 REDUCTIONS = ("concat", "mean", "sum", "first", "none")
 
 
@@ -92,19 +91,16 @@ class Parallelism(Protocol):
         """Whether the devices hold different elements of an array that the reduction ``"first"`` has given. Every process asks."""
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """One of ``COLLECTIVES`` over the axis; ``LookupError`` where no function runs over such an axis here."""
+        """``psum``, ``pmean``, ``pmax`` or ``pmin`` over the axis; ``LookupError`` where no function runs over such an axis here."""
 
-    def recorded(self, name: str, array: Any, axis_name: str) -> Any:
-        """A collective in a function that is recorded, over an axis that is not there yet: what a recording sees as a call of it."""
-
-    def recorded_hint(self, array: Any, layout: Layout) -> Any:
-        """An array in a function that is recorded, with a layout that a mesh will have: what a recording sees as a call of it."""
-
-    def all_gather(self, array: Any, axis_name: str, axis: int, tiled: bool) -> Any:
-        """The arrays of all devices, stacked along a new axis, or joined along one (``tiled``); ``LookupError`` as above."""
+    def all_gather(self, array: Any, axis_name: str) -> Any:
+        """The arrays of all devices, stacked along a new first axis; ``LookupError`` as above."""
 
     def axis_index(self, axis_name: str) -> Any:
         """The number of this device on the axis, of type int32; ``LookupError`` as above."""
+
+    def axis_size(self, axis_name: str) -> int:
+        """How many devices the axis has; ``LookupError`` as above."""
 
     @property
     def a_mesh(self) -> str:
@@ -138,4 +134,4 @@ class Parallelism(Protocol):
         """Steps on one device, and what such steps, over an axis or a mesh, hold."""
 
 
-__all__ = ["COLLECTIVES", "REDUCTIONS", "Arrays", "DeviceAxis", "Layout", "Parallelism", "Spread", "running_mesh", "running_over_mesh"]
+__all__ = ["REDUCTIONS", "Arrays", "DeviceAxis", "Layout", "Parallelism", "Spread", "running_mesh", "running_over_mesh"]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ..ops.collectives import DEPEND_ON_DEVICES
 from ..ops.registry import ArraySpec
 from ..sizes import Size
 from ..trees import iterate_structure
@@ -118,6 +119,11 @@ class Node:
     def is_random(self) -> bool:
         """Whether a recorded call draws from a generator. Random operations of a canonical graph are functions of a key."""
         return self.record is not None and self.record.random
+
+    @property
+    def depends_on_devices(self) -> bool:
+        """Whether the devices that the graph runs over decide what it gives, also of constants."""
+        return (self.key or self.op) in DEPEND_ON_DEVICES
 
     @property
     def no_grad(self) -> bool:

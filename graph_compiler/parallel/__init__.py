@@ -10,6 +10,7 @@
 from . import rules as rules
 from .collectives import all_gather as all_gather
 from .collectives import axis_index as axis_index
+from .collectives import axis_size as axis_size
 from .collectives import pmax as pmax
 from .collectives import pmean as pmean
 from .collectives import pmin as pmin

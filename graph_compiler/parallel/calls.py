@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ..contracts import DeviceAxis, Parallelism
@@ -34,18 +35,20 @@ class SplitCall:
         self.static = {place: args[place] for place in static}
         self._places = [place for place in range(len(args)) if place not in self.static]
         leaves, self.tree = flatten(([args[place] for place in self._places], kwargs), is_array)
-        self._paths = list(paths(self.tree))
         self.arrays: Arrays = list(map(engine.array, leaves))
-        self.split = tuple(map(self._is_split, leaves, self._paths))
+        if replicated is None:
+            self.split = tuple(bool(leaf.shape) and not engine.is_replicated(leaf, axis) for leaf in leaves)
+        else:
+            self.split = tuple(bool(leaf.shape) and self._is_batch(path) for leaf, path in zip(leaves, self._paths))
 
-    def _is_split(self, leaf: Any, path: Path) -> bool:
-        if not leaf.shape:
-            return False
-        if self._replicated is None:
-            return not self._engine.is_replicated(leaf, self._axis)
-        return path[0] == 1 or self._places[path[1]] not in self._replicated
+    @functools.cached_property
+    def _paths(self) -> list[Path]:
+        return list(paths(self.tree))
 
-    @property
+    def _is_batch(self, path: Path) -> bool:
+        return path[0] == 1 or self._places[path[1]] not in (self._replicated or ())
+
+    @functools.cached_property
     def key(self) -> Hashable:
         """What a program is made for: ``InvalidOption`` for a static argument that cannot be hashed."""
         shapes = tuple((tuple(array.shape), array.dtype) for array in self.arrays)
@@ -64,29 +67,24 @@ class SplitCall:
     def require_even(self, local_batch: bool) -> None:
         """``CallMismatch`` where the first axes of what is split differ, or do not divide into the devices."""
         count = self._axis.local if local_batch else self._axis.size
-        first: tuple[str, int] | None = None
-        for words, array in self._split_arrays():
-            size = array.shape[0]
-            if size % count:
+        batches = [place for place, is_split in enumerate(self.split) if is_split]
+        for place in batches:
+            shape, first = self.arrays[place].shape, self.arrays[batches[0]].shape[0]
+            if shape[0] % count:
                 raise CallMismatch(
-                    f"Parallel of {self._name}: {words} has the shape {list(array.shape)}, and its first axis, of {size}, does not divide "
-                    f"into {count} devices; pass a multiple of {count}, or, where it is no batch, give it by parallel.replicate or "
-                    "replicated_argnums="
+                    f"Parallel of {self._name}: {self._words(place)} has the shape {list(shape)}, and its first axis, of {shape[0]}, does "
+                    f"not divide into {count} devices; pass a multiple of {count}, or, where it is no batch, give it by parallel.replicate "
+                    "or replicated_argnums="
                 )
-            first = first or (words, size)
-            if size != first[1]:
+            if shape[0] != first:
                 raise CallMismatch(
-                    f"Parallel of {self._name}: {first[0]} has a first axis of {first[1]}, and {words} the shape {list(array.shape)}; all "
-                    "batches have one size. What is no batch goes through parallel.replicate or replicated_argnums="
+                    f"Parallel of {self._name}: {self._words(batches[0])} has a first axis of {first}, and {self._words(place)} the shape "
+                    f"{list(shape)}; all batches have one size. What is no batch goes through parallel.replicate or replicated_argnums="
                 )
 
-    def _split_arrays(self) -> Iterator[tuple[str, Any]]:
-        for array, path, is_split in zip(self.arrays, self._paths, self.split):
-            if is_split:
-                yield self._words(path), array
-
-    def _words(self, path: Path) -> str:
+    def _words(self, place: int) -> str:
         """``argument 0`` or ``argument 'x'``, and where in it."""
+        path = self._paths[place]
         argument = repr(path[1]) if path[0] == 1 else str(self._places[path[1]])
         return f"argument {argument}" + "".join(f"[{key!r}]" for key in path[2:])
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..contracts import Parallelism
-from ..contracts.parallelism import COLLECTIVES
-from ..errors import InvalidOption, UnsupportedOperation
-from ..tracing import active
+from ..errors import InvalidOption
+from ..runtime.frameworks import backend_of
+from ..tracing.control_flow.regions import regions
 from ..transforms.functions import owner_of
+from ..transforms.loops import Plain
 from ..trees import map_structure
 from .axes import axes
 from .engines import engine_named, loaded_engines
@@ -49,9 +51,10 @@ def pmin(x: T, axis_name: str) -> T:
 def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T:
     """The arrays of all devices, in their order: [devices, *shape], the new axis at ``axis``; joined along ``axis`` where ``tiled``.
 
-    See :func:`psum` and ``jax.lax.all_gather``.
+    In a function that is recorded the number of devices is a size as others are. See :func:`psum` and ``jax.lax.all_gather``.
     """
-    return _mapped("all_gather", x, axis_name, lambda engine, array: engine.all_gather(array, axis_name, axis, tiled))
+    found = _mapped("all_gather", x, axis_name, lambda engine, array: engine.all_gather(array, axis_name))
+    return map_structure(functools.partial(_arranged, axis, tiled), found) if axis or tiled else found
 
 
 def axis_index(x: Any, axis_name: str | None = None) -> Any:
@@ -60,13 +63,29 @@ def axis_index(x: Any, axis_name: str | None = None) -> Any:
     Where an array comes first, ``axis_index(x, axis_name)``, it is one of the array's framework. See :func:`psum`.
     """
     name = x if axis_name is None else axis_name
-    engines = [_engine("axis_index", x, name)] if axis_name is not None or name in axes() else list(loaded_engines())
-    for engine in engines:
+    if regions() is not None:
+        return _recorded("axis_index", None, name)
+    return _of_axis("axis_index", x, name, axis_name is not None)
+
+
+def axis_size(axis_name: str) -> int:
+    """How many devices an axis has; in a function that is recorded a size of the graph. See :func:`psum`."""
+    recording = regions()
+    if recording is None:
+        found: int = _of_axis("axis_size", axis_name, axis_name, False)
+        return found
+    size: int = recording.length(_recorded("axis_indices", None, axis_name))
+    return size
+
+
+def _of_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
+    """What an engine that runs over the axis says of it."""
+    for engine in [_engine(name, x, axis_name)] if has_array or axis_name in axes() else loaded_engines():
         try:
-            return engine.axis_index(name)
+            return getattr(engine, name)(axis_name)
         except LookupError:
             continue
-    raise _no_axis("axis_index", name)
+    raise _no_axis(name, axis_name)
 
 
 def _over(name: str, x: T, axis_name: str) -> T:
@@ -77,26 +96,40 @@ def _mapped(name: str, x: T, axis_name: str, collective: Callable[[Parallelism, 
     def exchanged(item: Any) -> Any:
         if not (isinstance(item, (bool, int, float, complex)) or hasattr(item, "dtype")):
             return item
+        if regions() is not None:
+            return _recorded(name, item, axis_name)
         engine = _engine(name, item, axis_name)
         try:
             return collective(engine, engine.array(item))
         except LookupError:
-            if active.anywhere and active.recording:
-                return _recorded(engine, name, engine.array(item), axis_name)
             raise _no_axis(name, axis_name) from None
 
     found: T = map_structure(exchanged, x)
     return found
 
 
-def _recorded(engine: Parallelism, name: str, array: Any, axis_name: str) -> Any:
+def _recorded(name: str, item: Any, axis_name: str) -> Any:
     """The call in a function that is recorded: the axis is there when the graph runs over it."""
-    if name not in COLLECTIVES:
-        raise UnsupportedOperation(
-            f"parallel.{name} over {axis_name!r} cannot be recorded: its size is the number of devices. Call the function itself by "
-            "parallel.Parallel, or take psum, pmean, pmax or pmin"
-        )
-    return engine.recorded(name, array, axis_name)
+    recording = regions()
+    assert recording is not None
+    backend_of(recording.module.__name__.partition(".")[0]).parallelism()  # which has operators for it in torch
+    return recording.collective(name, item, axis_name=axis_name)
+
+
+def _arranged(axis: int, tiled: bool, stacked: Any) -> Any:
+    """Arrays that were stacked along a first axis, along another one, or joined along it."""
+    if not hasattr(stacked, "dtype"):
+        return stacked
+    rank = len(stacked.shape) - tiled
+    if not -rank <= axis < rank:
+        raise InvalidOption(f"parallel.all_gather: axis= is {axis}, and the result has {rank} axes; pass one of {-rank} to {rank - 1}")
+    owner = owner_of(stacked)
+    words = (backend_of(owner).derivatives() if owner is not None else None) or Plain()
+    if not tiled:
+        return words.move_axis(stacked, 0, axis)
+    axis %= len(stacked.shape) - 1
+    sizes = [words.size(stacked, place) for place in range(len(stacked.shape))]
+    return words.reshape(words.move_axis(stacked, 0, axis), (*sizes[1 : axis + 1], sizes[0] * sizes[axis + 1], *sizes[axis + 2 :]))
 
 
 def _engine(name: str, item: Any, axis_name: str) -> Parallelism:
@@ -115,4 +148,4 @@ def _no_axis(name: str, axis_name: Any) -> InvalidOption:
     )
 
 
-__all__ = ["all_gather", "axis_index", "pmax", "pmean", "pmin", "psum"]
+__all__ = ["all_gather", "axis_index", "axis_size", "pmax", "pmean", "pmin", "psum"]

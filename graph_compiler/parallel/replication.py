@@ -20,12 +20,12 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
     elements that the first process gave; TensorFlow copies arrays as they are used.
 
     Of a ``TrainState`` it gives one whose steps are data-parallel: ``training.single_train_step(replicate(state), batch)`` splits the batch
-    over the devices. JAX computes as if on one device. In torch each process computes the loss of its part, gradients, losses and buffers
-    (statistics of batch norm) are averaged over the processes, and a loss has to be a mean over the batch. With
+    over the devices. JAX computes as if on one device. In torch and TensorFlow each device computes the loss of its part, gradients, losses
+    and buffers (statistics of batch norm) are averaged over the devices, and a loss has to be a mean over the batch. With
     ``local_batch`` a process gives the part of its own devices.
 
     Raises:
-        NotCompilable: arrays of NumPy, a state of TensorFlow.
+        NotCompilable: arrays of NumPy, a state of TensorFlow that scales its loss (float16).
         InvalidOption: ``devices`` that are none, or have to be set up first.
     """
     if isinstance(tree, TrainState):

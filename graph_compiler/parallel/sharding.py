@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar, overload
 
@@ -10,7 +9,7 @@ from ..contracts import Parallelism
 from ..contracts.parallelism import Arrays, Layout, running_mesh
 from ..errors import CallMismatch, InvalidOption, NotCompilable
 from ..runtime import Graph
-from ..tracing import active
+from ..tracing.control_flow.regions import regions
 from ..training import TrainState
 from ..transforms.flat import is_array, is_value
 from ..transforms.functions import owner_of, target_of
@@ -141,19 +140,18 @@ def hint(x: T, layout: Layout) -> T:
     that is recorded it is an operation of the graph.
     """
     list(names_in(layout, "parallel.hint has"))
-    running = running_mesh()
-    hinted = _recorded_hint if running is None else functools.partial(_constrained, running)
+    running, recording = running_mesh(), regions()
 
     def of(item: Any) -> Any:
         owner = owner_of(item)
-        return item if owner is None else hinted(engine_named(owner, "parallel.hint"), item, tuple(layout))
+        if owner is None:
+            return item
+        if recording is not None:
+            return recording.collective("sharding_hint", item, layout=tuple(layout))
+        return _constrained(running, engine_named(owner, "parallel.hint"), item, tuple(layout))
 
-    found: T = map_structure(of, x) if running is not None or (active.anywhere and active.recording) else x
+    found: T = map_structure(of, x) if running is not None or recording is not None else x
     return found
-
-
-def _recorded_hint(engine: Parallelism, array: Any, layout: Layout) -> Any:
-    return engine.recorded_hint(array, layout)
 
 
 def _constrained(mesh: Any, engine: Parallelism, array: Any, layout: Layout) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..contracts import DeviceAxis, Parallelism, Spread
 from ..contracts.parallelism import Arrays
-from ..errors import CallMismatch, InvalidOption, NotCompilable
+from ..errors import CallMismatch, GuardFailed, InvalidOption, NotCompilable
 from ..runtime import Graph
 from .calls import FlatFunction, SplitCall
 from .engines import engine_named, framework_of_call, name_of
@@ -85,6 +85,7 @@ class Parallel:
         self._replicated = None if replicated_argnums is None else _positions("replicated_argnums", replicated_argnums)
         self._axes: dict[str, DeviceAxis] = {}
         self._programs: dict[Hashable, _Program] = {}
+        self._forms: set[Hashable] = set()  # of calls that the graph was recorded for
         self._sent: tuple[list[Any], list[Any]] = [], []  # parameters of a graph, and the same on all devices
         self.__name__ = f"Parallel({name_of(function)})"
         self.__doc__ = getattr(function, "__doc__", None)
@@ -99,13 +100,20 @@ class Parallel:
         static = [_place(place, args, self.__name__) for place in self._static]
         call = SplitCall(engine, name_of(self.function), axis, args, kwargs, static, self._replicated)
         call.require_even(self.local_batch)
-        opened = self._opened(engine, call)
+        self._record(call, call.key not in self._forms)
+        self._forms.add(call.key)
+        opened = self._opened(engine)
         parameters = self._sent_to(engine, axis, opened)
         key = framework, None if opened is None else tuple(opened.parameters), call.key
         program = self._programs.get(key)
         if program is None:
             program = self._programs[key] = self._program(engine, axis, call, opened, framework)
-        results = program.run([*parameters, *call.arrays])
+        try:
+            results = program.run([*parameters, *call.arrays])
+        except GuardFailed:
+            if not self._record(call, True):
+                raise
+            return self(*args, **kwargs)
         if not program.is_checked:
             self._require_equal(engine, axis, program.flat, results)
             program.is_checked = True
@@ -114,13 +122,41 @@ class Parallel:
     def _program(self, engine: Parallelism, axis: DeviceAxis, call: SplitCall, opened: _Opened | None, framework: str) -> _Program:
         names = None if opened is None else list(opened.parameters)
         flat = FlatFunction(self.function if opened is None else opened.function, names, call, engine, (axis.name, framework))
-        how = Spread(axis, (*(False for _ in names or ()), *call.split), self.reduce, self.local_batch)
+        how = Spread(axis, (*(False for _ in names or ()), *call.split), self._reduction(), self.local_batch)
         return _Program(flat, engine.spread(flat, how), self.reduce != first)
 
-    def _opened(self, engine: Parallelism, call: SplitCall) -> _Opened | None:
+    def _reduction(self) -> str | Callable[[Any], Any]:
+        """``reduce=``, whose failure names it."""
+        given = self.reduce
+        if isinstance(given, str):
+            return given
+
+        def reduced(stacked: Any) -> Any:
+            try:
+                return given(stacked)
+            except Exception as problem:
+                raise CallMismatch(
+                    f"{self.__name__}: the function reduce= fails with {type(problem).__name__}: {problem}; it is given the results of all "
+                    f"devices, stacked along a first axis: {list(stacked.shape)}"
+                ) from problem
+
+        return reduced
+
+    def _record(self, call: SplitCall, is_new: bool) -> bool:
+        """Records a graph for the part of one device, where this is a new form of a call, or elements decide, and none of its variants
+        fits; whether it did."""
+        graph = self.function
+        if not isinstance(graph, Graph) or not (is_new or any(variant.program.checks for variant in graph.variants)):
+            return False
+        before = len(graph.variants)
+        _record_first(graph, call)
+        if len(graph.variants) > before:
+            self._programs.clear()
+        return len(graph.variants) > before
+
+    def _opened(self, engine: Parallelism) -> _Opened | None:
         """A graph, or a module, as its parameters of the moment and a function of them; None of a function."""
         if isinstance(self.function, Graph):
-            _record_first(self.function, call)
             return _Opened(self.function.parameters, _pure(self.function))
         found = engine.opened(self.function)
         return None if found is None else _Opened(*found)

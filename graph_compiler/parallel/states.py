@@ -12,8 +12,7 @@ S = TypeVar("S", bound=TrainState)
 
 
 def with_training(state: S, engine: Training, held: Held) -> S:
-    """The state with steps by this engine, which hold these arrays. The one that was given may go on by itself in JAX; in torch both hold
-    the same tensors."""
+    """The state with steps by this engine, which hold these arrays. The one that was given may go on by itself."""
     state.require_unused()
     return type(state)(replace(state.plan, engine=engine), held, state.step)
 

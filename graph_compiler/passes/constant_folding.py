@@ -77,6 +77,7 @@ def _varies(node: Node, tainted: set[Value], aliases: Aliases) -> bool:
     touched = (*node.uses, *node.outputs)
     return bool(
         node.is_random
+        or node.depends_on_devices
         or any(value in tainted or aliases.base_of(value) in tainted for value in touched)
         or any(isinstance(item, Size) for item in iterate_structure((node.inputs, node.params)))
     )

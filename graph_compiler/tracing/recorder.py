@@ -134,7 +134,7 @@ class Recorder:
     ) -> Node:
         """A new node, which makes ``outputs``."""
         node = Node(op, inputs, params, origin, outputs, record, regions)
-        if node.is_random or any(value in self.varying for value in node.uses) or _reads_sizes(node):
+        if node.is_random or node.depends_on_devices or _reads_sizes(node) or any(value in self.varying for value in node.uses):
             self.varying.update(outputs)
             self.varying.update(self.base_of(value) for value in node.writes)
             self.varying.update(node.writes)

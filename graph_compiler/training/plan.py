@@ -49,6 +49,11 @@ class Plan:
         """How many recorded variants, of the model and the loss, hold for certain elements alone."""
         return sum(bool(variant.program.checks) for variant in (*self.graph.variants, *self.loss.variants))
 
+    @property
+    def draws(self) -> bool:
+        """Whether a call of the model draws random numbers by a key."""
+        return any(variant.is_random for variant in self.graph.variants)
+
     # ------------------------------------------------------------------------------ pure functions of arrays
     def step(self, held: Held, arrays: list[Any], rate: Any, tree: Tree, is_last: bool) -> tuple[Held, Arrays]:
         """One training step: what is held then, and metrics. ``is_last`` of the batches whose gradients are added up for one update."""
@@ -70,7 +75,7 @@ class Plan:
             return value if scale is None else value * scale, (value, metrics, changed)
 
         with engine.drawing(held.rng):
-            key, rng = engine.key(held.rng)
+            key, rng = engine.key(held.rng) if self.draws else (None, held.rng)
             _, (value, metrics, changed), gradients = engine.gradients(value_of, held.trained)
         if scale is not None:
             gradients = engine.scaled(gradients, 1 / scale)

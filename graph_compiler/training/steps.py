@@ -130,9 +130,8 @@ def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) ->
 
 def _record(state: TrainState, taken: Batch) -> None:
     """Records the model and the loss for a batch, in training mode, where they are not recorded for such a one."""
-    plan, graph = state.plan, state.plan.graph
-    args, kwargs, wanted = put_together(taken.tree, taken.arrays)
-    engine, held = plan.engine, state.held
+    plan, graph, engine, held = state.plan, state.plan.graph, state.plan.engine, state.held
+    args, kwargs, wanted = put_together(taken.tree, [engine.snapshot(array) for array in taken.arrays])  # beside the parameters
     parameters = {name: engine.snapshot(array) for name, array in held.parameters.items()}  # a graph may write to its buffers
     rng = engine.with_rng_arrays(engine.rng_arrays(held.rng), next(iter(parameters.values())))  # the step draws the same numbers anew
 

@@ -163,6 +163,14 @@ class Plain:
         """An array."""
         return item if hasattr(item, "shape") else np.asarray(item)
 
+    def size(self, array: Any, axis: int) -> Any:
+        """Of its shape."""
+        return array.shape[axis]
+
+    def move_axis(self, array: Any, source: int, destination: int) -> Any:
+        """``numpy.moveaxis``."""
+        return np.moveaxis(array, source, destination)
+
     def reshape(self, array: Any, shape: Sequence[int]) -> Any:
         """``numpy.reshape``."""
         return array.reshape(tuple(shape))

@@ -20,6 +20,7 @@ from graph_compiler import parallel, training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, InvalidOption, NotCompilable, UnsupportedOperation  # noqa: E402
 from tests.parallel import models  # noqa: E402
 from tests.parallel.checks import checks_in, outcomes_of, refuses, report  # noqa: E402
+from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
 
 x = jnp.arange(48.0).reshape(16, 3) / 10
 w = jnp.arange(6.0).reshape(3, 2) / 5
@@ -100,11 +101,50 @@ def check_recorded_collectives() -> None:
         close(transforms.vmap(graph, axis_name="device")(rows.reshape(4, 2, 3)).reshape(8, 3), expected, rtol=1e-6)
         refuses(lambda graph=graph: graph(rows), InvalidOption, "'device'", "parallel.Parallel")
         refuses(lambda graph=graph: graph.to("numpy"), UnsupportedOperation, "NumPy runs on one device")
-    refuses(
-        lambda: graph_compiler.compile(lambda x: parallel.all_gather(x, "device"), args=(torch.ones(2),)),
-        UnsupportedOperation,
-        "its size is the number of devices",
-    )
+
+
+def check_collectives_of_every_source() -> None:
+    def whole(weight: Any, x: Any) -> Any:
+        own = jnp.tanh(x @ weight)
+        return -jnp.diagonal(jax.nn.log_softmax(own @ own.T)).mean()
+
+    loss, gradient = jax.value_and_grad(whole)(WEIGHT, ROWS)
+    for source in sources("torch", "jax", "numpy"):
+        weight, rows = source.array(WEIGHT), source.array(ROWS[:5])
+        graph = graph_compiler.transpile(source.exchanged, source=source.name, to="jax", args=(rows,))
+        found = jax.tree.leaves(parallel.Parallel(graph, devices=jax.devices()[:4], reduce=lambda stacked: stacked)(ROWS))
+        for one, other in zip(found, exchanged_by(4)):
+            close(one, other, rtol=1e-5, atol=1e-6, err_msg=source.name)
+        graph = graph_compiler.transpile(source.contrastive, source=source.name, to="jax", args=(weight, rows))
+        spread = parallel.Parallel(graph, devices=jax.devices()[:4], reduce="mean", replicated_argnums=0)
+        found_loss, found_gradient = transforms.value_and_grad(spread)(jnp.array(WEIGHT), jnp.array(ROWS))
+        close(found_loss, loss, rtol=1e-5)
+        close(found_gradient, gradient, atol=1e-6)
+
+
+def check_gradients_and_loops_that_are_recorded() -> None:
+    (source,) = sources("jax")
+    graph = graph_compiler.transpile(jax.grad(source.contrastive), source="jax", to="jax", args=(jnp.array(WEIGHT), jnp.array(ROWS[:5])))
+    found = parallel.Parallel(graph, reduce="mean", replicated_argnums=0)(WEIGHT, ROWS)
+    alone = parallel.Parallel(jax.grad(source.contrastive), reduce="mean", replicated_argnums=0)(jnp.array(WEIGHT), jnp.array(ROWS))
+    close(found, alone, atol=1e-6)
+    graph = graph_compiler.transpile(source.exchanged, source="jax", to="jax", args=(jnp.array(ROWS[:5]),))
+    for one, other in zip(jax.tree.leaves(transforms.vmap(graph, axis_name="device")(ROWS.reshape(4, 2, 3))), exchanged_by(4)):
+        close(one, other, rtol=1e-5, atol=1e-6)
+
+    def mixed(x: Any) -> Any:
+        return transforms.fori_loop(0, 3, lambda i, x: parallel.all_gather(x, "device").mean(0) + x, x)
+
+    expected = ROWS.reshape(4, 2, 3)
+    for _ in range(3):
+        expected = expected.mean(0) + expected
+    for made in (torch.ones, jnp.ones, np.ones):
+        graph = graph_compiler.transpile(mixed, to="jax", args=(made((5, 3)),))
+        close(parallel.Parallel(graph, devices=jax.devices()[:4])(ROWS.astype(graph_dtype(made))), expected.reshape(8, 3), rtol=1e-5)
+
+
+def graph_dtype(made: Any) -> str:
+    return str(made(1).dtype).removeprefix("torch.")
 
 
 def check_vmap() -> None:
@@ -149,7 +189,7 @@ def check_hints() -> None:
 
 
 def check_training() -> None:
-    expected, alone = models.trained("jax", lambda state: state)
+    expected, alone = models.trained("jax", parallel.unreplicate)
     eight, four = jax.make_mesh((8,), ("data",)), jax.make_mesh((4,), ("model",), devices=jax.devices()[:4])
     ways = {
         "data-parallel": parallel.replicate,
@@ -181,13 +221,19 @@ def check_batch_norm_in_step() -> None:
     model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 1))
     rows, target = torch.randn(16, 3), torch.randn(16, 1)
     alone, spread = (training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(rows,)) for _ in range(2))
-    spread = parallel.replicate(spread)
+    spread, first = parallel.replicate(spread), None
     for _ in range(3):
         alone, one = training.single_train_step(alone, (rows, target))
         spread, other = training.single_train_step(spread, (rows, target))
         close(one["loss"], other["loss"], atol=1e-5)
+        first = one["loss"] if first is None else first
     for name, array in alone.held.buffers.items():
         close(spread.held.buffers[name], array, atol=1e-5)
+    lying = jax.device_put(
+        (rows.numpy(), target.numpy()), jax.NamedSharding(jax.sharding.Mesh(np.array(jax.devices()), ("device",)), jax.P("device"))
+    )
+    fresh = training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(rows,))  # its loss is recorded with these
+    close(training.single_train_step(parallel.replicate(fresh), lying)[1]["loss"], first, atol=1e-5)
     refuses(lambda: training.single_train_step(spread, (rows[:7], target[:7])), CallMismatch, "[7, 3]", "8 devices", "drop_last")
 
 
@@ -198,6 +244,9 @@ def check_wrong_uses() -> None:
     refuses(lambda: same(x[:7]), CallMismatch, "argument 0 has the shape [7, 3]", "8 devices", "multiple of 8", "replicate")
     refuses(lambda: parallel.Parallel(lambda a, b: a)(x, x[:8]), CallMismatch, "argument 0 has a first axis of 16", "argument 1", "[8, 3]")
     refuses(lambda: parallel.Parallel(lambda x: x, reduce="first")(x), CallMismatch, "differs between the devices", "parallel.pmean")
+    failing = parallel.Parallel(lambda x: x, reduce=lambda stacked: stacked + jnp.ones(5))
+    refuses(lambda: failing(x), CallMismatch, "reduce=", "[8, 2, 3]")
+    refuses(lambda: parallel.Parallel(lambda x: parallel.all_gather(x, "device", axis=3))(x), InvalidOption, "axis= is 3", "-3 to 2")
     refuses(lambda: parallel.Parallel(lambda x: x, reduce="cat"), InvalidOption, "'concat'", "'first'")
     refuses(lambda: parallel.Parallel(lambda x, y: x, static_argnums=1)(x, [x]), InvalidOption, "static_argnums=", "cannot be hashed")
     refuses(lambda: parallel.Parallel(lambda x: x, devices=[1])(x), InvalidOption, "jax.devices()")

@@ -72,10 +72,16 @@ def cross_entropy(outputs: Any, target: Any) -> Any:
     return F.cross_entropy(outputs.flatten(0, 1), target.flatten())
 
 
-def trained(to: str, over: Callable[[Any], Any], steps: int = STEPS) -> tuple[np.ndarray[Any, Any], Any]:
-    """Losses of so many steps, and the state after them; ``over`` spreads the state over devices."""
+@functools.cache
+def decoder_state(to: str) -> Any:
+    """Never trained itself."""
     rule = training.optimizer("adamw", learning_rate=1e-2)
-    state = over(training.TrainState.create(decoder_graph(to), rule, loss=cross_entropy, clip_norm=1.0, ema=0.9))
+    return training.TrainState.create(decoder_graph(to), rule, loss=cross_entropy, clip_norm=1.0, ema=0.9)
+
+
+def trained(to: str, over: Callable[[Any], Any], steps: int = STEPS) -> tuple[np.ndarray[Any, Any], Any]:
+    """Losses of so many steps, and the state after them; ``over`` copies the state, spread over devices, or on one."""
+    state = over(decoder_state(to))
     losses = []
     for step in range(steps):
         words = tokens(step + 1, length=7)

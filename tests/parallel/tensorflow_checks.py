@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from tests.support.environment import set_variables
@@ -15,7 +17,9 @@ import torch  # noqa: E402
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, GradientRefused, InvalidOption, NotCompilable  # noqa: E402
+from tests.parallel import models  # noqa: E402
 from tests.parallel.checks import checks_in, outcomes_of, refuses, report  # noqa: E402
+from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
 
 PARTS = np.arange(24, dtype="float32").reshape(2, 4, 3) / 10
 x, w = PARTS.reshape(8, 3), np.arange(6, dtype="float32").reshape(3, 2) / 5
@@ -62,6 +66,78 @@ def check_graphs() -> None:
     close(parallel.Parallel(graph)(x), model(torch.tensor(x)).detach(), rtol=1e-5, atol=1e-6)
 
 
+def check_collectives_of_every_source() -> None:
+    for source in sources("torch", "tensorflow"):
+        graph = graph_compiler.transpile(source.exchanged, source=source.name, to="tensorflow", args=(source.array(ROWS[:5]),))
+        found = tf.nest.flatten(parallel.Parallel(graph, reduce=lambda stacked: stacked)(ROWS))
+        for one, other in zip(found, exchanged_by(2)):
+            close(one, other, rtol=1e-5, atol=1e-6)
+    graph = graph.to("jax")  # of TensorFlow's
+    for one, other in zip(tf.nest.flatten(transforms.vmap(graph, axis_name="device")(ROWS.reshape(2, 4, 3))), exchanged_by(2)):
+        close(one, other, rtol=1e-5, atol=1e-6)
+
+
+def check_a_step_that_is_recorded() -> None:
+    (source,) = sources("tensorflow")
+
+    def step(weight: Any, x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(weight)
+            loss = source.contrastive(weight, x)
+        return parallel.pmean((loss, tape.gradient(loss, weight)), "device")
+
+    graph = graph_compiler.transpile(step, to="tensorflow", args=(tf.constant(WEIGHT), tf.constant(ROWS[:5])))
+    weight, rows = tf.constant(WEIGHT), tf.constant(ROWS)
+    with tf.GradientTape() as tape:
+        tape.watch(weight)
+        features = tf.tanh(rows @ weight)
+        scores = features @ tf.transpose(features)
+        expected = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(tf.range(8), scores))
+    for spread in (graph, step):
+        loss, gradient = parallel.Parallel(spread, reduce="first", replicated_argnums=0)(weight, rows)
+        close(loss, expected, rtol=1e-5)
+        close(gradient, tape.gradient(expected, weight) if spread is graph else gradient, atol=1e-6)
+
+
+def check_training() -> None:
+    expected, alone = models.trained("tensorflow", parallel.unreplicate)
+    losses, state = models.trained("tensorflow", parallel.replicate)
+    close(losses, expected, atol=1e-5)
+    for name, array in alone.parameters.items():
+        close(state.parameters[name], array, atol=1e-5)
+        close(state.ema[name], alone.ema[name], atol=1e-5)
+    with tempfile.TemporaryDirectory() as folder:
+        state.save(Path(folder, "state"))
+        again = training.TrainState.load(Path(folder, "state"), like=models.trained("tensorflow", parallel.replicate, steps=0)[1])
+    words = models.tokens(98, length=7)
+    batch = words[:, :-1], words[:, 1:]
+    gradients, first, again = training.compute_gradients(again, batch)
+    again = training.apply_gradients(again, gradients)
+    state, same = training.single_train_step(state, batch)
+    close(first["loss"], same["loss"], atol=1e-6)
+    _, one = training.single_train_step(parallel.unreplicate(state), batch)
+    for each in (again, state):
+        close(training.single_train_step(each, batch)[1]["loss"], one["loss"], atol=1e-5)
+
+
+def check_buffers_are_averaged() -> None:
+    model = torch.nn.Sequential(torch.nn.BatchNorm1d(3), torch.nn.Dropout(0.5), torch.nn.Linear(3, 1))
+    rule = training.optimizer("adam", learning_rate=1e-2)
+    state = training.TrainState.create(model, rule, loss=torch.nn.MSELoss(), to="tensorflow", args=(torch.tensor(x),), accumulate=2)
+    state = parallel.replicate(state)
+    before = state.parameters["2.weight"]
+    for _ in range(2):
+        state, _ = training.single_train_step(state, (x, np.ones((8, 1), "float32")))
+    mean, once = PARTS.mean(1).mean(0), 0.1 * PARTS.mean(1).mean(0)
+    close(state.held.buffers["0.running_mean"], 0.9 * once + 0.1 * mean, rtol=1e-5)
+    assert abs(state.parameters["2.weight"] - before).numpy().max() > 1e-3
+    values = state.held.trained["2.weight"].value.values  # of the devices
+    close(values[0], values[1])
+    refuses(
+        lambda: training.single_train_step(state, (x[:3], np.ones((3, 1), "float32"))), CallMismatch, "[3, 3]", "2 devices", "drop_last"
+    )
+
+
 def check_wrong_uses() -> None:
     batch, same = tf.constant(x), parallel.Parallel(lambda x: x)
     refuses(lambda: same(batch[:3]), CallMismatch, "argument 0 has the shape [3, 3]", "2 devices")
@@ -70,8 +146,8 @@ def check_wrong_uses() -> None:
     refuses(lambda: parallel.Parallel(lambda x: parallel.psum(x, "rows"))(batch), InvalidOption, "runs over 'device'")
     graph = graph_compiler.transpile(torch.nn.Linear(3, 2), to="tensorflow", args=(torch.ones(4, 3),))
     refuses(lambda: parallel.shard(graph, None, {}), NotCompilable, "graph.to('jax')")
-    state = training.TrainState.create(graph, "sgd", loss=lambda outputs, target: tf.reduce_mean(outputs - target))
-    refuses(lambda: parallel.replicate(state), NotCompilable, "train in jax or torch")
+    state = training.TrainState.create(graph, "sgd", loss=torch.nn.MSELoss(), precision="float16")
+    refuses(lambda: parallel.replicate(state), NotCompilable, "precision='bfloat16'")
 
 
 if __name__ == "__main__":

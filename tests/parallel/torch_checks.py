@@ -25,6 +25,7 @@ from graph_compiler import parallel, training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, CollectiveFailed, GradientRefused, InvalidOption, NotCompilable  # noqa: E402
 from tests.parallel import models  # noqa: E402
 from tests.parallel.checks import outcomes_of, refuses, report  # noqa: E402
+from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
 
 TIMEOUT = 4  # seconds that a process waits for another one where one has ended
 x = torch.arange(24.0).reshape(8, 3) / 10
@@ -112,6 +113,34 @@ def check_recorded_collectives() -> None:
         refuses(lambda written=written: written(x), InvalidOption, "'device'", "parallel.Parallel")
 
 
+def check_collectives_of_every_source() -> None:
+    rank, weight, rows = dist.get_rank(), torch.tensor(WEIGHT), torch.tensor(ROWS)
+    (own,) = sources("torch")
+    labels, features = torch.arange(8), torch.tanh(rows @ weight.requires_grad_())
+    loss = torch.nn.functional.cross_entropy(features @ features.T, labels)
+    (gradient,) = torch.autograd.grad(loss, weight)
+    spread = parallel.Parallel(own.contrastive, reduce="mean", replicated_argnums=0)
+    close(spread(weight, rows), loss)
+    for source in sources("torch", "jax", "numpy"):
+        graph = written(source.exchanged, source, source.array(ROWS[:5]))
+        found = flattened(parallel.Parallel(graph, reduce="none")(rows))
+        for one, other in zip(found, exchanged_by(2)):
+            close(one, torch.as_tensor(other[rank]).to(one.dtype))
+        graph = written(source.contrastive, source, source.array(WEIGHT), source.array(ROWS[:5]))
+        found = parallel.Parallel(graph, reduce="mean", replicated_argnums=0)(weight, rows)
+        close(found, loss)
+        close(torch.autograd.grad(found, weight)[0], gradient)
+
+
+def written(function: Any, source: Any, *args: Any) -> Any:
+    return graph_compiler.transpile(function, source=source.name, to="torch", args=args)
+
+
+def flattened(found: Any) -> list[Any]:
+    gathered, beside, second, summed = found
+    return [each[0] for each in (gathered, beside, second, summed["one"], summed["x"])]
+
+
 def check_layouts_over_meshes() -> None:
     model, words = models.decoder(), models.tokens(rows=4)
     graph, expected = models.decoder_graph("torch"), model(words)
@@ -139,7 +168,7 @@ def check_hints() -> None:
 
 
 def check_training() -> None:
-    expected, alone = models.trained("torch", lambda state: state)
+    expected, alone = models.trained("torch", parallel.unreplicate)
     data, model = (init_device_mesh("cpu", (2,), mesh_dim_names=(name,)) for name in ("data", "model"))
     ways = {
         "data-parallel": parallel.replicate,
@@ -197,7 +226,7 @@ def check_wrong_uses() -> None:
 def check_four_processes() -> None:
     losses, _ = models.trained("torch", parallel.replicate)
     if dist.get_rank() == 0:
-        close(losses, models.trained("torch", lambda state: state)[0], atol=1e-5)
+        close(losses, models.trained("torch", parallel.unreplicate)[0], atol=1e-5)
 
 
 def check_a_process_that_is_killed() -> None:
@@ -221,8 +250,8 @@ def check_a_process_that_waits_elsewhere() -> None:
 
 
 TOGETHER = (
-    check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_layouts_over_meshes, check_hints, check_training,
-    check_buffers_are_averaged, check_wrong_uses,
+    check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_collectives_of_every_source,
+    check_layouts_over_meshes, check_hints, check_training, check_buffers_are_averaged, check_wrong_uses,
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
     (2, 60, TOGETHER),
@@ -259,6 +288,6 @@ def fork(rank: int, size: int, timeout: int, checks: tuple[Callable[[], None], .
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    models.decoder_graph("torch")
+    models.decoder_state("torch")
     refuses(lambda: parallel.Parallel(lambda x: x)(x), InvalidOption, "torchrun", "init_process_group")
     report({name: outcome for run in RUNS for name, outcome in outcomes_over(*run).items()})

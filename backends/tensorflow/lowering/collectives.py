@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from ....ops.collectives import REDUCTIONS
 from .table import rows
 
-rows.table({name: f"parallel.{name}({{x}}, {{axis_name}})" for name in ("pmax", "pmean", "pmin", "psum")})
+rows.table({name: f"parallel.{name}({{x}}, {{axis_name}})" for name in (*REDUCTIONS, "all_gather")})
+rows.table(
+    {
+        "axis_index": "parallel.axis_index({axis_name})",
+        "axis_indices": "tf.range(parallel.axis_size({axis_name}))",
+    }
+)

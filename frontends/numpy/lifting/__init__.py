@@ -2,6 +2,7 @@
 
 from . import bits as bits
 from . import calculus as calculus
+from . import collectives as collectives
 from . import creation as creation
 from . import editing as editing
 from . import elementwise as elementwise

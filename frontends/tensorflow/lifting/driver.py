@@ -14,6 +14,7 @@ from ....ir.graph import Graph
 from ....ir.node import Node, Value
 from ....ops.registry import ArraySpec
 from ....sizes import Size
+from ...collectives import CALLS, exchanged
 from ...lifter import Lifter
 from ...read_numbers import fixed, is_read, read
 from ..computed_operands import Elements, tied
@@ -50,6 +51,8 @@ class _TensorFlowLifter(Lifter):
             return self.b.refuse_gradient(operands[0], operands[0], message=attributes["message"])
         if node.op == READ:
             return read(self.b, operands[0])
+        if node.op.startswith(CALLS):
+            return exchanged(self.b, row_key(node.op), *operands, **attributes)
         key, row = self.key(node), self.row(node)
         if row is None:
             raise UnsupportedOperation(reason(key))

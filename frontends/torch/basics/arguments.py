@@ -44,7 +44,10 @@ def to_tensor(item: Any) -> torch.Tensor:
     if hasattr(type(item), "read_value"):  # a tf.Variable, whose own DLPack ends the process
         item = item.read_value()
     if not isinstance(item, np.ndarray):
-        return torch.from_dlpack(item).clone() if hasattr(item, "__dlpack__") else torch.from_numpy(np.array(item))
+        try:
+            return torch.from_dlpack(item).clone() if hasattr(item, "__dlpack__") else torch.from_numpy(np.array(item))
+        except BufferError:  # it lies on several devices
+            return torch.from_numpy(np.array(item))
     if not item.dtype.isnative:
         item = item.astype(item.dtype.newbyteorder("="))
     return torch.from_numpy(item if item.flags.writeable and min(item.strides, default=0) >= 0 else item.copy())

@@ -30,7 +30,7 @@ TAKES_SIZES = CREATES | {
 }  # fmt: skip
 DATA_SIZED = frozenset(
     {"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "_unique2", "__getitem__", "repeat_interleave", "bincount"}
-)
+) | {"all_gather", "axis_indices"}
 # Give back the tensor itself, a view or a copy, depending on its strides and sizes.
 MAY_COPY = frozenset({"contiguous", "reshape", "broadcast_tensors", "sum_to_size"})
 BY_STRIDES = frozenset({"reshape", "flatten", "ravel", "reshape_as", "contiguous"})  # give a view or a copy, depending on strides

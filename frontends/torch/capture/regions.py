@@ -81,6 +81,12 @@ class TorchRegions(RecordedRegions[_Block]):
         found = torch.where(self.truth(truth), one, other)
         return found if any(isinstance(item, torch.Tensor) for item in (one, other)) else found.item()
 
+    def collective(self, name: str, x: Any, **params: Any) -> Any:
+        operands = () if x is None else (x if isinstance(x, torch.Tensor) else self.made(x, self.kind(x)),)
+        if name == "sharding_hint":
+            params = {"layout": ",".join(entry if isinstance(entry, str) else "+".join(entry or ()) for entry in params["layout"])}
+        return getattr(torch.ops.graph_compiler, name)(*operands, *params.values())
+
     # ------------------------------------------------------------------------------ conditions
     def expect(self, truth: Any) -> None:
         if self.is_inside:

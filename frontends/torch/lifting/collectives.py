@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....ops.collectives import COLLECTIVES
+from ...collectives import exchanged
 from .table import TorchBuilder, rows
 
 
 def _row(name: str) -> None:
     @rows.row(name)
-    def row(b: TorchBuilder, x: Any, axis_name: str) -> Any:
-        return getattr(b, name)(x, axis_name=axis_name)
+    def row(b: TorchBuilder, *operands: Any) -> Any:
+        return exchanged(b, name, *operands[:-1], axis_name=operands[-1])
 
 
-for _name in ("pmax", "pmean", "pmin", "psum"):
+for _name in COLLECTIVES:
     _row(_name)
 
 

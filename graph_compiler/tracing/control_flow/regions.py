@@ -98,6 +98,11 @@ class Regions(ABC):
         """The number of rows, as the user's code may hold it."""
         return array.shape[0]
 
+    @abstractmethod
+    def collective(self, name: str, x: Any, **params: Any) -> Any:
+        """What devices exchange (one of ``ops.collectives.COLLECTIVES``), or ``sharding_hint``, as a call of the recording: the axis is
+        there when the graph runs over it. ``x`` is an array or a number; None for what takes none."""
+
     # ------------------------------------------------------------------------------ conditions
     def decide(self, truth: Any) -> bool:
         """What a truth value is now, as a guard of the recording."""

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from .....ops.collectives import COLLECTIVES
+from ....collectives import exchanged
 from ..table import JaxBuilder, rows
 
 
 def _row(name: str) -> None:
     @rows.row(f"device_{name}_p")
-    def row(b: JaxBuilder, x: Any, *, axis_name: str) -> Any:
-        return getattr(b, name)(b.as_result(x), axis_name=axis_name)
+    def row(b: JaxBuilder, *operands: Any, axis_name: str, size: Any = None) -> Any:
+        return exchanged(b, name, *map(b.as_result, operands), axis_name=axis_name)
 
 
-for _name in ("pmax", "pmean", "pmin", "psum"):
+for _name in COLLECTIVES:
     _row(_name)
 
 
-@rows.row("device_hint_p")
+@rows.row("device_sharding_hint_p")
 def sharding_hint(b: JaxBuilder, x: Any, *, layout: Any) -> Any:
     """A layout over a mesh of devices."""
     return b.sharding_hint(b.as_result(x), layout=layout)

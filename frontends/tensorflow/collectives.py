@@ -1,0 +1,70 @@
+"""Collectives in a function that is recorded: operations that carry a mark, which the reader takes for what devices exchange.
+
+While a function is recorded there is one device, and others that hold the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import tensorflow as tf
+
+from ...ops.collectives import RECORDED_DEVICES
+from ..collectives import CALLS
+from .held import Held
+
+if TYPE_CHECKING:
+    from .reader import Reader
+
+_MARK = "_graph_compiler_collective"
+
+
+def collective(name: str, x: Any, axis_name: str) -> Any:
+    """The tensor that stands for the result."""
+    if name in ("axis_index", "axis_indices"):
+        kept = tf.constant(0) if name == "axis_index" else tf.range(RECORDED_DEVICES)
+        return _marked(_of_any_size(kept), name, axis_name)
+    return _exchanged(x, name, axis_name)
+
+
+def _exchanged(x: Any, name: str, axis_name: str) -> Any:
+    @tf.custom_gradient
+    def exchanged(x: Any) -> Any:
+        found = _of_any_size(tf.stack([x] * RECORDED_DEVICES), x.shape) if name == "all_gather" else tf.identity(x)
+        return found, lambda cotangent: _transposed(cotangent, name, axis_name)
+
+    return _marked(exchanged(x), name, axis_name)
+
+
+def _transposed(cotangent: Any, name: str, axis_name: str) -> Any:
+    if name == "all_gather":
+        return tf.gather(_exchanged(cotangent, "psum", axis_name), collective("axis_index", None, axis_name))
+    if name in ("psum", "pmean"):
+        return _exchanged(cotangent, name, axis_name)
+    raise TypeError("parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what they are given")
+
+
+def _of_any_size(array: Any, rest: Any = ()) -> Any:
+    """The array, as one whose first size is not known."""
+    shape = [None, *rest] if array.shape.rank else []
+    return tf.raw_ops.PlaceholderWithDefault(input=array, shape=shape)
+
+
+def _marked(tensor: Any, name: str, axis_name: str) -> Any:
+    tensor.op._set_attr(_MARK, tf.compat.v1.AttrValue(s=f"{name} {axis_name}".encode()))
+    return tensor
+
+
+def read(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held] | None:
+    """What devices exchange, where the operation has the mark. Behind the result of an ``IdentityN`` stands the array that is given."""
+    try:
+        name, _, axis_name = operation.get_attr(_MARK).decode().partition(" ")
+    except ValueError:
+        return None
+    inputs = tuple(map(reader.value, operands[1:]))
+    found = reader.call(CALLS + name, inputs, {"axis_name": axis_name}, [operands[0].seen], reader.origin(operation))
+    return [*found, *operands[1:]]
+
+
+__all__ = ["collective", "read"]

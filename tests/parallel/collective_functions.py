@@ -1,0 +1,91 @@
+"""Functions that exchange arrays, in the words of each framework: the same numbers, as NumPy computes them over all devices at once."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from graph_compiler import parallel
+
+ROWS = np.random.default_rng(0).normal(size=(8, 3)).astype("float32")
+WEIGHT = np.random.default_rng(1).normal(size=(3, 3)).astype("float32")
+
+
+@dataclass(frozen=True)
+class Source:
+    """How a framework writes the parts of the functions; ``loss`` is the cross entropy of scores and labels."""
+
+    name: str
+    array: Callable[[Any], Any]
+    tanh: Callable[[Any], Any]
+    transpose: Callable[[Any], Any]
+    arange: Callable[[Any], Any]
+    rows_of: Callable[[Any], Any]
+    floats: Callable[[Any], Any]
+    loss: Callable[[Any, Any], Any]
+
+    def exchanged(self, x: Any) -> Any:
+        """Every collective once."""
+        count, index = parallel.axis_size("device"), self.floats(parallel.axis_index("device"))
+        gathered = parallel.all_gather(x, "device", tiled=True) @ self.transpose(x) * index + count
+        beside = parallel.all_gather(x * 2, "device") + parallel.all_gather(x, "device", axis=0)
+        return gathered, beside, parallel.all_gather(x, "device", axis=1), parallel.psum({"x": x, "one": 1}, "device")
+
+    def contrastive(self, weight: Any, x: Any) -> Any:
+        """Each row is told from those of all devices."""
+        own, rows = self.tanh(x @ weight), self.rows_of(x)
+        every = parallel.all_gather(own, "device", tiled=True)
+        return self.loss(own @ self.transpose(every), parallel.axis_index("device") * rows + self.arange(rows))
+
+
+def exchanged_by(count: int) -> list[Any]:
+    """What the devices give, stacked."""
+    parts = ROWS.reshape(count, -1, 3)
+    gathered = np.stack([ROWS @ part.T * index + count for index, part in enumerate(parts)])
+    same = [np.stack([each] * count) for each in (parts * 3, parts.transpose(1, 0, 2), parts.sum(0))]
+    return [gathered, *same[:2], np.full(count, count), same[2]]
+
+
+def _of_torch() -> Source:
+    import torch
+
+    labelled = lambda scores, labels: torch.nn.functional.cross_entropy(scores, labels.long())  # noqa: E731
+    return Source("torch", torch.tensor, torch.tanh, lambda x: x.T, torch.arange, lambda x: x.shape[0], lambda x: x.float(), labelled)
+
+
+def _of_jax() -> Source:
+    import jax
+    import jax.numpy as jnp
+
+    def labelled(scores: Any, labels: Any) -> Any:
+        return -jnp.take_along_axis(jax.nn.log_softmax(scores), labels[:, None], 1).mean()
+
+    return Source("jax", jnp.array, jnp.tanh, lambda x: x.T, jnp.arange, lambda x: x.shape[0], lambda x: x.astype("float32"), labelled)
+
+
+def _of_numpy() -> Source:
+    def labelled(scores: Any, labels: Any) -> Any:
+        scores = scores - np.log(np.exp(scores).sum(1, keepdims=True))
+        return -scores[np.arange(scores.shape[0]), labels].mean()
+
+    return Source("numpy", np.array, np.tanh, lambda x: x.T, np.arange, lambda x: x.shape[0], lambda x: x.astype("float32"), labelled)
+
+
+def _of_tensorflow() -> Source:
+    import tensorflow as tf
+
+    def labelled(scores: Any, labels: Any) -> Any:
+        return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, scores))
+
+    floats = lambda x: tf.cast(x, tf.float32)  # noqa: E731
+    return Source("tensorflow", tf.constant, tf.tanh, tf.transpose, tf.range, lambda x: tf.shape(x)[0], floats, labelled)
+
+
+def sources(*names: str) -> Iterator[Source]:
+    """Those of the frameworks that are there."""
+    made = {"torch": _of_torch, "jax": _of_jax, "numpy": _of_numpy, "tensorflow": _of_tensorflow}
+    return (made[name]() for name in names if importlib.util.find_spec(name))
