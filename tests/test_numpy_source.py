@@ -116,6 +116,15 @@ def test_scalars_of_numpy_are_arrays(target: str) -> None:
     assert len(graph.variants) == 1
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "uint64"])
+def test_an_index_of_any_type_of_whole_numbers(dtype: str) -> None:
+    """The length of the axis is a number of few of these types, and no unsigned one has the negative indices."""
+    pytest.importorskip("jax")
+    table = np.arange(300.0)
+    graph = graph_compiler.compile(lambda table, index: table[index[1]], source="numpy", to="jax", args=(table, np.array([1, 2], dtype)))
+    assert graph(table, np.array([5, 7], dtype)) == 7
+
+
 def test_one_array_in_two_places() -> None:
     def both(x: Any, y: Any) -> Any:
         x += 1
