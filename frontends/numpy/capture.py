@@ -53,6 +53,7 @@ class Capture:
         self.read: set[Value] = set()  # of these, what Python's code has read, and what it computes from that
         self.by_strides: set[Value] = set()  # what calls were given and gave that copy or do not, as the strides say
         self._met: dict[int, tuple[Any, bytes, Value]] = {}
+        self._scalars: dict[tuple[str, bytes], Value] = {}
         self._saved: dict[Value, tuple[Any, Any]] = {}
         self._sources: dict[Value, Any] = {}
 
@@ -100,6 +101,7 @@ class Capture:
         """Drops every reference to arrays."""
         self.recorder.forget_arrays()
         self._met.clear()
+        self._scalars.clear()
         self._saved.clear()
         self._sources.clear()
 
@@ -302,15 +304,23 @@ class Capture:
 
     def met(self, array: Any) -> Value:
         """The constant for an array that the recording did not make: what it holds at this moment."""
-        spec, elements = self.spec_of(array), array.tobytes()
+        elements = array.tobytes()
         known = self._met.get(id(array))
         if known is None or known[1] != elements:
-            held = (
-                array.copy() if isinstance(array, np.ndarray) else array.__array__()
-            )  # a scalar becomes an array without axes, which counts the same
-            value = self.recorder.add_constant(self.locator.name_of(array) or "constant", held, spec)
-            self._met[id(array)] = (array, elements, value)
+            self._met[id(array)] = (array, elements, self._constant(array, elements))
         return self._met[id(array)][2]
+
+    def _constant(self, array: Any, elements: bytes) -> Value:
+        """A new constant, but one for equal scalars of no name: those that each step of a loop makes are one number."""
+        spec, name = self.spec_of(array), self.locator.name_of(array)
+        is_array = isinstance(array, np.ndarray)
+        made = None if is_array or name else self._scalars.get((spec.dtype, elements))
+        if made is None:
+            held = array.copy() if is_array else array.__array__()  # a scalar becomes an array without axes, which counts the same
+            made = self.recorder.add_constant(name or "constant", held, spec)
+        if not is_array and not name:
+            self._scalars[spec.dtype, elements] = made
+        return made
 
     def _state_of(self, item: Any) -> tuple[Value, Any] | None:
         """The value of an array, and what besides shape and type tells it from others."""

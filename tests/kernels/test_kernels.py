@@ -13,7 +13,7 @@ from .table import KERNELS
 RECORDED, OTHER = 6, 9
 SEVERAL = {
     "syrk": 2, "covariance": 2, "correlation": 2, "lu": 2, "cholesky": 2, "triangular_solve": 2, "durbin": 2,
-    "vertical_advection": 2, "floyd_warshall": 2, "folded_pairs": 2, "mandelbrot": 2, "checksum": 2,
+    "vertical_advection": 2, "floyd_warshall": 2, "folded_pairs": 2, "mandelbrot": 2,
 }  # fmt: skip
 """How many variants the two sizes take, where one does not serve both."""
 
