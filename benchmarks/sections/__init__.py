@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..results import Results
 from ..settings import Settings
-from . import chain, conversion, jitted, keras, memory, overhead, recurrent, scaling, speed, training
+from . import chain, conversion, jitted, keras, kernels, memory, overhead, recurrent, scaling, speed, training
 
 SECTIONS: dict[str, Callable[[Settings], Results]] = {
     "overhead": overhead.run,
@@ -14,6 +14,7 @@ SECTIONS: dict[str, Callable[[Settings], Results]] = {
     "conversion": conversion.run,
     "jitted": jitted.run,
     "keras": keras.run,
+    "kernels": kernels.run,
     "memory": memory.run,
     "recurrent": recurrent.run,
     "scaling": scaling.run,
