@@ -165,6 +165,30 @@ def test_flat_source_is_numpy_as_a_person_writes_it() -> None:
 
 
 # ---------------------------------------------------------------------------------------------- what a function keeps
+def adds_to_a_part(x: Any, y: Any) -> Any:
+    x[1:] += y
+    x[:, :2] *= x[:, 1:]
+    x[[0, 1]] += 1.0
+    part = x[1:]
+    x[1:] = part
+    x[:-1] = part
+    return x
+
+
+@pytest.mark.parametrize("target", ["numpy", "jax"])
+def test_a_view_is_not_assigned_to_its_own_place(target: str) -> None:
+    pytest.importorskip(target)
+    graph = graph_compiler.compile(adds_to_a_part, source="numpy", to=target)
+    for rows in (4, 6):
+        x, y = np.random.default_rng(rows).random((2, rows, 3))
+        other = x.copy()
+        result, wanted = graph(x, y[1:]), adds_to_a_part(other, y[1:])
+        np.testing.assert_allclose(np.asarray(result), wanted, rtol=1e-5)
+        np.testing.assert_allclose(x, other, rtol=1e-5)
+    calls = [line for line in graph.source.splitlines() if "] = " in line]
+    assert target != "numpy" or len(calls) == 2, graph.source
+
+
 class Layer:
     """Weights in attributes, lists and dicts; statistics that change."""
 

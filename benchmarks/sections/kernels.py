@@ -58,7 +58,7 @@ def _first_call(function: Function, arrays: list[Any]) -> float:
     """Nothing of an earlier round is remembered."""
     jax = importlib.import_module("jax")
     jax.clear_caches()
-    compiled = jax.jit(lambda *given: function(*given))
+    compiled = jax.jit(function)
     return seconds(lambda: jax.block_until_ready(compiled(*arrays)))
 
 

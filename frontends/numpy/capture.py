@@ -157,8 +157,17 @@ class Capture:
         return self.record(f"{METHOD}__getitem__", operator.getitem, (array, plain_index(index)), {})
 
     def setitem(self, array: Traced, index: Any, item: Any) -> None:
-        """``array[index] = item``."""
-        self.record(f"{METHOD}__setitem__", operator.setitem, (array, plain_index(index), item), {})
+        """``array[index] = item``. ``array[index] += x`` is a write of its own, of a view that is then assigned to its own place."""
+        index = plain_index(index)
+        if not self._stands_at(array, index, item):
+            self.record(f"{METHOD}__setitem__", operator.setitem, (array, index, item), {})
+
+    def _stands_at(self, array: Traced, index: Any, item: Any) -> bool:
+        """Whether an item is the view ``array[index]`` itself."""
+        made = self.recorder.maker(item._value) if is_traced(item) and np.may_share_memory(item._seen, array._seen) else None
+        if made is None or made.op != f"{METHOD}__getitem__" or made.inputs[0] is not array._value:
+            return False
+        return bool(made.inputs[1] == map_structure(self._recorded, index))
 
     def rounded(self, array: Any, digits: int | None) -> Any:
         """``round(x)``: an int of the elements, or, with digits, an array."""
@@ -316,8 +325,7 @@ class Capture:
         is_array = isinstance(array, np.ndarray)
         made = None if is_array or name else self._scalars.get((spec.dtype, elements))
         if made is None:
-            held = array.copy() if is_array else array.__array__()  # a scalar becomes an array without axes, which counts the same
-            made = self.recorder.add_constant(name or "constant", held, spec)
+            made = self.recorder.add_constant(name or "constant", array.copy() if is_array else array, spec)
         if not is_array and not name:
             self._scalars[spec.dtype, elements] = made
         return made
