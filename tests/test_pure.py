@@ -200,7 +200,7 @@ def test_python_is_called_only_where_a_guard_fails() -> None:
     pure = functools.partial(graph.functional, {})
     assert "debug_callback" not in {equation.primitive.name for equation in jax.make_jaxpr(pure)(jnp.ones(2)).eqns}
     assert jax.jit(jax.vmap(pure))(jnp.array([[1.0, 3.0], [4.0, 2.0]])).tolist() == [1, 0]
-    with pytest.raises((GuardFailed, jax.errors.JaxRuntimeError), match="GuardFailed|elements handed"):
+    with pytest.raises((GuardFailed, jax.errors.JaxRuntimeError), match=r"GuardFailed|elements handed"):
         jax.block_until_ready(jax.jit(jax.vmap(pure))(jnp.array([[1.0, 3.0], [-4.0, 2.0]])))
         jax.effects_barrier()
 
