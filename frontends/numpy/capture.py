@@ -27,6 +27,7 @@ from ...trees import iterate_structure, map_structure
 from ..reading import Reading
 from . import kinds
 from .answers import ANSWERS, METHODS
+from .constants import Constants
 from .draws import FUNCTION, SPEC, States, TracedGenerator
 from .indices import plain_index
 from .names import METHOD, PYTHON_MODULES, name_of, row_key
@@ -52,8 +53,7 @@ class Capture:
         self.weak: set[Value] = set()  # Python's numbers, which take the type of the arrays beside them
         self.read: set[Value] = set()  # of these, what Python's code has read, and what it computes from that
         self.by_strides: set[Value] = set()  # what calls were given and gave that copy or do not, as the strides say
-        self._met: dict[int, tuple[Any, bytes, Value]] = {}
-        self._scalars: dict[tuple[str, bytes], Value] = {}
+        self._constants = Constants(recorder, self.locator)
         self._saved: dict[Value, tuple[Any, Any]] = {}
         self._sources: dict[Value, Any] = {}
 
@@ -100,8 +100,7 @@ class Capture:
     def forget_arrays(self) -> None:
         """Drops every reference to arrays."""
         self.recorder.forget_arrays()
-        self._met.clear()
-        self._scalars.clear()
+        self._constants.clear()
         self._saved.clear()
         self._sources.clear()
 
@@ -312,23 +311,8 @@ class Capture:
         return self.met(item) if isinstance(item, _ARRAYS) else item
 
     def met(self, array: Any) -> Value:
-        """The constant for an array that the recording did not make: what it holds at this moment."""
-        elements = array.tobytes()
-        known = self._met.get(id(array))
-        if known is None or known[1] != elements:
-            self._met[id(array)] = (array, elements, self._constant(array, elements))
-        return self._met[id(array)][2]
-
-    def _constant(self, array: Any, elements: bytes) -> Value:
-        """A new constant, but one for equal scalars of no name: those that each step of a loop makes are one number."""
-        spec, name = self.spec_of(array), self.locator.name_of(array)
-        is_array = isinstance(array, np.ndarray)
-        made = None if is_array or name else self._scalars.get((spec.dtype, elements))
-        if made is None:
-            made = self.recorder.add_constant(name or "constant", array.copy() if is_array else array, spec)
-        if not is_array and not name:
-            self._scalars[spec.dtype, elements] = made
-        return made
+        """The constant for an array that the recording did not make."""
+        return self._constants.met(array, self.spec_of(array))
 
     def _state_of(self, item: Any) -> tuple[Value, Any] | None:
         """The value of an array, and what besides shape and type tells it from others."""
