@@ -116,6 +116,15 @@ def test_scalars_of_numpy_are_arrays(target: str) -> None:
     assert len(graph.variants) == 1
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "uint32", "uint64"])
+def test_an_index_of_any_type_of_whole_numbers(dtype: str) -> None:
+    """The length of the axis is a number of few of these types, and no unsigned one has the negative indices."""
+    pytest.importorskip("jax")
+    table = np.arange(300.0)
+    graph = graph_compiler.compile(lambda table, index: table[index[1]], source="numpy", to="jax", args=(table, np.array([1, 2], dtype)))
+    assert graph(table, np.array([5, 7], dtype)) == 7
+
+
 def test_one_array_in_two_places() -> None:
     def both(x: Any, y: Any) -> Any:
         x += 1
@@ -156,6 +165,30 @@ def test_flat_source_is_numpy_as_a_person_writes_it() -> None:
 
 
 # ---------------------------------------------------------------------------------------------- what a function keeps
+def adds_to_a_part(x: Any, y: Any) -> Any:
+    x[1:] += y
+    x[:, :2] *= x[:, 1:]
+    x[[0, 1]] += 1.0
+    part = x[1:]
+    x[1:] = part
+    x[:-1] = part
+    return x
+
+
+@pytest.mark.parametrize("target", ["numpy", "jax"])
+def test_a_view_is_not_assigned_to_its_own_place(target: str) -> None:
+    pytest.importorskip(target)
+    graph = graph_compiler.compile(adds_to_a_part, source="numpy", to=target)
+    for rows in (4, 6):
+        x, y = np.random.default_rng(rows).random((2, rows, 3))
+        other = x.copy()
+        result, wanted = graph(x, y[1:]), adds_to_a_part(other, y[1:])
+        np.testing.assert_allclose(np.asarray(result), wanted, rtol=1e-5)
+        np.testing.assert_allclose(x, other, rtol=1e-5)
+    calls = [line for line in graph.source.splitlines() if "] = " in line]
+    assert target != "numpy" or len(calls) == 2, graph.source
+
+
 class Layer:
     """Weights in attributes, lists and dicts; statistics that change."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -191,6 +192,17 @@ def test_the_state_is_refused_with_the_result() -> None:
     assert np.isfinite(pure(graph.parameters, jnp.ones((3, 2)))).all()
     with pytest.raises(jax.errors.JaxRuntimeError, match="GuardFailed"):  # the count of batches is a whole number
         jax.block_until_ready(pure(graph.parameters, -jnp.ones((3, 2))))
+
+
+def test_python_is_called_only_where_a_guard_fails() -> None:
+    """Each call of Python takes longer than most compiled functions."""
+    graph = graph_compiler.compile(lambda x: x.argmax() if x[0] > 0 else x.argmin(), to="jax", args=(array([1.0, 3.0]),))
+    pure = functools.partial(graph.functional, {})
+    assert "debug_callback" not in {equation.primitive.name for equation in jax.make_jaxpr(pure)(jnp.ones(2)).eqns}
+    assert jax.jit(jax.vmap(pure))(jnp.array([[1.0, 3.0], [4.0, 2.0]])).tolist() == [1, 0]
+    with pytest.raises((GuardFailed, jax.errors.JaxRuntimeError), match=r"GuardFailed|elements handed"):
+        jax.block_until_ready(jax.jit(jax.vmap(pure))(jnp.array([[1.0, 3.0], [-4.0, 2.0]])))
+        jax.effects_barrier()
 
 
 FORMS: dict[str, Callable[[Any], Any]] = {

@@ -317,7 +317,8 @@ def _refused(result: Any, holds: Any, guard: Guard) -> Any:
     leaves, tree = flatten(result, is_leaf)
     floats = [jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in leaves]
     if not shows_as_nan(tree, floats):
-        jax.debug.callback(functools.partial(_raise_unless, guard), holds)
+        raised = functools.partial(jax.debug.callback, functools.partial(_raise_unless, guard))
+        jax.lax.cond(holds, lambda _: None, raised, holds)  # a call of Python takes some milliseconds, which only a failure is worth
     return unflatten(tree, [_poisoned(leaf, holds) if is_float else leaf for leaf, is_float in zip(leaves, floats)])
 
 

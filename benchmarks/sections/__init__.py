@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..results import Results
 from ..settings import Settings
-from . import chain, conversion, gpu, jitted, keras, memory, overhead, recurrent, scaling, speed, training
+from . import chain, conversion, gpu, jitted, keras, kernels, memory, overhead, recurrent, scaling, speed, training
 
 SECTIONS: dict[str, Callable[[Settings], Results]] = {
     "overhead": overhead.run,
@@ -15,6 +15,7 @@ SECTIONS: dict[str, Callable[[Settings], Results]] = {
     "gpu": gpu.run,
     "jitted": jitted.run,
     "keras": keras.run,
+    "kernels": kernels.run,
     "memory": memory.run,
     "recurrent": recurrent.run,
     "scaling": scaling.run,

@@ -27,6 +27,7 @@ from ...trees import iterate_structure, map_structure
 from ..reading import Reading
 from . import kinds
 from .answers import ANSWERS, METHODS
+from .constants import Constants
 from .draws import FUNCTION, SPEC, States, TracedGenerator
 from .indices import plain_index
 from .names import METHOD, PYTHON_MODULES, name_of, row_key
@@ -53,7 +54,7 @@ class Capture:
         self.weak: set[Value] = set()  # Python's numbers, which take the type of the arrays beside them
         self.read: set[Value] = set()  # of these, what Python's code has read, and what it computes from that
         self.by_strides: set[Value] = set()  # what calls were given and gave that copy or do not, as the strides say
-        self._met: dict[int, tuple[Any, bytes, Value]] = {}
+        self._constants = Constants(recorder, self.locator)
         self._saved: dict[Value, tuple[Any, Any]] = {}
         self._sources: dict[Value, Any] = {}
 
@@ -100,7 +101,7 @@ class Capture:
     def forget_arrays(self) -> None:
         """Drops every reference to arrays."""
         self.recorder.forget_arrays()
-        self._met.clear()
+        self._constants.clear()
         self._saved.clear()
         self._sources.clear()
 
@@ -156,8 +157,17 @@ class Capture:
         return self.record(f"{METHOD}__getitem__", operator.getitem, (array, plain_index(index)), {})
 
     def setitem(self, array: Traced, index: Any, item: Any) -> None:
-        """``array[index] = item``."""
-        self.record(f"{METHOD}__setitem__", operator.setitem, (array, plain_index(index), item), {})
+        """``array[index] = item``. ``array[index] += x`` is a write of its own, of a view that is then assigned to its own place."""
+        index = plain_index(index)
+        if not self._stands_at(array, index, item):
+            self.record(f"{METHOD}__setitem__", operator.setitem, (array, index, item), {})
+
+    def _stands_at(self, array: Traced, index: Any, item: Any) -> bool:
+        """Whether an item is the view ``array[index]`` itself."""
+        made = self.recorder.maker(item._value) if is_traced(item) and np.may_share_memory(item._seen, array._seen) else None
+        if made is None or made.op != f"{METHOD}__getitem__" or made.inputs[0] is not array._value:
+            return False
+        return bool(made.inputs[1] == map_structure(self._recorded, index))
 
     def rounded(self, array: Any, digits: int | None) -> Any:
         """``round(x)``: an int of the elements, or, with digits, an array."""
@@ -302,16 +312,8 @@ class Capture:
         return self.met(item) if isinstance(item, _ARRAYS) else item
 
     def met(self, array: Any) -> Value:
-        """The constant for an array that the recording did not make: what it holds at this moment."""
-        spec, elements = self.spec_of(array), array.tobytes()
-        known = self._met.get(id(array))
-        if known is None or known[1] != elements:
-            held = (
-                array.copy() if isinstance(array, np.ndarray) else array.__array__()
-            )  # a scalar becomes an array without axes, which counts the same
-            value = self.recorder.add_constant(self.locator.name_of(array) or "constant", held, spec)
-            self._met[id(array)] = (array, elements, value)
-        return self._met[id(array)][2]
+        """The constant for an array that the recording did not make."""
+        return self._constants.met(array, self.spec_of(array))
 
     def _state_of(self, item: Any) -> tuple[Value, Any] | None:
         """The value of an array, and what besides shape and type tells it from others."""

@@ -16,6 +16,7 @@ from .driver import Pass as Pass
 from .driver import passed as passed
 from .fold_loops import StepsMissing as StepsMissing
 from .fold_loops import fold_loops as fold_loops
+from .forward_writes import forward_writes as forward_writes
 from .freeze import freeze as freeze
 from .generators import GeneratorState as GeneratorState
 from .generators import bake_generators as bake_generators

@@ -13,6 +13,7 @@ from ..passes import (
     cse,
     dce,
     decompose,
+    forward_writes,
     inlined_calls,
     kernel_layout,
     layout,
@@ -52,6 +53,7 @@ def canonical_passes(target: Backend, roll: str) -> list[GraphPass]:
     rows = target.rows
     return [
         *([] if rows.counts else [bounded_loops, moving_slices]),
+        forward_writes,
         dce,
         *loops(target, roll),
         partial(decompose, rows=rows),

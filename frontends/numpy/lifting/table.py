@@ -42,7 +42,8 @@ class NumpyBuilder(RaisingBuilder):
         """An index beyond the end is an error that the user's code may handle. The place of an extremum is none."""
         made = self.maker(index)
         if made is None or made.op not in ("argmax", "argmin") or made.inputs[0].shape != (size,):
-            self.expect(self.logical_and(self.greater_equal(index, -size), self.less(index, size)), True)
+            place = self.cast(index, "int64")  # -size and size are numbers of few types
+            self.expect(self.logical_and(self.greater_equal(place, -size), self.less(place, size)), True)
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
         """``x`` as an array: nested lists of numbers and arrays too."""

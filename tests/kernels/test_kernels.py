@@ -1,0 +1,42 @@
+"""Each kernel gives in NumPy and inside of ``jax.jit`` what it gives unrecorded, and leaves in its arguments what it leaves there."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from ..support.turns import a_share
+from .running import arrays_of, assert_close, of_arrays, pure, transpiled
+from .table import KERNELS
+
+RECORDED, OTHER = 6, 9
+SEVERAL = {
+    "syrk": 2, "covariance": 2, "correlation": 2, "lu": 2, "cholesky": 2, "triangular_solve": 2, "durbin": 2,
+    "vertical_advection": 2, "floyd_warshall": 2, "folded_pairs": 2, "mandelbrot": 2,
+}  # fmt: skip
+"""How many variants the two sizes take, where one does not serve both."""
+
+
+@pytest.mark.parametrize("name", a_share("kernels in NumPy", KERNELS, 4))
+def test_in_numpy(name: str) -> None:
+    kernel = KERNELS[name]
+    graph = transpiled(kernel.function, kernel.at(RECORDED), "numpy")
+    for size in (RECORDED, OTHER):
+        given, originals = kernel.at(size), kernel.at(size)
+        assert_close((graph(*given), given), (kernel.function(*originals), originals), f"of {size}")
+    assert len(graph.variants) <= SEVERAL.get(name, 1), graph.explain()
+
+
+@pytest.mark.parametrize("name", a_share("kernels in JAX", KERNELS, 12))
+def test_inside_of_jit(name: str) -> None:
+    jax = pytest.importorskip("jax")
+    kernel = KERNELS[name]
+    graph = transpiled(kernel.function, kernel.at(RECORDED), "jax")
+    for size in (RECORDED, OTHER):
+        arguments = kernel.at(size)
+        wanted = kernel.function(*copy.deepcopy(arguments))
+        graph = transpiled(kernel.function, arguments, "jax") if size != RECORDED and name in SEVERAL else graph
+        compiled = jax.jit(of_arrays(pure(graph, kernel), arguments))
+        assert_close(compiled(*arrays_of(arguments)), wanted, f"of {size}")
+        assert_close(jax.jit(of_arrays(kernel.by_hand, arguments))(*arrays_of(arguments)), wanted, f"of {size}, by hand")
