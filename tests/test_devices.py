@@ -31,6 +31,10 @@ def in_a_loop(x: Any) -> Any:
     return jax.lax.scan(lambda carry, row: (carry + row, carry * jnp.arange(3.0)), jnp.zeros(3), x)
 
 
+def of_numbers(x: Any) -> Any:
+    return jnp.nan_to_num(x, nan=1.0), x.at[jnp.array([0, 9])].set(2.0, mode="drop")
+
+
 def of_numpy(x: Any) -> Any:
     made = np.zeros_like(x)
     for place in range(x.shape[0]):
@@ -42,6 +46,7 @@ FUNCTIONS = {
     "positions": (causal, jnp),
     "constant": (with_a_constant, jnp),
     "loop": (in_a_loop, jnp),
+    "numbers": (of_numbers, jnp),
     "numpy": (of_numpy, np),
 }
 

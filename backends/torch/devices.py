@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
 
+from ...codegen import Program
 from ...ir.graph import Graph
-from ...ir.node import Value, every
+
+_MADE = re.compile(r"\btorch\.(arange|as_tensor|empty|eye|full|linspace|ones|rand\w*|tensor|tri[lu]_indices|zeros)\(")
 
 
-def placed(function: Callable[..., Any], graph: Graph, leading: tuple[str, ...]) -> Callable[..., Any]:
+def placed(function: Callable[..., Any], graph: Graph, program: Program) -> Callable[..., Any]:
     """``function`` of a canonical graph; where its arrays are on an accelerator, constants are copied there at each call, and new arrays
     are made there.
 
-    torch moves no array by itself. ``leading`` names what the function takes before the inputs. A graph in torch's own calls has the
-    devices that its function names.
+    torch moves no array by itself. A graph in torch's own calls has the devices that its function names.
     """
-    if graph.dialect != "canonical" or not (graph.constants or any(_makes(node) for node in every(graph.nodes))):
+    leading = program.arguments
+    if graph.dialect != "canonical" or not ("constants" in leading or _MADE.search(program.source)):
         return function
     constants = leading.index("constants") if "constants" in leading else None
 
@@ -34,10 +37,6 @@ def placed(function: Callable[..., Any], graph: Graph, leading: tuple[str, ...])
             return function(*given)
 
     return on_device
-
-
-def _makes(node: Any) -> bool:
-    return node.is_random or not any(isinstance(item, Value) for item in node.inputs)
 
 
 def _device(given: Iterable[Any]) -> torch.device | None:

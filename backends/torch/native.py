@@ -55,9 +55,9 @@ class TorchTarget(Target):
         """``tolist``; a number that was read is itself."""
         return array.tolist() if isinstance(array, torch.Tensor) else array
 
-    def placed(self, function: Callable[..., Any], graph: Any, leading: tuple[str, ...]) -> Callable[..., Any]:
+    def placed(self, function: Callable[..., Any], graph: Any, program: Any) -> Callable[..., Any]:
         """See :func:`graph_compiler.backends.torch.devices.placed`."""
-        return placed(function, graph, leading)
+        return placed(function, graph, program)
 
     def compile(
         self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = (), text: str | None = None

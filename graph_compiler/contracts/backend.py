@@ -130,9 +130,9 @@ class Target(Protocol):
 
     # ------------------------------------------------------------------------------ compiling and tracing
     @default
-    def placed(self, function: Callable[..., Any], graph: Any, leading: tuple[str, ...]) -> Callable[..., Any]:
-        """The flat function of a graph, which makes its arrays on the device of those that it is given; ``leading`` names what it takes
-        before these. As it is where the framework moves arrays itself."""
+    def placed(self, function: Callable[..., Any], graph: Any, program: Any) -> Callable[..., Any]:
+        """The flat function of a graph, which makes its arrays on the device of those that it is given. As it is where the framework
+        moves arrays itself."""
         return function
 
     @default

@@ -62,7 +62,7 @@ class Variant:
     following: Following | None = None  # what programs of the target's compiler hold of this variant
 
     def __post_init__(self) -> None:
-        self.flat = flat = self.target.placed(load(self.program), self.graph, self.program.arguments)
+        self.flat = flat = self.target.placed(load(self.program), self.graph, self.program)
         options, whole = self.compile_options, self.program.whole
         self.function = flat if options is None else self.target.compile(flat, options, self._static(), whole)
         self.as_read = as_read(self.parameters, self.program, self.graph, flat)
