@@ -81,7 +81,7 @@ class TorchRows(Rows):
 def compute_dtypes(name: str) -> dict[str, str]:
     """The types that torch does not compute an operation in, and those that stand in.
 
-    >>> compute_dtypes("solve_triangular")["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("where")
+    >>> compute_dtypes("solve_triangular")["bfloat16"], compute_dtypes("cummax")["uint32"], compute_dtypes("concat")
     ('float32', 'int64', {})
     """
     unsigned = {} if name in _AS_THEY_ARE or name.startswith("random_") else _UNSIGNED

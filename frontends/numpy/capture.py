@@ -396,6 +396,3 @@ def _owner(array: Any) -> Any:
     while (base := getattr(array, "base", None)) is not None:
         array = base
     return array
-
-
-__all__ = ["Capture", "expression_of"]

@@ -89,7 +89,7 @@ def test_gradients_under_a_policy(made: str, name: str, to: str, gradients: Call
         variable.assign(given)
     first, other = calls(model)
     graph = graph_compiler.compile(model, to=to, args=first, source="tensorflow")
-    found, right = gradients(graph, other, True), observed(exact, exact.variables, other).gradients
+    found, right = gradients(graph, other), observed(exact, exact.variables, other).gradients
     assert right is not None
     paths = {one.path: given.path for one, given in zip(exact.variables, model.variables, strict=True)}
     largest = max(float(np.linalg.norm(array)) for array in right.values())  # others are sums of which most cancels out

@@ -242,7 +242,7 @@ SHARES = {
         "test_parameters_by_name": 2,
         "test_second_derivatives": 3,
     },
-    "tests/transforms/test_jit.py": {"test_the_users_own_folder_is_used": 4, "test_what_xla_compiled_is_kept_in_our_folder": 4},
+    "tests/transforms/test_jit.py": {"test_the_users_own_folder_is_used": 4, "test_what_is_compiled_and_lowered_is_kept_in_our_folder": 4},
     "tests/transforms/test_loops.py": {
         "test_gradients_are_the_same_whatever_is_kept": 2,
         "test_memory_grows_as_the_root_of_the_steps_in_torch": 3,
