@@ -9,17 +9,16 @@ from typing import Any
 
 import torch
 
-from ...codegen import Program
 from ...ir.graph import Graph
 
 _MADE = re.compile(r"\btorch\.(arange|as_tensor|empty|eye|full|linspace|ones|rand\w*|tensor|tri[lu]_indices|zeros)\(")
 
 
-def placed(function: Callable[..., Any], graph: Graph, program: Program) -> Callable[..., Any]:
+def placed(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
     """``function`` of a canonical graph; where its arrays are on an accelerator, constants are copied there at each call, and new arrays
     are made there.
 
-    torch moves no array by itself. A graph in torch's own calls has the devices that its function names.
+    ``program`` has its text. torch moves no array by itself. A graph in torch's own calls has the devices that its function names.
     """
     leading = program.arguments
     if graph.dialect != "canonical" or not ("constants" in leading or _MADE.search(program.source)):
