@@ -34,15 +34,28 @@ class JaxTrainingOverMesh(JaxTraining):
             leaves = list(map(self._on_mesh, leaves))
             if key not in compiled:
                 layouts = key.unflatten([array.sharding for array in leaves])
-                whole = sharding(self._mesh, ())
-                results = whole if is_consuming else (layouts.trained, whole)  # metrics, or gradients and metrics
-                lying = {"out_shardings": (layouts, results)}  # all of it is said: else JAX calls the program in its slow way
-                compiled[key] = super(JaxTrainingOverMesh, self).compiled(step, is_consuming, {**(options or {}), **lying})
-            with failures(), running_over_mesh(self._mesh):
-                found: tuple[Held, Any] = compiled[key](key.unflatten(leaves), self._split(arrays), self._everywhere(rate))
+                compiled[key] = super(JaxTrainingOverMesh, self).compiled(self._lying(step, layouts, is_consuming), is_consuming, options)
+            try:
+                with failures(), running_over_mesh(self._mesh):
+                    found: tuple[Held, Any] = compiled[key](key.unflatten(leaves), self._split(arrays), self._everywhere(rate))
+            except Exception:  # of a trace that recorded something: JAX would call what failed once in its slow way for ever
+                del compiled[key]
+                raise
             return found
 
         return run
+
+    def _lying(self, step: Program, layouts: Held, is_consuming: bool) -> Program:
+        """A step whose results lie so. With ``out_shardings`` for what is donated, JAX calls a program in its slow way."""
+        whole = sharding(self._mesh, ())
+
+        def lying(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+            after, found = step(held, arrays, rate)
+            where = jax.tree.map(lambda _: whole, found) if is_consuming else (layouts.trained, jax.tree.map(lambda _: whole, found[1]))
+            made: tuple[Held, Any] = jax.lax.with_sharding_constraint((after, found), (layouts, where))
+            return made
+
+        return lying
 
     def _everywhere(self, rate: Any) -> Any:
         """The learning rate on every device, sent once as long as it stays."""
