@@ -14,3 +14,4 @@ REFUSED: dict[str, str] = {
     **{f"{name}({_DROPPED})(training=True)": _WIDE for name in ("SimpleRNN", "GRU", "LSTM")},
 }
 OF_THE_SAME_DISTRIBUTION = frozenset({"MixUp(seed=4)(training=True)", "CutMix(seed=4)(training=True)"})  # gamma numbers, with a warning
+WITHOUT_KERNEL = frozenset({"MaxPooling3D(pool_size=2, padding=same, dtype=mixed_float16)"})  # in TensorFlow on a CPU
