@@ -47,7 +47,11 @@ class KeptPrograms:
 
     def _found(self, args: tuple[Any, ...]) -> Packed | None:
         """By the program that is kept for such arguments, or is from now on; None where nothing may be kept."""
-        key = key_of(self._text, args)
+        try:
+            key = key_of(self._text, args)
+        except AttributeError as problem:  # the settings of JAX have no public names: another version may have others
+            log.debug("no program of %s is kept: %s", self._function.__name__, problem)
+            return None
         if self._folder is None or key is None:
             return None
         path, classes, call = Path(self._folder) / f"{key}.json", classes_of(self._function), _Call(self._function, args)

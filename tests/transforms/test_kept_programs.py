@@ -209,3 +209,9 @@ def test_quick_traces_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     graph(torch.ones(3))
     assert traces == ["traced"] and not kept(tmp_path / "jax")
     np.testing.assert_allclose(jax.grad(lambda x: graph(x).sum())(jnp.ones(3)), np.sin(2) * np.ones(3), rtol=1e-5)
+
+
+def test_another_jax_keeps_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("graph_compiler.backends.jax.program_keys.config", object())
+    assert compiled(torch.sin, torch.ones(3))(torch.ones(4)).shape == (4,)
+    assert not kept(folder)
