@@ -45,10 +45,11 @@ def _settings() -> Iterator[str]:
 def _is_in_a_context() -> bool:
     """Whether a context manager of JAX is open: a mesh, another precision. A thread of its own has none."""
     seen: list[Any] = []
-    thread = threading.Thread(target=lambda: seen.append(config.trace_context()))
+    context = config.trace_context
+    thread = threading.Thread(target=lambda: seen.append(context()))
     thread.start()
     thread.join()
-    return bool(config.trace_context() != seen[0])
+    return bool(context() != seen[0])
 
 
 def _described(arg: Any) -> str | None:
