@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,11 +12,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..assumptions import KeywordOrder
-from ..codegen import WIDTH, Program, load, write
+from ..codegen import Program, load, write
 from ..contracts import Backend, Frontend
 from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
 from ..ir.graph import Graph as IRGraph
-from ..ir.node import Value, count_all, every
+from ..ir.node import count_all, every
 from ..ir.verifier import verify
 from ..passes import (
     GraphPass,
@@ -36,7 +35,7 @@ from ..passes import (
 )
 from ..passes.roll_keys import Keys
 from ..registration import entry_method
-from ..tracing import EnvironmentGuards, Request, active
+from ..tracing import EnvironmentGuards, Recording, Request, active
 from ..tracing import recording as open_recording
 from ..tracing.reach.attributes import refuse_attributed
 from ..tracing.reach.framework import telling_framework
@@ -53,6 +52,7 @@ from ..trees import Branch, Tree, iterate_structure, unfixed
 from .border import Border
 from .conversion_cache import Converted, Shared, twin_of
 from .frameworks import backend_of
+from .headers import header_of
 from .lowering_passes import canonical_passes, layers, loops
 from .meta_weights import require_loaded
 from .methods import Methods
@@ -125,7 +125,13 @@ class Pipeline:
                 "where elements decide in one that is there, call functional(parameters, ...) instead, which looks at them while it runs"
             )
 
-    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool, all_steps: bool = False) -> Variant:
+    def written_out(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+        """A variant whose loops have as many steps as were recorded, each written on its own."""
+        return self._recorded(args, kwargs, why, numbers=False, all_steps=True, folds=False)
+
+    def _recorded(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool, all_steps: bool = False, folds: bool = True
+    ) -> Variant:
         self._opened = False
         stage.name = "recording"
         with open_recording():
@@ -150,11 +156,21 @@ class Pipeline:
         name_by_variables(every(recording.graph.nodes))
         self._opened = recording.opened
         stage.name = "simplifying"
-        counts, written_out = self.target.rows.counts, self.options.roll == "never"
+        counts, written_out = self.target.rows.counts, self.options.roll == "never" or not folds
+        has_loops = bool(recording.graph.loops) and not written_out
         try:
-            recording = replace(recording, graph=fold_loops(recording.graph, counts, written_out)[0])
+            folded, _ = fold_loops(recording.graph, counts, written_out)
+            made = self._simplified(replace(recording, graph=folded), args, kwargs, why)
         except StepsMissing:
             return self._recorded(args, kwargs, why, numbers, all_steps=True)
+        except Exception:
+            if not has_loops:
+                raise
+            return self.written_out(args, kwargs, why)  # what its steps do may have no place in one loop
+        made.folds_loops = has_loops
+        return made
+
+    def _simplified(self, recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         graph = self._frozen(recording) if self.options.freeze else recording.graph.derive()
         if len(extra := _extra_keywords(self.function, kwargs)) > 1:
             graph.assume(KeywordOrder(extra))
@@ -234,7 +250,7 @@ class Pipeline:
         output_tree = graph.output_tree if self.methods is None else self.methods.tree(graph.output_tree)
         native.register_classes(_classes(output_tree))
         dialect = self.frontend.dialect if as_recorded else self.target.dialect
-        header = _header(self, recorded.graph, graph, recorded.counts)
+        header = header_of(self, recorded.graph, graph, recorded.counts)
         assert dialect is not None
         program = write(graph.derive(output_tree=output_tree), dialect, header, self.target.dialect)
         if not self.same_framework and (held := graph.state.places):
@@ -369,24 +385,6 @@ def _classes(tree: Tree) -> set[type]:
     if not isinstance(tree, Branch):
         return set()
     return {tree.type}.union(*map(_classes, tree.children))
-
-
-_WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
-
-
-def _header(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) -> str:
-    frontend, target = pipeline.frontend.name, pipeline.target.name
-    what = f"recorded in {frontend} and written for {target}" if frontend != target else f"recorded in {frontend}"
-    inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in recorded.inputs)
-    holds = ", ".join(dict.fromkeys(repr(guard.condition) for guard in graph.entry_guards()))
-    checked = ", ".join(f"{guard.condition.name} is {guard.expected!r:.40}" for guard in graph.guards if isinstance(guard.condition, Value))
-    told = [
-        f"Recorded with {inputs or 'no arrays'}; sizes are symbolic.{f' {counts}.' if counts else ''}",
-        *([f"Holds while: {holds}."] if holds else []),
-        *([f"Checked after the call: {checked}."] if checked else []),
-    ]
-    lines = [line for text in told for line in ([text] if len(text) <= WIDTH else textwrap.wrap(text, WIDTH, **_WORDS))]
-    return "\n".join([f"{pipeline.name}, {what}.", "", *lines])
 
 
 __all__ = ["Options", "Pipeline"]

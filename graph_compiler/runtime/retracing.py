@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import CallMismatch, GraphCompilerError, GuardFailed
+from ..errors import CallMismatch, GraphCompilerError, GuardFailed, TargetRefused
 from ..tracing.probes.host_random import host_state_kept
 from ..tracing.recording_lock import is_mine, recording_lock
 from ..trees import iterate_structure
@@ -134,15 +134,22 @@ class Retraced:
             if waiting(variant):
                 self.adopt(variant)
                 require_weights([variant])
-            result = self._first_result(variant, args, kwargs)
+            try:
+                result = self._first_result(variant, args, kwargs)
+            except (GuardFailed, TargetRefused):
+                if not variant.folds_loops:
+                    raise
+                # a step may do what the others, of which the loop was made, do not
+                variant = self._recorded_in_turn(turns, args, kwargs, why, folds=False)
+                result = self._first_result(variant, args, kwargs)
             self.adopt(variant)  # now that it has run: other threads take what they find here
             return result
 
-    def _recorded_in_turn(self, turns: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+    def _recorded_in_turn(self, turns: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True) -> Variant:
         """A new variant. From before it is recorded until it has run, other calls leave the state as it is: it was recorded with it."""
         with recording_lock:
             self._take_turns(turns)
-            made = self._recorded(args, kwargs, why)
+            made = self._recorded(args, kwargs, why, folds)
             turns.enter_context(made.turn or nullcontext())
             return made
 
@@ -191,13 +198,13 @@ class Retraced:
         with self._recording():
             return self.adopt(self._recorded(args, kwargs, why))
 
-    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True) -> Variant:
         """A variant that is not among those of the graph yet."""
         self.pipeline = self.pipeline.settled(args, kwargs)
         args, kwargs = with_recorded_types(self._variants, args, kwargs)
         started = time.perf_counter()
         with recording_lock, host_state_kept(), self.pipeline.frontend.unrecorded(), converting(self.name):
-            variant = self.pipeline(args, kwargs, why)
+            variant = (self.pipeline if folds else self.pipeline.written_out)(args, kwargs, why)
             if self.pipeline.options.verify:
                 hold_back(variant)
                 require_weights([variant])

@@ -59,12 +59,13 @@ class Variant:
     is_own: Callable[[Any], bool] | None = None  # tells arrays of the source framework; None of a graph that was loaded
     watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None  # of arrays: tells later whether they are still unwritten
     methods: Methods | None = None  # of objects that hold arrays of the target; None in the original's framework
+    folds_loops: bool = False  # of the user's code, for other lengths too
     following: Following | None = None  # what programs of the target's compiler hold of this variant
 
     def __post_init__(self) -> None:
         self.flat = flat = self.target.placed(load(self.program), self.graph, self.program)
-        options, whole = self.compile_options, self.program.whole
-        self.function = flat if options is None else self.target.compile(flat, options, self._static(), whole)
+        options = self.compile_options
+        self.function = flat if options is None else self.target.compile(flat, options, self._static(), self.program.whole)
         self.as_read = as_read(self.parameters, self.program, self.graph, flat)
         self.state: State | None = self.graph.state.places
         self._host_state: Any = None
@@ -103,8 +104,7 @@ class Variant:
 
     def _checked(self, outcome: Any) -> Any:
         """The result among what the flat function returned, once its guards hold."""
-        result, _, checks = outcome
-        return self._guarded(result, checks)
+        return self._guarded(outcome[0], outcome[2])
 
     def _static(self) -> tuple[int, ...]:
         """Positions of the arguments that are numbers from which sizes are computed."""

@@ -1,0 +1,31 @@
+"""What the source of a graph says of itself: what it was recorded with, and while what it holds."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from ..codegen import WIDTH
+from ..ir.graph import Graph as IRGraph
+from ..ir.node import Value
+
+if TYPE_CHECKING:
+    from .pipeline import Pipeline
+
+_WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
+
+
+def header_of(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) -> str:
+    """The text of the docstring that a generated module begins with."""
+    frontend, target = pipeline.frontend.name, pipeline.target.name
+    what = f"recorded in {frontend} and written for {target}" if frontend != target else f"recorded in {frontend}"
+    inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in recorded.inputs)
+    holds = ", ".join(dict.fromkeys(repr(guard.condition) for guard in graph.entry_guards()))
+    checked = ", ".join(f"{guard.condition.name} is {guard.expected!r:.40}" for guard in graph.guards if isinstance(guard.condition, Value))
+    told = [
+        f"Recorded with {inputs or 'no arrays'}; sizes are symbolic.{f' {counts}.' if counts else ''}",
+        *([f"Holds while: {holds}."] if holds else []),
+        *([f"Checked after the call: {checked}."] if checked else []),
+    ]
+    lines = [line for text in told for line in ([text] if len(text) <= WIDTH else textwrap.wrap(text, WIDTH, **_WORDS))]
+    return "\n".join([f"{pipeline.name}, {what}.", "", *lines])

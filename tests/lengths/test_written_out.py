@@ -1,0 +1,44 @@
+"""Loops of which some steps do what the loop made of the others cannot: they are written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graph_compiler
+
+
+def begins_at_the_end(x: Any) -> Any:
+    for i in range(x.shape[0]):
+        x[i] = x[i] * 2 + 1
+        x[i] += x[i - 1]  # the last one, in the first step
+    return x
+
+
+def from_both_ends(x: Any) -> Any:
+    for i in range(x.shape[0]):
+        x[-i] -= 0.5
+        x[i] *= 2
+        x[-i] += x[i]
+    return x
+
+
+def by_remainders(x: Any) -> Any:
+    for i in range(x.shape[0]):
+        x[i // 2] += 1
+        x[i % 3 % x.shape[0]] *= 2
+        x[i // 2] -= x[i]
+    return x
+
+
+@pytest.mark.parametrize("to", ["jax", "torch", "numpy"])
+@pytest.mark.parametrize("function", [begins_at_the_end, from_both_ends, by_remainders])
+def test_steps_that_are_not_alike(function: Any, to: str) -> None:
+    if to != "numpy":
+        pytest.importorskip(to)
+    graph = graph_compiler.transpile(function, source="numpy", to=to, args=(np.ones(6, dtype=np.float32),))
+    for length in (6, 1, 3, 8):
+        given = np.linspace(-1, 1, length, dtype=np.float32)
+        np.testing.assert_allclose(np.asarray(graph(given.copy())), function(given.copy()), rtol=1e-5, err_msg=f"of {length}")
