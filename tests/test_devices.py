@@ -42,12 +42,17 @@ def of_numpy(x: Any) -> Any:
     return made @ np.eye(x.shape[1], dtype=np.float32) + np.arange(x.shape[1], dtype=np.float32)
 
 
+def frequencies(x: Any) -> Any:
+    return x[:, 0] * np.fft.fftfreq(x.shape[0])
+
+
 FUNCTIONS = {
     "positions": (causal, jnp),
     "constant": (with_a_constant, jnp),
     "loop": (in_a_loop, jnp),
     "numbers": (of_numbers, jnp),
     "numpy": (of_numpy, np),
+    "frequencies": (frequencies, np),
 }
 
 

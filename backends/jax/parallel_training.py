@@ -39,7 +39,7 @@ class JaxTrainingOverMesh(JaxTraining):
                 with failures(), running_over_mesh(self._mesh):
                     found: tuple[Held, Any] = compiled[key](key.unflatten(leaves), self._split(arrays), self._everywhere(rate))
             except Exception:  # of a trace that recorded something: JAX would call what failed once in its slow way for ever
-                del compiled[key]
+                compiled.pop(key, None)
                 raise
             return found
 

@@ -11,14 +11,15 @@ import torch
 
 from ...ir.graph import Graph
 
-_MADE = re.compile(r"\btorch\.(arange|as_tensor|empty|eye|full|linspace|ones|rand\w*|tensor|tri[lu]_indices|zeros)\(")
+_MADE = re.compile(r"\btorch\.(arange|as_tensor|fft\.r?fftfreq|empty|eye|full|linspace|ones|rand\w*|tensor|tri[lu]_indices|zeros)\(")
 
 
 def placed(function: Callable[..., Any], graph: Graph, program: Any) -> Callable[..., Any]:
     """``function`` of a canonical graph; where its arrays are on an accelerator, constants are copied there at each call, and new arrays
     are made there.
 
-    ``program`` has its text. torch moves no array by itself. A graph in torch's own calls has the devices that its function names.
+    Whether it makes any is told by its text, for rows write numbers as tensors too. torch moves no array by itself. A graph in torch's
+    own calls has the devices that its function names.
     """
     leading = program.arguments
     if graph.dialect != "canonical" or not ("constants" in leading or _MADE.search(program.source)):

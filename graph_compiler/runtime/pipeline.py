@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -59,6 +60,8 @@ from .methods import Methods
 from .variant import Recorded, Variant
 from .weights import NativeWeights
 from .write_back import WriteBack
+
+log = logging.getLogger("graph_compiler")
 
 
 @dataclass
@@ -163,9 +166,12 @@ class Pipeline:
             made = self._simplified(replace(recording, graph=folded), args, kwargs, why)
         except StepsMissing:
             return self._recorded(args, kwargs, why, numbers, all_steps=True)
-        except Exception:
+        except UnsupportedOperation:  # which is none when it is written out either, after all steps
+            raise
+        except Exception as problem:
             if not has_loops:
                 raise
+            log.debug("%s: its loops are written out, for as loops they fail: %s: %s", self.name, type(problem).__name__, problem)
             return self.written_out(args, kwargs, why)  # what its steps do may have no place in one loop
         made.folds_loops = has_loops
         return made

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import graph_compiler
+from graph_compiler.errors import UnsupportedOperation
+from graph_compiler.runtime.pipeline import Pipeline
 
 
 def begins_at_the_end(x: Any) -> Any:
@@ -42,3 +44,17 @@ def test_steps_that_are_not_alike(function: Any, to: str) -> None:
     for length in (6, 1, 3, 8):
         given = np.linspace(-1, 1, length, dtype=np.float32)
         np.testing.assert_allclose(np.asarray(graph(given.copy())), function(given.copy()), rtol=1e-5, err_msg=f"of {length}")
+
+
+def test_what_no_target_has_is_recorded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Written out it would be refused again, after all steps."""
+    pytest.importorskip("jax")
+    monkeypatch.setattr(Pipeline, "written_out", lambda *_: pytest.fail("it is recorded again"))
+
+    def function(x: Any) -> Any:
+        for i in range(x.shape[0]):
+            x[i] = np.linalg.eig(np.outer(x, x) + x[i])[1][0, 0].real
+        return x
+
+    with pytest.raises(UnsupportedOperation, match="eig"):
+        graph_compiler.transpile(function, source="numpy", to="jax", args=(np.ones(6, dtype=np.float32),))
