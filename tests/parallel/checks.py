@@ -1,7 +1,7 @@
 """Checks that run in a process of their own, with several devices, or in several processes: each is reported as passed or with its error.
 
-``python -m tests.parallel.jax_checks`` and its like run all functions of a module whose names begin with ``check_``, and print a line of
-JSON: name -> ``""`` or the traceback.
+``python -m tests.parallel.jax_checks`` and its like run all functions of a module whose names begin with ``check_``, or those that are
+named behind it, and print a line of JSON: name -> ``""`` or the traceback.
 """
 
 from __future__ import annotations
@@ -15,12 +15,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 SECONDS = 300  # a process that takes longer is killed, and all of its checks have failed
 
 
 def checks_in(namespace: Mapping[str, Any]) -> dict[str, Callable[[], None]]:
-    """The checks of a module by name."""
-    return {name: item for name, item in namespace.items() if name.startswith("check_")}
+    """The checks of a module by name, of those that are asked for."""
+    return {name: item for name, item in namespace.items() if name.startswith("check_") and is_asked_for(name)}
+
+
+def is_asked_for(name: str) -> bool:
+    """Whether the command line names it, or none."""
+    return len(sys.argv) == 1 or name in sys.argv[1:]
 
 
 def outcomes_of(checks: Mapping[str, Callable[[], None]]) -> dict[str, str]:
@@ -41,11 +48,14 @@ def report(outcomes: Mapping[str, str]) -> None:
     sys.stdout.write(json.dumps(outcomes) + "\n")
 
 
-def outcomes_in_process(module: str, flags: str = "") -> dict[str, str]:
-    """Those of ``tests.parallel.<module>``, run in a fresh process."""
+def outcomes_in_process(request: pytest.FixtureRequest, module: str, flags: str = "") -> dict[str, str]:
+    """Of the checks of ``tests.parallel.<module>`` that this run of pytest takes, in a fresh process."""
+    taken = [
+        item.callspec.params["name"] for item in request.session.items if isinstance(item, pytest.Function) and item.path == request.path
+    ]
     environment = {**os.environ, "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} {flags}"}
     ran = subprocess.run(
-        [sys.executable, "-m", f"tests.parallel.{module}"],
+        [sys.executable, "-m", f"tests.parallel.{module}", *taken],
         cwd=Path(__file__).parents[2],
         env=environment,
         capture_output=True,

@@ -15,8 +15,8 @@ NAMES = re.findall(r"^def (check_\w+)", Path(__file__).with_name("jax_checks.py"
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> dict[str, str]:
-    return outcomes_in_process("jax_checks", "--xla_force_host_platform_device_count=8")
+def outcomes(request: pytest.FixtureRequest) -> dict[str, str]:
+    return outcomes_in_process(request, "jax_checks", "--xla_force_host_platform_device_count=8")
 
 
 @pytest.mark.parametrize("name", NAMES)

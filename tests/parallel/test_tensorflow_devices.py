@@ -15,8 +15,8 @@ NAMES = re.findall(r"^def (check_\w+)", Path(__file__).with_name("tensorflow_che
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> dict[str, str]:
-    return outcomes_in_process("tensorflow_checks")
+def outcomes(request: pytest.FixtureRequest) -> dict[str, str]:
+    return outcomes_in_process(request, "tensorflow_checks")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -15,8 +15,8 @@ NAMES = re.findall(r"^def (check_\w+)", Path(__file__).with_name("torch_checks.p
 
 
 @pytest.fixture(scope="module")
-def outcomes() -> dict[str, str]:
-    return outcomes_in_process("torch_checks")
+def outcomes(request: pytest.FixtureRequest) -> dict[str, str]:
+    return outcomes_in_process(request, "torch_checks")
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -24,7 +24,7 @@ import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, CollectiveFailed, GradientRefused, InvalidOption, NotCompilable  # noqa: E402
 from tests.parallel import models  # noqa: E402
-from tests.parallel.checks import outcomes_of, refuses, report  # noqa: E402
+from tests.parallel.checks import is_asked_for, outcomes_of, refuses, report  # noqa: E402
 from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
 
 TIMEOUT = 4  # seconds that a process waits for another one where one has ended
@@ -263,6 +263,9 @@ RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
 
 def outcomes_over(size: int, timeout: int, checks: tuple[Callable[[], None], ...]) -> dict[str, str]:
     """Forks so many processes; a check has passed where it has in all that did not end."""
+    checks = tuple(check for check in checks if is_asked_for(check.__name__))
+    if not checks:
+        return {}
     with tempfile.TemporaryDirectory() as folder:
         children = [fork(rank, size, timeout, checks, Path(folder)) for rank in range(size)]
         for child in children:
