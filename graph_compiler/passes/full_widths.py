@@ -7,7 +7,7 @@ written out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,9 +19,10 @@ from ..ir.guard import Guard
 from ..ir.inlining import inline
 from ..ir.node import Node, Value, every
 from ..ops.control import own_operands
-from ..ops.registry import ArraySpec
-from ..sizes import Size, apply, hint_of
+from ..ops.registry import ArraySpec, Unknown
+from ..sizes import Size, Symbol, apply, hint_of, substitute
 from ..sizes.extremes import greatest
+from ..trees import iterate_structure, map_structure
 from .bounded_loops import ends_of
 from .ragged import NotWhole, Ragged, Wide
 from .ragged_rows import ROWS, Moment
@@ -44,11 +45,20 @@ def _is_uneven(value: Value) -> bool:
     return any(symbol.kind == "item" for size in value.shape if isinstance(size, Size) for symbol in size.symbols())
 
 
+class _Agreed(Builder):
+    """A builder for arrays whose sizes were found equal."""
+
+    def settled(self, spec: ArraySpec) -> ArraySpec:
+        """Sizes that have to be equal are the first one of them."""
+        shape = (dim.if_equal[0] if isinstance(dim, Unknown) and dim.if_equal else dim for dim in spec.shape)
+        return ArraySpec(tuple(shape), spec.dtype)
+
+
 class _Widening:
     """The widening of one graph. Regions that hold such arrays are opened, so that what they read are values of the outside."""
 
     def __init__(self) -> None:
-        self.build = Builder(Graph("scratch", "canonical"))
+        self.build = _Agreed(Graph("scratch", "canonical"))
         self.wide = Wide(self.build, self._are_equal)
         self.guards: list[Guard] = []
         self.ragged: dict[Value, Ragged] = {}
@@ -71,6 +81,7 @@ class _Widening:
 
     def _node(self, node: Node, makers: Mapping[Value, Node]) -> None:
         self.build.origin = node.origin
+        node = self._with_widths(node)
         if node.regions and self._has_uneven(node):
             self.build.graph.nodes.append(self._opened(node, makers))
         elif not node.regions and self._is_ragged(node):
@@ -79,6 +90,30 @@ class _Widening:
             raise self._refused(node)
         else:
             self.build.graph.nodes.append(node)
+
+    def _with_widths(self, node: Node) -> Node:
+        """The node with what is known of sizes that would be read from ragged arrays."""
+        if self.ragged.keys().isdisjoint(symbol.source for size in _sizes_of(node) for symbol in size.symbols()):
+            return node
+        self._know(node.outputs)
+        inputs, params = (map_structure(self._width, part) for part in (node.inputs, node.params))
+        sizes = ({symbol: self._width(size) for symbol, size in region.sizes.items()} for region in node.regions)
+        regions = tuple(replace(region, sizes=known) for region, known in zip(node.regions, sizes))
+        return replace(node, inputs=inputs, params=params, regions=regions)
+
+    def _know(self, values: Sequence[Value]) -> None:
+        for value in values:
+            value.spec = ArraySpec(tuple(map(self._width, value.shape)), value.dtype)
+
+    def _width(self, item: Any) -> Any:
+        return substitute(item, self._of_ragged) if isinstance(item, Size) else item
+
+    def _of_ragged(self, symbol: Symbol) -> Any:
+        found = self.ragged.get(symbol.source)
+        if found is None:
+            return Size.of(symbol)
+        span = found.spans[symbol.axis]
+        return found.full.shape[symbol.axis] if span is None else span.width
 
     def _refused(self, node: Node) -> NotWhole:
         return NotWhole(
@@ -104,20 +139,26 @@ class _Widening:
 
     def _are_equal(self, one: Any, other: Any) -> bool:
         """Whether two sizes are one in all steps: under a guard where they are sizes of the outside."""
-        difference = one - other
-        if not isinstance(difference, Size):
-            return bool(difference == 0)
-        if hint_of(difference) or any(symbol.source in self.inner for symbol in difference.symbols()):
+        return self._holds(apply("eq", one - other, 0))
+
+    def _holds(self, condition: Any) -> bool:
+        """Whether a condition on sizes of the outside holds, from here on under a guard."""
+        if not isinstance(condition, Size):
+            return bool(condition)
+        if not hint_of(condition) or any(symbol.source in self.inner for symbol in condition.symbols()):
             return False
-        condition = apply("eq", difference, 0)
-        if isinstance(condition, Size):
-            self.guards.append(Guard(condition, True, self.build.origin))
+        self.guards.append(Guard(condition, True, self.build.origin))
         return True
 
-    def least(self, size: Any) -> Any:
-        """No more than a size in any step."""
-        found = greatest(-size, lambda symbol: self.ends.get(symbol.source))
-        return None if found is None else -found
+    def greatest(self, size: Any) -> Any:
+        """No less than a size in any step; None where that is not known."""
+        found = greatest(size, lambda symbol: self.ends.get(symbol.source))
+        return None if self.reads_step(found) else found
+
+    def has_elements(self, width: Any) -> bool:
+        """Whether a width is at least 1 in all steps: under a guard where sizes of the outside tell."""
+        none = self.greatest(1 - width)
+        return none is not None and self._holds(apply("le", none, 0))
 
     def _widened(self, node: Node) -> None:
         row = ROWS.get(node.op)
@@ -125,11 +166,12 @@ class _Widening:
             raise self._refused(node)
         operands = [self.ragged.get(item, item) if isinstance(item, Value) else item for item in node.inputs]
         try:
-            made = row(Moment(self.wide, node, operands, self.reads_step, self.least))
+            made = row(Moment(self.wide, node, operands, self))
         except NotWhole as problem:
             raise self._refused(node) from problem
         if isinstance(made, Ragged):
             self.ragged[node.outputs[0]] = made
+            self._know(node.outputs)
             return
         *before, last = self.build.graph.nodes
         if last.outputs != (made,) or any(map(self.reads_step, node.outputs[0].shape)):
@@ -167,6 +209,11 @@ class _Widening:
         if any(item in self.ragged for item in outputs):
             raise self._refused(node)
         return Body(region.name, inputs, made, outputs)
+
+
+def _sizes_of(node: Node) -> Iterator[Size]:
+    shapes, inner = [value.shape for value in node.outputs], [list(region.sizes.values()) for region in node.regions]
+    return (item for item in iterate_structure((node.inputs, node.params, shapes, inner)) if isinstance(item, Size))
 
 
 __all__ = ["full_widths"]

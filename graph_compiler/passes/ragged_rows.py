@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import inf
-from typing import Any
+from typing import Any, Protocol
 
 from ..ir.node import Node, Value
 from ..ops.axes import WHOLE
@@ -19,17 +19,28 @@ from ..sizes import product
 from .ragged import FINITE, NotWhole, Ragged, Span, Wide, spans_of, turned
 
 
+class StepNumbers(Protocol):
+    """What is known of the numbers of steps."""
+
+    def reads_step(self, size: Any) -> bool:
+        """Whether one stands in a size."""
+
+    def greatest(self, size: Any) -> Any:
+        """No less than a size in any step; None where that is not known."""
+
+    def has_elements(self, width: Any) -> bool:
+        """Whether a width is at least 1 in all steps: under a guard where sizes of the outside tell."""
+
+
 class Moment:
     """One node, with what stands for its operands: values, ragged arrays and numbers.
 
-    ``reads_step`` tells whether the number of a step stands in a size, and ``least`` how great a size is at least, or None.
+    ``steps`` knows the numbers of the steps around it.
     """
 
-    def __init__(
-        self, wide: Wide, node: Node, operands: Sequence[Any], reads_step: Callable[[Any], bool], least: Callable[[Any], Any]
-    ) -> None:
+    def __init__(self, wide: Wide, node: Node, operands: Sequence[Any], steps: StepNumbers) -> None:
         self.wide, self.build, self.node, self.params = wide, wide.build, node, node.params
-        self.operands, self.reads_step, self.least = list(operands), reads_step, least
+        self.operands, self.steps = list(operands), steps
 
     def again(self, operands: Sequence[Any], **params: Any) -> Any:
         """The same operation of other operands."""
@@ -37,13 +48,52 @@ class Moment:
 
     def require_elements(self, spans: Sequence[Span | None]) -> None:
         """That some elements count in each step: of none there is no greatest."""
-        for span in spans:
-            least = 1 if span is None else self.least(span.width)
-            if type(least) is not int or least < 1:
-                raise NotWhole
+        if not all(self.steps.has_elements(span.width) for span in spans if span is not None):
+            raise NotWhole
+
+    def span_of(self, width: Any) -> Span | None:
+        """The first elements of an axis that is long enough in all steps; None where the width is the same in all of them."""
+        if not self.steps.reads_step(width):
+            return None
+        if (most := self.steps.greatest(width)) is None:
+            raise NotWhole
+        return Span(0, width, most)
 
 
 Row = Callable[[Moment], Any]
+
+
+def _made(moment: Moment) -> Any:
+    """A new array."""
+    spans = [moment.span_of(size) for size in moment.params["shape"]]
+    return moment.wide.of(spans, moment.again(moment.operands, shape=_full(moment.params["shape"], spans)))
+
+
+def _full(shape: Sequence[Any], spans: Sequence[Span | None]) -> tuple[Any, ...]:
+    return tuple(size if span is None else span.size for size, span in zip(shape, spans))
+
+
+def _counted(moment: Moment) -> Any:
+    """The numbers of a range."""
+    start, step = moment.params["start"], moment.params["step"]
+    (span,) = map(moment.span_of, moment.node.outputs[0].shape)
+    if span is None:
+        return moment.again(())
+    places: Any = moment.build.arange(stop=span.size, dtype=moment.params["dtype"])
+    places = places if step == 1 else moment.build.multiply(places, step)
+    return moment.wide.of([span], places if start == 0 else moment.build.add(places, start))
+
+
+def _repeated(moment: Moment) -> Any:
+    """``broadcast_to``."""
+    (x,), shape = moment.operands, moment.params["shape"]
+    own = (*(None,) * (len(shape) - len(spans_of(x))), *spans_of(x))
+    spans = [moment.span_of(size) if span is None else span for size, span in zip(shape, own)]
+    if not all(moment.wide.are_equal(span.width, size) for size, span in zip(shape, spans) if span is not None):
+        raise NotWhole
+    x = moment.wide.fitted(x, spans[len(shape) - len(spans_of(x)) :])
+    made = moment.again([x.full if isinstance(x, Ragged) else x], shape=_full(shape, spans))
+    return moment.wide.of(spans, made, x.outside if isinstance(x, Ragged) and list(own) == spans else None)
 
 
 # ---------------------------------------------------------------------------------------------- by element
@@ -108,7 +158,7 @@ def _item(moment: Moment, item: Any, own: Span | None, size: Any) -> tuple[Any, 
         return item, own
     inside = Span(0, size, size) if own is None else own
     low, high = (inside.low + position(bound, inside.width, absent) for bound, absent in ((item[0], 0), (item[1], inside.width)))
-    if not moment.reads_step(high - low):
+    if not moment.steps.reads_step(high - low):
         return (item, None) if own is None else ((low, high, item[2]), None)
     if item[2] != 1:
         raise NotWhole
@@ -327,6 +377,9 @@ ROWS: Mapping[str, Row] = {
     "vecdot": _vecdot,
     "tensordot": _tensordot,
     "einsum": _einsum,
+    **dict.fromkeys(("zeros", "ones", "full"), _made),
+    "arange": _counted,
+    "broadcast_to": _repeated,
     "getitem": _getitem,
     "setitem": _setitem,
     "flip": _flip,
