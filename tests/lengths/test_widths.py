@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import graph_compiler
 
 from ..control_flow.running import in_turn
 from .inside import COMPILERS, GRADIENTS, check_compiled, check_gradients
+from .random_widths import Writer
 from .running import check
 from .test_lengths import WAYS
 from .widths import READ, RIGHT, WRITTEN
@@ -69,3 +72,26 @@ def test_what_is_not_read_does_no_harm(of_a_triangle: Any, hole: float) -> None:
     np.testing.assert_allclose(to_y, wanted_y, rtol=1e-5)
     assert value == wanted
     assert not np.triu(to_x).any()
+
+
+@pytest.mark.parametrize(("seed", "to"), [*((seed, "numpy") for seed in range(8)), (8, "jax")])
+def test_random_programs(seed: int, to: str, tmp_path: Path) -> None:
+    """Each is recorded once for all sizes."""
+    if to != "numpy":
+        pytest.importorskip(to)
+    path = tmp_path / f"widths_{seed}.py"
+    path.write_text(Writer(seed).program())
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)  # type: ignore[union-attr]
+    graph = graph_compiler.transpile(module.f, source="numpy", to=to, args=_vectors_and_matrix(5))
+    for size in (5, 8, 3):
+        for found, wanted in zip(graph(*_vectors_and_matrix(size)), module.f(*_vectors_and_matrix(size)), strict=True):
+            np.testing.assert_allclose(np.asarray(found), wanted, rtol=2e-3, atol=2e-3, err_msg=f"of {size}: {path.read_text()}")
+    assert len(graph.variants) == 1, f"{graph.explain()}\n{path.read_text()}"
+
+
+def _vectors_and_matrix(size: int) -> tuple[Any, ...]:
+    draw = np.random.default_rng(size)
+    return tuple(draw.random(shape, dtype=np.float32) for shape in (size, size, (size, size)))
