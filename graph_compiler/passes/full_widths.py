@@ -117,8 +117,8 @@ class _Widening:
 
     def _refused(self, node: Node) -> NotWhole:
         return NotWhole(
-            f"{node.op} of an array that is not equally wide in all steps of a loop has no place in a loop that counts in arrays\n"
-            f"    {node.origin}"
+            f"{node.op} of an array that is not equally wide in all steps of a loop has no place in a loop that counts in arrays. Convert "
+            f"the original for this target, not a graph for another one: its loops are written out then\n    {node.origin}"
         )
 
     # ------------------------------------------------------------------------------ nodes
