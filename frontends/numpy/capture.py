@@ -164,7 +164,7 @@ class Capture:
 
     def _stands_at(self, array: Traced, index: Any, item: Any) -> bool:
         """Whether an item is the view ``array[index]`` itself."""
-        made = self.recorder.maker(item._value) if is_traced(item) and np.may_share_memory(item._seen, array._seen) else None
+        made = self.recorder.maker(item._value) if is_traced(item) and _owner(item._seen) is _owner(array._seen) else None
         if made is None or made.op != f"{METHOD}__getitem__" or made.inputs[0] is not array._value:
             return False
         return bool(made.inputs[1] == map_structure(self._recorded, index))

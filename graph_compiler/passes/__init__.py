@@ -18,6 +18,7 @@ from .fold_loops import StepsMissing as StepsMissing
 from .fold_loops import fold_loops as fold_loops
 from .forward_writes import forward_writes as forward_writes
 from .freeze import freeze as freeze
+from .full_widths import full_widths as full_widths
 from .generators import GeneratorState as GeneratorState
 from .generators import bake_generators as bake_generators
 from .generators import repeat_draws as repeat_draws
@@ -33,6 +34,7 @@ from .layers import repeated_layers as repeated_layers
 from .layout import layout as layout
 from .moving_slices import moving_slices as moving_slices
 from .pad_dynamic_sizes import pad_dynamic_sizes as pad_dynamic_sizes
+from .ragged import NotWhole as NotWhole
 from .roll import rolled as rolled
 from .segment_scans import segment_scans as segment_scans
 from .simplify_guards import simplify_guards as simplify_guards

@@ -100,7 +100,7 @@ class _Scope:
         inputs = [Value(value.name, spec) for value, spec in zip(region.block.inputs, specs)]
         nodes: list[Node] = []
         outputs = inline(region, [*inputs, *node.inputs[own:]], nodes.append)
-        ends = {value: _ends_of(counter) for value, counter in zip(inputs[carried - first :], counters) if counter is not None}
+        ends = {value: ends_of(counter) for value, counter in zip(inputs[carried - first :], counters) if counter is not None}
         return Body(region.name, inputs, _Scope({**self.ends, **ends}).nodes(nodes), outputs)
 
     def _bounded(self, node: Node, bound: Any, counters: Sequence[Node]) -> list[Node]:
@@ -126,7 +126,7 @@ class _Scope:
             for made, old in zip(numbers, node.regions[0].block.inputs[len(state) :]):
                 made.name = old.name
             outputs = inline(node.regions[0], [*state, *numbers, *node.inputs[own:]], build.graph.nodes.append)
-        inner = _Scope({**self.ends, **{value: _ends_of(counter) for value, counter in zip(numbers, counters)}})
+        inner = _Scope({**self.ends, **{value: ends_of(counter) for value, counter in zip(numbers, counters)}})
         return Body("step", (), inner.nodes(nodes), outputs)
 
 
@@ -142,10 +142,10 @@ def _times(build: Builder, number: Value, step: int) -> Any:
     return number if step == 1 else build.multiply(number, step)
 
 
-def _ends_of(counter: Node) -> tuple[Any, Any]:
+def ends_of(counter: Node) -> tuple[Any, Any]:
     """The least and the greatest number of an ``arange``; more where it is uneven."""
     start, stop, step = (counter.params[name] for name in ("start", "stop", "step"))
     return (start, stop - 1) if step > 0 else (stop + 1, start)
 
 
-__all__ = ["bounded_loops"]
+__all__ = ["bounded_loops", "ends_of"]

@@ -23,7 +23,7 @@ from ..trees import map_structure
 from .fold_places import Places, outer_loops
 from .fold_steps import folded_loop
 from .fold_values import NotEqual, Step, TooShort
-from .roll_keys import Rows
+from .roll_keys import Keys, Rows
 
 
 class StepsMissing(Exception):
@@ -53,7 +53,7 @@ class _Folding:
 
     def __init__(self, graph: Graph, counts: bool, written_out: bool, running: RecordedLoop | None = None) -> None:
         self.recorded = graph
-        self.places = Places(graph, Rows(Aliases(graph), writes=True), counts)
+        self.places = Places(graph, Rows(Aliases(graph), writes=True, keys=Keys(sizes=False)), counts)
         self.counted: set[RecordedLoop] = set(graph.loops) if written_out else {loop for loop in graph.loops if not loop.is_whole}
         self.short: set[RecordedLoop] = set()
         """Those with too few steps to tell what a step does, in an outer loop whose steps decide how many there are."""

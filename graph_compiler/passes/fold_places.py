@@ -15,8 +15,8 @@ from .roll_keys import Rows
 
 _INDEXED = frozenset({"__getitem__", "__setitem__"})
 _ARITHMETIC = frozenset({
-    "add", "radd", "sub", "rsub", "subtract", "mul", "rmul", "multiply", "truediv", "rtruediv", "divide", "maximum", "minimum", "lt", "le",
-    "gt", "ge", "eq", "ne", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "where", "pow", "rpow", "power",
+    "add", "radd", "sub", "rsub", "subtract", "mul", "rmul", "multiply", "div", "truediv", "rtruediv", "divide", "maximum", "minimum", "lt",
+    "le", "gt", "ge", "eq", "ne", "less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "where", "pow", "rpow", "power",
 })  # fmt: skip
 _ANYWHERE = (_ARITHMETIC - {"pow", "rpow", "power"}) | {  # whole numbers have no negative powers
     "abs", "absolute", "all", "any", "sum", "mean", "max", "min", "amax", "amin", "sqrt", "square", "exp", "log", "neg", "negative",
@@ -48,8 +48,8 @@ class Places:
         self.of_index = {mark.index: loop for loop in graph.loops for mark in loop.marks if mark.index is not None}
 
     def is_counted(self, node: Node) -> bool:
-        """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes, in slices that are not
-        equally wide in all steps, and in sums that pass 32 bits. Inner loops may have lengths that grow evenly with it, and get a bound."""
+        """Whether the number of a step stands where a target that counts in arrays cannot have it: in sizes, in slices that
+        are cut off by their axis, and in sums that pass 32 bits. Inner loops may have lengths that grow evenly with it, and get a bound."""
         if node.op == "scan":
             return greatest(node.params["length"], lambda symbol: (0, 0) if symbol.source in self.of_index else None) is None
         if self.rows.counters.issuperset(node.outputs):
@@ -60,7 +60,7 @@ class Places:
             index = _items(node)
             free: tuple[Any, ...] = (node.inputs[0], *(item for item in index if isinstance(item, Size)), *node.inputs[2:3])
             is_wide = all(is_inside for cut in self.cuts(node) for _, is_inside in cut)
-            left = [item for item in index if not isinstance(item, Size) and not (is_wide and self._is_equally_wide(item))]
+            left = [item for item in index if not isinstance(item, Size) and not (is_wide and self._goes_forward(item))]
         else:
             is_free = _bare(node) in _ARITHMETIC | _CONVERTED
             free, left = (node.inputs, []) if is_free else ((), [*node.inputs])
@@ -79,11 +79,15 @@ class Places:
             found.append([(number < 0, -hint_of(shape[axis]) <= number <= hint_of(shape[axis])) for number in numbers])
         return found
 
-    def _is_equally_wide(self, item: Any) -> bool:
-        """Whether this is a slice that goes from one number of a step forward to another, which is always as far away."""
-        if not isinstance(item, slice) or not isinstance(item.start, Size) or not isinstance(item.stop, Size):
-            return False
-        return not self._is_of_step(item.stop - item.start) and (item.step is None or (type(item.step) is int and item.step > 0))
+    def cuts_at_step(self, node: Node) -> bool:
+        """Whether the number of a step stands in a slice."""
+        items = _items(node) if node.key in _INDEXED else ()
+        return any(self._is_of_step(bound) for item in items if isinstance(item, slice) for bound in (item.start, item.stop))
+
+    @staticmethod
+    def _goes_forward(item: Any) -> bool:
+        """Whether this is a slice in the order of the axis."""
+        return isinstance(item, slice) and (item.step is None or (type(item.step) is int and item.step > 0))
 
     def _is_wide(self, item: Any) -> bool:
         """Whether what is computed with the number of a step passes 32 bits, in which arrays hold it, in some thousand steps."""

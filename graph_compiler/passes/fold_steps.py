@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial, reduce
+from itertools import pairwise
 from typing import Any
 
 from ..ir.block import Region
@@ -50,6 +51,8 @@ class _Fold:
         self.are_whole = len(whole) == self.count
         if not all(step.is_whole for step in (steps if loop.is_while else self.before)):
             raise NotEqual
+        if any(mark.index in node.inputs for step, mark in zip(self.before, loop.marks) for node in step.nodes):
+            raise NotEqual  # an inner loop reads the number of a step that is written out
         if loop.any_of and peeled and not self._has_conditions(self.marks[0]):
             raise NotEqual
         self.steps = [self.all_steps[place].nodes for place in whole]
@@ -113,11 +116,27 @@ class _Fold:
         longest = max(own, key=len)
         if any(step != (longest[: len(step)] if self.loop.is_while else longest) for step in own):
             raise NotEqual
+        if not self._sizes_are_even():
+            raise NotEqual
         cuts = [[self.places.cuts(node) for node in step] for step in self.steps]
         if any(cut != whole for step in cuts for cut, whole in zip(step, cuts[0])):
             raise NotEqual  # an axis ends a slice in some steps alone
         if len(self.loop.negated) > 1 and not all(map(self.places.are_harmless, self.loop.marks)):
             raise NotEqual
+
+    def _sizes_are_even(self) -> bool:
+        """Whether arrays have the same sizes in all steps, but for those that are cut, or made of arrays that are cut, at a number of the
+        step: sizes of these grow evenly with it."""
+        uneven: set[Value] = set()
+        for nodes in zip(*self.steps):
+            for values in zip(*(node.outputs for node in nodes)):
+                shapes = [value.shape for value in values]
+                if any(shape != shapes[0] for shape in shapes) and values[-1] not in self.places.rows.counters:
+                    uneven.update(values)
+                    is_cut = self.places.cuts_at_step(nodes[-1]) or not uneven.isdisjoint(nodes[-1].uses)
+                    if not is_cut or any(len({two - one for one, two in pairwise(sizes)}) > 1 for sizes in zip(*shapes)):
+                        return False
+        return True
 
     def _needs_a_step(self) -> bool:
         """Whether variables that later code may read hold, before the first step, something else than behind one."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass, fields
 from itertools import count
 from operator import attrgetter
@@ -14,7 +14,7 @@ from ..ir.guard import GUARD
 from ..ir.node import Node, Value, every
 from ..ir.record import CallRecord
 from ..ir.sameness import hashable, region_description
-from ..ops.registry import find
+from ..ops.registry import ArraySpec, find
 from ..sizes import Size, Symbol
 
 _HOLDS_VALUES = ("result", "writes", "views", "extra")
@@ -36,9 +36,13 @@ class Row:
 
 
 class Keys:
-    """The rows of nodes by themselves, whatever is done to their memory: found once for all passes that go over the same nodes."""
+    """The rows of nodes by themselves, whatever is done to their memory: found once for all passes that go over the same nodes.
 
-    def __init__(self) -> None:
+    Without ``sizes`` keys tell of an array its data type and its number of axes alone.
+    """
+
+    def __init__(self, sizes: bool = True) -> None:
+        self.sizes = sizes
         self._rows: dict[Node, Row] = {}
         self._numbers: dict[Any, int] = {}
         self._regions: dict[int, tuple[Region, int]] = {}  # by identity: calls of one function have it in common
@@ -48,7 +52,7 @@ class Keys:
         row = self._rows.get(node) if not counters else None
         if row is None:
             leaves: list[Any] = []
-            row = Row(self._number(_key(node, leaves, self._of_region, counters)), tuple(leaves))
+            row = Row(self._number(_key(node, leaves, self, counters)), tuple(leaves))
             if not counters:
                 self._rows[node] = row
         return row
@@ -56,10 +60,15 @@ class Keys:
     def _number(self, key: Any) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def _of_region(self, region: Region) -> int:
+    def of_region(self, region: Region) -> int:
+        """The number for what a region does."""
         if id(region) not in self._regions:
             self._regions[id(region)] = region, self._number(region_description(region, lambda size: None))
         return self._regions[id(region)][1]
+
+    def of_spec(self, spec: ArraySpec) -> Any:
+        """What an array has in common with those that stand in its place in other steps."""
+        return spec if self.sizes else (spec.dtype, spec.ndim)
 
 
 class Rows:
@@ -113,8 +122,8 @@ def _draws(node: Node) -> bool:
     return declared is not None and declared.section == "random"
 
 
-def _key(node: Node, leaves: list[Any], of_region: Callable[[Region], int], counters: Collection[Value]) -> Any:
-    """What equal steps have in common, with a number for what a region does; ``leaves`` is told the rest."""
+def _key(node: Node, leaves: list[Any], keys: Keys, counters: Collection[Value]) -> Any:
+    """What equal steps have in common; ``leaves`` is told the rest."""
     own = {value: place for place, value in enumerate(node.outputs)}
     origin, record = node.origin, node.record
 
@@ -140,7 +149,7 @@ def _key(node: Node, leaves: list[Any], of_region: Callable[[Region], int], coun
         return spec_of(value)
 
     def spec_of(value: Value) -> Any:
-        return value.dtype if value in counters else value.spec
+        return value.dtype if value in counters else keys.of_spec(value.spec)
 
     def symbol(item: Symbol) -> str:
         value_of(item.source)
@@ -159,7 +168,7 @@ def _key(node: Node, leaves: list[Any], of_region: Callable[[Region], int], coun
         ]
         parts.append(None if record.extra is None else record.extra.mapped(opened))
     for region in node.regions:
-        parts += [tuple([of(size) for size in region.sizes.values()]), of_region(region)]
+        parts += [tuple([of(size) for size in region.sizes.values()]), keys.of_region(region)]
     return tuple(parts)
 
 

@@ -14,6 +14,7 @@ from ..passes import (
     dce,
     decompose,
     forward_writes,
+    full_widths,
     inlined_calls,
     kernel_layout,
     layout,
@@ -52,7 +53,7 @@ def canonical_passes(target: Backend, roll: str) -> list[GraphPass]:
     the next arrays would change it back."""
     rows = target.rows
     return [
-        *([] if rows.counts else [bounded_loops, moving_slices]),
+        *([] if rows.counts else [bounded_loops, dce, full_widths, moving_slices]),
         forward_writes,
         dce,
         *loops(target, roll),

@@ -21,6 +21,7 @@ from ..ir.node import count_all, every
 from ..ir.verifier import verify
 from ..passes import (
     GraphPass,
+    NotWhole,
     StepsMissing,
     bake_generators,
     constant_folding,
@@ -166,8 +167,11 @@ class Pipeline:
             made = self._simplified(replace(recording, graph=folded), args, kwargs, why)
         except StepsMissing:
             return self._recorded(args, kwargs, why, numbers, all_steps=True)
-        except UnsupportedOperation:  # which is none when it is written out either, after all steps
-            raise
+        except UnsupportedOperation as problem:  # which is none when it is written out either, after all steps
+            if not isinstance(problem, NotWhole):
+                raise
+            log.debug("%s: its loops are written out: %s", self.name, problem)
+            return self.written_out(args, kwargs, why)
         except Exception as problem:
             if not has_loops:
                 raise

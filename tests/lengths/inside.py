@@ -12,6 +12,7 @@ from ..support.compare import leaves
 from .nested import FOLDED
 from .programs import SIZED, WHILE, Program
 from .running import LENGTHS, arguments, assert_close, compiled
+from .widths import READ, WRITTEN
 
 Run = Callable[[Any, int], Any]
 
@@ -116,4 +117,4 @@ def _total(result: Any) -> Any:
 
 def _lengths(program: Program) -> tuple[tuple[int, int], ...]:
     """Recorded with the first. Where rows or elements say how many steps there are, the number is one and the same."""
-    return tuple((rows, 5 if program.__name__ in (*SIZED, *FOLDED) else number) for rows, number in LENGTHS[:3])
+    return tuple((rows, 5 if program.__name__ in (*SIZED, *FOLDED, *READ, *WRITTEN) else number) for rows, number in LENGTHS[:3])

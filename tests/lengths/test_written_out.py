@@ -58,3 +58,23 @@ def test_what_no_target_has_is_recorded_once(monkeypatch: pytest.MonkeyPatch) ->
 
     with pytest.raises(UnsupportedOperation, match="eig"):
         graph_compiler.transpile(function, source="numpy", to="jax", args=(np.ones(6, dtype=np.float32),))
+
+
+def begins_in_the_first_step(x: Any) -> Any:
+    t = 0.0
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            x[j] = x[j] * 0.5 + i
+        t = t + x[i]
+    return x, t
+
+
+@pytest.mark.parametrize("to", ["jax", "torch", "numpy"])
+def test_an_inner_loop_reads_the_number_of_a_first_step_that_differs(to: str) -> None:
+    if to != "numpy":
+        pytest.importorskip(to)
+    graph = graph_compiler.transpile(begins_in_the_first_step, source="numpy", to=to, args=(np.ones(5, dtype=np.float32),))
+    for length in (5, 3):
+        given = np.linspace(-1, 1, length, dtype=np.float32)
+        for found, wanted in zip(graph(given.copy()), begins_in_the_first_step(given.copy()), strict=True):
+            np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-5)

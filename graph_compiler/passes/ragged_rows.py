@@ -1,0 +1,392 @@
+"""What operations make of arrays of changing width: one row an operation, which writes it with whole arrays.
+
+Operations that are not here keep the loop written out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import inf
+from typing import Any, Protocol
+
+from ..ir.node import Node, Value
+from ..ops.axes import WHOLE
+from ..ops.bounds import position
+from ..ops.dtypes import is_floating, is_integer
+from ..ops.rules import normalise_axes
+from ..sizes import product
+from .ragged import FINITE, NotWhole, Ragged, Span, Wide, spans_of, turned
+
+
+class StepNumbers(Protocol):
+    """What is known of the numbers of steps."""
+
+    def reads_step(self, size: Any) -> bool:
+        """Whether one stands in a size."""
+
+    def greatest(self, size: Any) -> Any:
+        """No less than a size in any step; None where that is not known."""
+
+    def has_elements(self, width: Any) -> bool:
+        """Whether a width is at least 1 in all steps: under a guard where sizes of the outside tell."""
+
+
+class Moment:
+    """One node, with what stands for its operands: values, ragged arrays and numbers.
+
+    ``steps`` knows the numbers of the steps around it.
+    """
+
+    def __init__(self, wide: Wide, node: Node, operands: Sequence[Any], steps: StepNumbers) -> None:
+        self.wide, self.build, self.node, self.params = wide, wide.build, node, node.params
+        self.operands, self.steps = list(operands), steps
+
+    def again(self, operands: Sequence[Any], **params: Any) -> Any:
+        """The same operation of other operands."""
+        return getattr(self.build, self.node.op)(*operands, **{**self.params, **params})
+
+    def require_elements(self, spans: Sequence[Span | None]) -> None:
+        """That some elements count in each step: of none there is no greatest."""
+        if not all(self.steps.has_elements(span.width) for span in spans if span is not None):
+            raise NotWhole
+
+    def span_of(self, width: Any) -> Span | None:
+        """The first elements of an axis that is long enough in all steps; None where the width is the same in all of them."""
+        if not self.steps.reads_step(width):
+            return None
+        if (most := self.steps.greatest(width)) is None:
+            raise NotWhole
+        return Span(0, width, most)
+
+
+Row = Callable[[Moment], Any]
+
+
+def _made(moment: Moment) -> Any:
+    """A new array."""
+    spans = [moment.span_of(size) for size in moment.params["shape"]]
+    return moment.wide.of(spans, moment.again(moment.operands, shape=_full(moment.params["shape"], spans)))
+
+
+def _full(shape: Sequence[Any], spans: Sequence[Span | None]) -> tuple[Any, ...]:
+    return tuple(size if span is None else span.size for size, span in zip(shape, spans))
+
+
+def _counted(moment: Moment) -> Any:
+    """The numbers of a range."""
+    start, step = moment.params["start"], moment.params["step"]
+    (span,) = map(moment.span_of, moment.node.outputs[0].shape)
+    if span is None:
+        return moment.again(())
+    places: Any = moment.build.arange(stop=span.size, dtype=moment.params["dtype"])
+    places = places if step == 1 else moment.build.multiply(places, step)
+    return moment.wide.of([span], places if start == 0 else moment.build.add(places, start))
+
+
+def _repeated(moment: Moment) -> Any:
+    """``broadcast_to``."""
+    (x,), shape = moment.operands, moment.params["shape"]
+    own = (*(None,) * (len(shape) - len(spans_of(x))), *spans_of(x))
+    spans = [moment.span_of(size) if span is None else span for size, span in zip(shape, own)]
+    if not all(moment.wide.are_equal(span.width, size) for size, span in zip(shape, spans) if span is not None):
+        raise NotWhole
+    x = moment.wide.fitted(x, spans[len(shape) - len(spans_of(x)) :])
+    made = moment.again([x.full if isinstance(x, Ragged) else x], shape=_full(shape, spans))
+    return moment.wide.of(spans, made, x.outside if isinstance(x, Ragged) and list(own) == spans else None)
+
+
+# ---------------------------------------------------------------------------------------------- by element
+def _labels(operands: Sequence[Any], rank: int) -> list[range]:
+    """The axes of a result of so many axes that the operands have."""
+    return [range(rank - len(spans_of(operand)), rank) for operand in operands]
+
+
+def _by_element(moment: Moment) -> Any:
+    """Of finite operands the results, and slopes, are finite."""
+    rank = moment.node.outputs[0].ndim
+    operands, found = moment.wide.together(moment.operands, _labels(moment.operands, rank))
+    made = moment.again([moment.wide.finite(operand) for operand in operands])
+    return moment.wide.of([found.get(axis) for axis in range(rank)], made)
+
+
+def _steep(moment: Moment, safe: tuple[float, ...]) -> Any:
+    """Of ``safe`` operands results and slopes are finite: they stand in the place of what does not count."""
+    rank, wide = moment.node.outputs[0].ndim, moment.wide
+    operands, found = wide.together(moment.operands, _labels(moment.operands, rank))
+    spans = [found.get(axis) for axis in range(rank)]
+    chosen = [_safe(wide, operand, spans, number) for operand, number in zip(operands, safe)]
+    return wide.of(spans, moment.again([*chosen, *operands[len(chosen) :]]))
+
+
+def _safe(wide: Wide, operand: Any, spans: Sequence[Span | None], number: float) -> Any:
+    if isinstance(operand, Ragged) and all(own is not None for own, span in zip(operand.spans, spans) if span is not None):
+        return wide.filled(operand, number)
+    if not isinstance(operand, (Ragged, Value)):
+        return operand
+    full = wide.finite(operand)
+    return wide.filled(Ragged(full, tuple(spans)), number)
+
+
+# ---------------------------------------------------------------------------------------------- axes
+def _getitem(moment: Moment) -> Any:
+    """``x[key]``; where a slice ends at the number of a step, the axis stays whole."""
+    (x,), spans = moment.operands, iter(spans_of(moment.operands[0]))
+    full = x.full if isinstance(x, Ragged) else x
+    sizes = iter(full.shape)
+    key: list[Any] = []
+    kept: list[Span | None] = []
+    for item in moment.params["key"]:
+        if item is None:
+            key.append(None)
+            kept.append(None)
+            continue
+        still, span = _item(moment, item, next(spans), next(sizes))
+        key.append(still)
+        if isinstance(still, tuple):
+            kept.append(span)
+    made = full if all(item == WHOLE for item in key) else moment.again([full], key=tuple(key))
+    return moment.wide.of([*kept, *spans], made, x.outside if isinstance(x, Ragged) else None)
+
+
+def _item(moment: Moment, item: Any, own: Span | None, size: Any) -> tuple[Any, Span | None]:
+    """What an item of a key takes of a whole axis, and which elements of that count."""
+    if not isinstance(item, tuple):
+        is_behind = isinstance(item, int) and item < 0
+        return (item if own is None else item + (own.high if is_behind else own.low)), None
+    if item == WHOLE:
+        return item, own
+    inside = Span(0, size, size) if own is None else own
+    low, high = (inside.low + position(bound, inside.width, absent) for bound, absent in ((item[0], 0), (item[1], inside.width)))
+    if not moment.steps.reads_step(high - low):
+        return (item, None) if own is None else ((low, high, item[2]), None)
+    if item[2] != 1:
+        raise NotWhole
+    return WHOLE, Span(low, high, size)
+
+
+def _setitem(moment: Moment) -> Any:
+    """``x`` with a value in the place of ``x[key]``."""
+    x, value = moment.operands
+    if isinstance(x, Ragged):
+        raise NotWhole
+    keep, sizes = [], iter(x.shape)
+    for item in moment.params["key"]:
+        keep.append((None, None) if item is None else _item(moment, item, None, next(sizes)))
+    key = tuple(still for still, _ in keep)
+    part = x if all(still == WHOLE for still in key) else moment.build.getitem(x, key=key)
+    spans = [span for still, span in keep if still is None or isinstance(still, tuple)]
+    spans += [None] * (part.ndim - len(spans))
+    value = moment.wide.fitted(value, spans[len(spans) - len(spans_of(value)) :])
+    written = moment.wide.chosen(spans, value.full if isinstance(value, Ragged) else value, part)
+    return written if part is x else moment.build.setitem(x, written, key=key)
+
+
+def _flip(moment: Moment) -> Any:
+    (x,) = moment.operands
+    axes = normalise_axes(moment.params["axis"], len(x.spans))
+    spans = [turned(span) if axis in axes else span for axis, span in enumerate(x.spans)]
+    return moment.wide.of(spans, moment.again([x.full]), x.outside)
+
+
+def _permuted(moment: Moment) -> Any:
+    (x,) = moment.operands
+    return moment.wide.of([x.spans[axis] for axis in moment.params["axes"]], moment.again([x.full]), x.outside)
+
+
+def _reshaped(moment: Moment) -> Any:
+    """Axes of one element that come and go."""
+    (x,), shape = moment.operands, moment.params["shape"]
+    old = moment.node.inputs[0].shape
+    left = [(size, span) for size, span in zip(x.full.shape, x.spans) if size != 1 or span is not None]
+    if [size for size in old if size != 1] != [size for size in shape if size != 1] or len(left) != sum(size != 1 for size in shape):
+        raise NotWhole
+    places = iter(left)
+    parts = [(1, None) if size == 1 else next(places) for size in shape]
+    made = moment.again([x.full], shape=tuple(size for size, _ in parts))
+    return moment.wide.of([span for _, span in parts], made, x.outside)
+
+
+def _copied(moment: Moment) -> Any:
+    """Of numbers that are finite, or none."""
+    (x,) = moment.operands
+    return moment.wide.of(x.spans, moment.again([x.full]), None if x.outside is None else FINITE)
+
+
+# ---------------------------------------------------------------------------------------------- sums and products
+def _reduced(moment: Moment, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
+    """Over axes in which ``neutral`` stands in the place of what does not count."""
+    (x,) = moment.operands
+    axes = normalise_axes(moment.params["axis"], len(x.spans))
+    if needs_one:
+        moment.require_elements([x.spans[axis] for axis in axes])
+    made = moment.again([moment.wide.filled(x, neutral(x.full.dtype))])
+    return moment.wide.of(_left(moment, x, axes), made, None if needs_one else FINITE)
+
+
+def _left(moment: Moment, x: Ragged, axes: Sequence[int]) -> list[Span | None]:
+    """The spans of what a reduction gives."""
+    if moment.params["keepdims"]:
+        return [None if axis in axes else span for axis, span in enumerate(x.spans)]
+    return [span for axis, span in enumerate(x.spans) if axis not in axes]
+
+
+def _mean(moment: Moment) -> Any:
+    (x,) = moment.operands
+    axes = normalise_axes(moment.params["axis"], len(x.spans))
+    count = product(moment.node.inputs[0].shape[axis] for axis in axes)
+    total = moment.build.sum(moment.wide.filled(x, 0), dtype=x.full.dtype, **moment.params)
+    spans = _left(moment, x, axes)
+    return moment.wide.of(spans, moment.build.divide(total, count), None)
+
+
+def _norm(moment: Moment) -> Any:
+    if moment.params["ord"] <= 0:
+        raise NotWhole
+    return _reduced(moment, lambda dtype: 0)
+
+
+def _place(moment: Moment, neutral: Callable[[str], Any]) -> Any:
+    """The place of an extreme among those that count."""
+    (x,), axis = moment.operands, moment.params["axis"]
+    if axis is None:
+        if len(x.spans) > 1:
+            raise NotWhole
+        axis = 0
+    span = x.spans[axis]
+    if span is None:
+        return _reduced(moment, neutral)
+    moment.require_elements([span])
+    made, build = moment.again([moment.wide.filled(x, neutral(x.full.dtype))]), moment.build
+    inside = build.minimum(build.maximum(made, span.low), span.high - 1)  # where all are as small as what stands elsewhere
+    return moment.wide.of(_left(moment, x, [axis]), build.subtract(inside, span.low))
+
+
+def _running(moment: Moment, neutral: float) -> Any:
+    (x,) = moment.operands
+    return moment.wide.of(x.spans, moment.again([moment.wide.filled(x, neutral)]))
+
+
+def _contracted(moment: Moment, labels: Sequence[Sequence[Any]], result: Sequence[Any]) -> Any:
+    """A sum of products: of axes with one label that the result does not have. That of two vectors is written as such, which XLA computes
+    in one go with the masks."""
+    operands, found = moment.wide.together(moment.operands, labels)
+    filled, build = [moment.wide.filled(operand, 0) for operand in operands], moment.build
+    is_of_vectors = not result and list(map(len, labels)) == [1, 1]
+    if is_of_vectors and (is_floating(filled[0].dtype) or is_integer(filled[0].dtype)):
+        return build.sum(build.multiply(*filled), dtype=filled[0].dtype)
+    return moment.wide.of([found.get(label) for label in result], moment.again(filled))
+
+
+def _matmul(moment: Moment) -> Any:
+    ranks = [len(spans_of(operand)) for operand in moment.operands]
+    batches = [tuple(range(2 - rank, 0)) for rank in ranks]
+    left = (*batches[0], *(("row", "sum") if ranks[0] > 1 else ("sum",)))
+    right = (*batches[1], *(("sum", "column") if ranks[1] > 1 else ("sum",)))
+    result = (*max(batches, key=len), *(("row",) if ranks[0] > 1 else ()), *(("column",) if ranks[1] > 1 else ()))
+    return _contracted(moment, (left, right), result)
+
+
+def _outer(moment: Moment) -> Any:
+    return _contracted(moment, (("row",), ("column",)), ("row", "column"))
+
+
+def _vecdot(moment: Moment) -> Any:
+    rank = max(len(spans_of(operand)) for operand in moment.operands)
+    gone = moment.params["axis"] % rank
+    labels = _labels(moment.operands, rank)
+    return _contracted(moment, labels, [axis for axis in range(rank) if axis != gone])
+
+
+def _tensordot(moment: Moment) -> Any:
+    pairs = [dict(zip(axes, range(len(axes)))) for axes in moment.params["axes"]]
+    labels = [
+        [places.get(axis, (side, axis)) for axis in range(len(spans_of(operand)))]
+        for side, (operand, places) in enumerate(zip(moment.operands, pairs))
+    ]
+    return _contracted(moment, labels, [label for own in labels for label in own if isinstance(label, tuple)])
+
+
+def _einsum(moment: Moment) -> Any:
+    given, result = moment.params["equation"].split("->")
+    labels = given.split(",")
+    if "." in given or any(len(set(own)) < len(own) for own in labels):
+        raise NotWhole
+    return _contracted(moment, labels, result)
+
+
+# ---------------------------------------------------------------------------------------------- numbers for a type
+def _always(number: float) -> Callable[[str], Any]:
+    return lambda dtype: number
+
+
+def _lowest(dtype: str) -> Any:
+    if is_floating(dtype):
+        return -inf
+    if not is_integer(dtype):
+        return _none(dtype)
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    return 0 if dtype.startswith("u") else -(2 ** (bits - 1))
+
+
+def _highest(dtype: str) -> Any:
+    if is_floating(dtype):
+        return inf
+    if not is_integer(dtype):
+        return _none(dtype)
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    return 2**bits - 1 if dtype.startswith("u") else 2 ** (bits - 1) - 1
+
+
+def _none(dtype: str) -> Any:
+    raise NotWhole
+
+
+_GENTLE = (
+    "abs", "add", "atan", "asinh", "bitwise_and", "bitwise_invert", "bitwise_or", "bitwise_xor", "ceil", "clip", "conj", "copysign", "cos",
+    "equal", "erf", "floor", "fmax", "fmin", "greater", "greater_equal", "hard_tanh", "imag", "isfinite", "isinf", "isnan", "leaky_relu",
+    "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative",
+    "not_equal", "positive", "real", "relu", "round", "sigmoid", "sign", "signbit", "silu", "sin", "softplus", "square", "stop_gradient",
+    "subtract", "tanh", "trunc", "where",
+)  # fmt: skip
+"""What is finite, and has finite slopes, of all finite numbers."""
+
+_SAFE: Mapping[str, tuple[float, ...]] = {
+    **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "acosh"), (2,)),
+    **dict.fromkeys(("exp", "exp2", "expm1", "sinh", "cosh", "tan", "asin", "acos", "atanh"), (0,)),
+    **dict.fromkeys(("divide", "pow", "floor_divide", "remainder", "fmod", "trunc_divide", "hypot", "atan2"), (1, 1)),
+    **dict.fromkeys(("logaddexp", "logaddexp2"), (0, 0)),
+}
+"""Numbers of which others are finite, with finite slopes."""
+
+ROWS: Mapping[str, Row] = {
+    **dict.fromkeys(_GENTLE, _by_element),
+    **{name: partial(_steep, safe=safe) for name, safe in _SAFE.items()},
+    **dict.fromkeys(("sum", "count_nonzero", "any"), partial(_reduced, neutral=_always(0))),
+    **dict.fromkeys(("prod", "all"), partial(_reduced, neutral=_always(1))),
+    "max": partial(_reduced, neutral=_lowest, needs_one=True),
+    "min": partial(_reduced, neutral=_highest, needs_one=True),
+    "argmax": partial(_place, neutral=_lowest),
+    "argmin": partial(_place, neutral=_highest),
+    "mean": _mean,
+    "vector_norm": _norm,
+    "cumulative_sum": partial(_running, neutral=0),
+    "cumulative_prod": partial(_running, neutral=1),
+    "matmul": _matmul,
+    "outer": _outer,
+    "vecdot": _vecdot,
+    "tensordot": _tensordot,
+    "einsum": _einsum,
+    **dict.fromkeys(("zeros", "ones", "full"), _made),
+    "arange": _counted,
+    "broadcast_to": _repeated,
+    "getitem": _getitem,
+    "setitem": _setitem,
+    "flip": _flip,
+    "permute_dims": _permuted,
+    "reshape": _reshaped,
+    "copy": _copied,
+    "astype": _copied,
+}
+
+__all__ = ["ROWS", "Moment"]
