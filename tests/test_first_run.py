@@ -31,7 +31,7 @@ def made(is_view: bool = False) -> Made:
 def noted(*calls: tuple[Any, ...], result: torch.Tensor = KNOWN, outcome: Made | None = None) -> FirstRun:
     calls_seen = FirstRun(lambda: True)
     for function, *args in calls:
-        calls_seen.note(function, tuple(args), {}, result, outcome)
+        calls_seen.note(function, tuple(args), {}, [item for item in args if isinstance(item, torch.Tensor)], result, outcome)
     return calls_seen
 
 
@@ -104,7 +104,7 @@ def test_any_call_with_a_known_outcome_is_taken_over() -> None:
 
 def test_calls_that_are_not_kept_count() -> None:
     calls = noted((torch.relu, X))
-    calls.note(torch.relu, (X,), {}, KNOWN, made())
+    calls.note(torch.relu, (X,), {}, [X], KNOWN, made())
     with TakingOver(calls):
         assert torch.relu(X) is not KNOWN
         assert torch.relu(X) is KNOWN
@@ -112,7 +112,7 @@ def test_calls_that_are_not_kept_count() -> None:
 
 def test_nothing_is_kept_that_nobody_wants() -> None:
     unwanted = FirstRun()
-    unwanted.note(F.linear, (X, W), {}, KNOWN, made())
+    unwanted.note(F.linear, (X, W), {}, [X, W], KNOWN, made())
     assert unwanted.taken_over(F.linear, (X, W), {}) is None
 
 
@@ -120,7 +120,7 @@ def test_as_much_is_kept_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(first_run, "_MOST_BYTES", KNOWN.nbytes)
     calls = FirstRun(lambda: True)
     for outcome in (made(is_view=True), made(), made(), made()):
-        calls.note(F.linear, (X, W), {}, KNOWN, outcome)
+        calls.note(F.linear, (X, W), {}, [X, W], KNOWN, outcome)
     found = [calls.taken_over(F.linear, (X, W), {}) for _ in range(4)]
     assert [item is KNOWN for item in found] == [True, True, True, False]
 

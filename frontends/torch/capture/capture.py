@@ -270,7 +270,7 @@ class Capture(TorchFunctionMode):
             call = made_again(self, function, name, key, operands, args, kwargs, outcome)
             if outcome.fits(call):
                 note_again(self, call, outcome)
-                self.first_run.note(function, args, kwargs, call.result, outcome)
+                self.first_run.note(function, args, kwargs, operands, call.result, outcome)
                 return call.result
             self.known.forget(alike)  # it has done nothing, and is made once more
         if "out" in kwargs and is_empty_out(self, args, kwargs):
@@ -308,7 +308,7 @@ class Capture(TorchFunctionMode):
             hand_over(self, result, operands, (args, kwargs))
         if key in STRUCTURE:
             STRUCTURE[key](self, inputs, params, made)
-        self.first_run.note(function, args, kwargs, result, self.known.note(alike, outcome_of(call, node)))
+        self.first_run.note(function, args, kwargs, operands, result, self.known.note(alike, outcome_of(call, node)))
         return result
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:

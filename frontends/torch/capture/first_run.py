@@ -5,6 +5,7 @@ A run that is only made to see whether other code is reached costs little withou
 
 from __future__ import annotations
 
+import operator
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,19 +32,24 @@ _ROUNDING = 16  # units in the last place of the largest element: another kernel
 
 @dataclass(frozen=True)
 class _Call:
-    leaves: list[Any]  # of the arguments
-    form: tuple[Any, ...]
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
     result: torch.Tensor
+    tensors: list[torch.Tensor]  # the operands and the result
     versions: list[int]
 
     @property
     def is_unwritten(self) -> bool:
-        return self.versions == _versions(self.leaves, self.result)
+        return self.versions == list(map(version, self.tensors))
 
     def is_made_by(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether these arguments are those of this call."""
-        found = list(iterate_structure((args, kwargs)))
-        return self.form == (len(args), *kwargs) and len(found) == len(self.leaves) and all(map(_is_same, found, self.leaves))
+        if len(args) != len(self.args) or kwargs.keys() != self.kwargs.keys():
+            return False
+        if not kwargs and all(map(operator.is_, args, self.args)):  # as of most
+            return True
+        found, known = list(iterate_structure((args, kwargs))), list(iterate_structure(hints((self.args, self.kwargs))))
+        return len(found) == len(known) and all(map(_is_same, found, known))
 
 
 class FirstRun:
@@ -55,13 +61,21 @@ class FirstRun:
         self._bytes = 0
 
     def note(
-        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any, outcome: Outcome | None = None
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        operands: list[torch.Tensor],
+        result: Any,
+        outcome: Outcome | None = None,
     ) -> None:
         """One call of the first run. It is kept where its ``outcome`` follows from its arguments; views take no memory."""
-        is_kept = (isinstance(outcome, Made) or function in _LARGE) and self._has_room(result)
-        self._made[function].append(_call(args, kwargs, result) if is_kept else None)
-        if is_kept and not (isinstance(outcome, Made) and outcome.is_view):
-            self._bytes += result.nbytes
+        kept: _Call | None = None
+        if (isinstance(outcome, Made) or function in _LARGE) and self._has_room(result):
+            tensors = [*operands, result]
+            kept = _Call(args, kwargs, result, tensors, list(map(version, tensors)))
+            self._bytes += 0 if isinstance(outcome, Made) and outcome.is_view else result.nbytes
+        self._made[function].append(kept)
 
     def _has_room(self, result: torch.Tensor) -> bool:
         return self.wanted() and self._bytes <= _MOST_BYTES and not result.is_inference()
@@ -86,15 +100,6 @@ class TakingOver(TorchFunctionMode):
         kwargs = kwargs or {}
         known = self._calls.taken_over(function, args, kwargs)
         return function(*args, **kwargs) if known is None else known
-
-
-def _call(args: tuple[Any, ...], kwargs: dict[str, Any], result: torch.Tensor) -> _Call:
-    leaves = list(iterate_structure((hints(args), hints(kwargs))))
-    return _Call(leaves, (len(args), *kwargs), result, _versions(leaves, result))
-
-
-def _versions(leaves: list[Any], result: torch.Tensor) -> list[int]:
-    return [version(item) for item in (*leaves, result) if isinstance(item, torch.Tensor)]
 
 
 def _is_same(found: Any, known: Any) -> bool:
