@@ -72,9 +72,8 @@ def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
 def origin_of(operation: Any, around: Origin) -> Origin:
     """The innermost line of the user's that led to an operation, or what it stands in."""
     call = f"{RAW}{operation.type}"
-    trace = operation.traceback or ()
-    for place in range(len(trace) - 1, -1, -1):  # a list of all frames would be made of hundreds
-        frame = trace[place]
+    frames = operation.traceback.get_user_frames() if operation.traceback else ()  # a list of TensorFlow's own would be made of hundreds
+    for frame in reversed(frames):
         if is_users(frame.filename):
             return Origin(frame.filename, frame.lineno, _scope_of(operation), call)
     return Origin(around.file, around.line, around.module, call)

@@ -6,9 +6,10 @@ The operations are also run as they are read, on the arrays of the call: their r
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,14 @@ _PLAIN = CallRecord()
 Handler = Callable[["Reader", Any, Sequence[Held]], Sequence[Held]]
 
 
+@dataclass
+class _Progress:
+    """The operations of a graph that were ``read``, by their identities: the ``first`` ones all."""
+
+    read: set[int] = field(default_factory=set)
+    first: int = 0
+
+
 class Reader:
     """Appends the operations of traced graphs to the nodes of a recorder. ``layers`` are the names of Keras' layers."""
 
@@ -50,16 +59,18 @@ class Reader:
         self.assigned: dict[int, str] = {}  # number of the handle -> name, of variables that were assigned
         self.wanted: set[int] = set()  # the identities of tensors that a function gives to what has called it
         self.evaluator = Evaluator(_Seen(self.variables))
-        self._read: dict[int, set[int]] = {}  # graph -> its operations that were read
+        self._read: defaultdict[int, _Progress] = defaultdict(_Progress)  # by the identity of the graph
 
     # ------------------------------------------------------------------------------ graphs
     def read(self, graph: Any, given: Mapping[int, Held]) -> None:
         """The operations of a graph that were not read yet. ``given`` are its inputs, by the identity of the tensor."""
         self.held.update(given)
         self._take_captures(graph)
-        for operation in in_order(graph.get_operations(), self._read.setdefault(id(graph), set())):
+        progress, operations = self._read[id(graph)], graph.get_operations()  # Python asks for shapes as often as there are layers
+        for operation in in_order(operations[progress.first :], progress.read):
             if not (operation.outputs and id(operation.outputs[0]) in self.held):
                 self._operation(operation)
+        progress.first = len(operations)
 
     def results(self, graph: Any, arguments: Sequence[Held]) -> list[Held]:
         """What a function gives for these arguments."""
@@ -134,7 +145,7 @@ class Reader:
     def _read_again(self, tensor: Any) -> None:
         """An output that a gradient has added to an operation since that was read, as Python asked for its result: it is read once more."""
         operation = tensor.op
-        if id(tensor) in self.held or id(operation) not in self._read.get(id(operation.graph), ()):
+        if id(tensor) in self.held or id(operation) not in self._read[id(operation.graph)].read:
             return
         if not is_repeatable(operation):
             raise UnsupportedOperation(
@@ -144,7 +155,7 @@ class Reader:
         for given in operation.inputs:
             self._read_again(given)
             if id(given) not in self.held:
-                self._read[id(operation.graph)].add(id(given.op))
+                self._read[id(operation.graph)].read.add(id(given.op))
                 self._operation(given.op)
         self._operation(operation)
 

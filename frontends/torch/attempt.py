@@ -30,7 +30,7 @@ from .basics.arguments import given_objects, input_names, is_array, opens, to_te
 from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import refusing
 from .capture.capture import Capture
-from .capture.large_calls import LargeCalls
+from .capture.first_run import FirstRun
 from .capture.regions import TorchRegions
 from .checks import recorded
 from .compiling import Compiling, Seen, compiling, differs_outside, kept
@@ -168,10 +168,10 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
             containers = Containers((*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call))
             reads = Reads(capture, session, spaces, tensors)
             with _listening(request, state, reads, hypotheses.compiled) as claim:
-                capture.large = LargeCalls(lambda: claim.asked)
+                capture.first_run = FirstRun(lambda: claim.asked)
                 with open_regions(TorchRegions(capture)):
                     result = function(*call[0], **call[1])
-                seen = Seen(capture.quietly(kept, result) if claim.asked else [], capture.large)
+                seen = Seen(capture.quietly(kept, result) if claim.asked else [], capture.first_run)
             refuse_attributed(result)
             hold_to_parameters(capture, spaces)
             found = state.finish(capture, containers)

@@ -17,6 +17,7 @@ TorchDispatchMode: Any = _python_dispatch.TorchDispatchMode
 
 # Modes and overrides
 no_torch_function: Callable[[], Any] = torch._C.DisableTorchFunction  # a context: calls go to kernels, past modes and classes
+no_torch_dispatch: Callable[[], Any] = torch._C._DisableTorchDispatch  # a context: modes below torch's functions see no kernels
 count_function_modes: Callable[[], int] = torch._C._len_torch_function_stack
 count_dispatch_modes: Callable[[], int] = torch._C._len_torch_dispatch_stack
 function_mode_at: Callable[[int], Any] = torch._C._get_function_stack_at

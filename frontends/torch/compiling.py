@@ -14,7 +14,7 @@ import torch
 from ...ir.aliases import Aliases
 from ...ir.graph import Graph
 from ...trees import iterate_structure
-from .capture.large_calls import LargeCalls, TakingOver
+from .capture.first_run import FirstRun, TakingOver
 from .compat import compiling_flag, set_compiling_flag
 from .process.modes import unwound
 from .reference import undone
@@ -71,10 +71,10 @@ def kept(result: Any) -> list[torch.Tensor]:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a run gave, as copies, and what its large calls gave on the way."""
+    """What a run gave, as copies, and what its calls gave on the way."""
 
     result: list[torch.Tensor]
-    large: LargeCalls
+    calls: FirstRun
 
 
 def differs_outside(
@@ -89,7 +89,7 @@ def differs_outside(
         return False
     with undone(state.weights, seed=0, state=state):
         try:
-            with TakingOver(seen.large), unwound():
+            with TakingOver(seen.calls), unwound():
                 plain = kept(function(*args, **kwargs))
         except Exception:
             return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -75,9 +76,10 @@ def numbering(one: str, other: str) -> Numbering | None:
     return Numbering(bare, place, parts[place][1], others[place][1])
 
 
-def _parts(name: str) -> list[tuple[str, int]]:
+@functools.lru_cache(maxsize=4096)
+def _parts(name: str) -> tuple[tuple[str, int], ...]:
     found = (_PART.fullmatch(part) for part in _SEPARATOR.split(name))
-    return [(part[1], int(part[2] or 0)) for part in found if part is not None]
+    return tuple([(part[1], int(part[2] or 0)) for part in found if part is not None])
 
 
 @dataclass(frozen=True)

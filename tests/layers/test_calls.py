@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,14 @@ def test_the_source_is_one_function_that_a_person_would_write() -> None:
     assert source.count("def layer(parameters, constants, index, ") + source.count("def layer(parameters, index, ") == 1, source
     assert source.count('parameters[f"layers.{index}.query.weight"]') == 1 and "layers.2.query" not in source
     assert "layer(parameters, 3, " in source, source
+
+
+def test_the_operations_of_a_layer_count_once() -> None:
+    _, graph = compiled("stack", "torch")
+    recorded, kept = map(int, re.findall(r"(\d+) calls recorded, (\d+) kept", graph.source)[0])
+    nodes = graph.program.block.nodes
+    inside = {id(node.regions[0]): len(node.regions[0].block.nodes) for node in nodes if node.op == "call"}
+    assert kept == len(nodes) + sum(inside.values()) < recorded / 2 and len(inside) == 1
 
 
 def test_layers_stay_written_out_where_they_are_asked_to() -> None:

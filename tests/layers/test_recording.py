@@ -271,3 +271,41 @@ def test_a_call_with_another_outcome_is_analysed_in_full(monkeypatch: Any) -> No
     graph = graph_compiler.compile(lambda x: x.tanh().tanh().tanh(), args=(torch.ones(3),))
     assert graph.source.count("tanh()") == 3 and len(made) == 3
     np.testing.assert_allclose(graph(torch.zeros(3) + 2), original(original(original(torch.zeros(3) + 2))))
+
+
+def kernels_seen(monkeypatch: pytest.MonkeyPatch, depth: int, wants_gradients: bool) -> int:
+    """How many kernels a recording of so many equal steps looks at."""
+    unseen = pytest.importorskip("graph_compiler.frontends.torch.capture.unseen")
+    looked, look = [], unseen.Unseen.__torch_dispatch__
+    weight = torch.ones(WIDTH, WIDTH, requires_grad=wants_gradients)
+
+    def function(x: Any) -> Any:
+        for _ in range(depth):
+            x = torch.tanh(nn.functional.linear(x, weight))
+        return x
+
+    def counted(self: Any, called: Any, *rest: Any) -> Any:
+        looked.append(called)
+        return look(self, called, *rest)
+
+    with monkeypatch.context() as patches:
+        patches.setattr(unseen.Unseen, "__torch_dispatch__", counted)
+        graph_compiler.transpile(function, to="numpy", args=(torch.ones(2, WIDTH),))
+    return len(looked)
+
+
+def test_kernels_of_known_calls_are_looked_at_where_gradients_keep_what_they_make(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert kernels_seen(monkeypatch, 4, wants_gradients=False) == kernels_seen(monkeypatch, 8, wants_gradients=False)
+    assert kernels_seen(monkeypatch, 4, wants_gradients=True) < kernels_seen(monkeypatch, 8, wants_gradients=True)
+
+
+def test_what_a_known_call_keeps_for_gradients_is_met() -> None:
+    def function(x: Any) -> Any:
+        with torch.enable_grad():
+            given = x.detach().requires_grad_()
+            torch.sin(given)
+            return torch.sin(given).grad_fn._saved_self * 2
+
+    graph = graph_compiler.transpile(function, to="numpy", args=(torch.ones(3),))
+    x = torch.arange(3.0)
+    np.testing.assert_allclose(graph(x.numpy()), x.numpy() * 2)

@@ -13,7 +13,7 @@ from ..basics.names import wished_names
 from ..basics.tensors import fills_memory, spec_of, storage
 from ..compat import is_grad_enabled
 from .int64_seen import becomes_int64
-from .known_calls import Call, Made
+from .known_calls import Call
 from .needs import hold_to_needs
 from .running import Running
 
@@ -45,27 +45,16 @@ def add_node(capture: Running, call: Call, made: list[torch.Tensor], written: li
     node = capture.recorder.add_call(call.name, *call.arguments, origin, outputs, record)
     capture.history.follow(node, written)
     capture.layouts.follow(node, key, made, operands)
-    _note(capture, made, outputs, operands if written else ())
+    note_made(capture, made, outputs, operands if written else ())
     return node
 
 
-def add_like(capture: Running, call: Call, outcome: Made) -> None:
-    """As :func:`add_node`, of a call that is known to have this ``outcome``."""
-    origin = capture.locator.locate(call.name, 4)
-    outputs = capture.recorder.new_values([(outcome.name, call.result, outcome.spec)])
-    views = {0: capture.value(call.operands[0])} if outcome.is_view else {}
-    record = capture.history.record_of(call.key, call.arguments, (), result=outputs[0], views=views)
-    node = capture.recorder.add_call(call.name, *call.arguments, origin, outputs, record)
-    capture.history.follow(node, ())
-    capture.layouts.note(outputs[0], node.uses, outcome.order)
-    _note(capture, [call.result], outputs, ())
-
-
-def _note(capture: Running, made: list[torch.Tensor], outputs: Sequence[Value], written: Sequence[torch.Tensor]) -> None:
+def note_made(capture: Running, made: list[torch.Tensor], outputs: Sequence[Value], written: Sequence[torch.Tensor]) -> None:
+    """``outputs`` stand for the tensors that a call made; it has written to others."""
     for tensor, value in zip(made, outputs):
         capture.memory.note(tensor, value)
     if is_grad_enabled():
         capture.quietly(capture.backward_sizes.note, [*made, *written])
 
 
-__all__ = ["add_like", "add_node"]
+__all__ = ["add_node", "note_made"]

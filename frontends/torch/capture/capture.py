@@ -61,13 +61,14 @@ from ..state.parameters import Weights
 from ..state.state import State
 from .answers import ANSWERS, elements, hand_over
 from .backward_sizes import BackwardSizes
-from .call_nodes import add_like, add_node
+from .call_nodes import add_node
 from .control_flow import OPERATORS, in_eager
+from .first_run import FirstRun, TakingOver
 from .indices import with_numbers
-from .known_calls import Call, KnownCalls, Made, Outcome, outcome_of
-from .large_calls import LargeCalls, TakingOver
+from .known_calls import Call, KnownCalls, outcome_of
 from .loops import loops_of
 from .made import tensors_made
+from .made_again import made_again, note_again
 from .needs import backward_pass, hold_to_failure
 from .opened import Opened, same_sizes
 from .outer_writes import OuterWrites
@@ -108,10 +109,9 @@ class Capture(TorchFunctionMode):
         self.locator = Locator(torch.nn.Module._call_impl.__code__, weights.path_of)
         self.unseen, self.has_started_threads = Unseen(self), False
         self.memory, self.exported, self.refusals, self.gradients = Memory(), ExportedMemory(), Refusals(), Gradients(weights)
-        self.call = ""
-        self.history, self.large, self.known = History(self), LargeCalls(), KnownCalls()
+        self.history, self.first_run, self.known = History(self), FirstRun(), KnownCalls()
         self.input_tensors: list[torch.Tensor | None] = []  # None for a number
-        self.count_call_inputs = 0
+        self.call, self.count_call_inputs = "", 0
         self.count_decided = 0  # calls whose numbers are what they are
         self.arrays: dict[int, Any] = {}  # given array -> its tensor
         self.written, self.rules, self.layouts, self.vmapped = Written(self), Rules(self), Layouts(self), Vmapped(self)
@@ -267,10 +267,12 @@ class Capture(TorchFunctionMode):
         alike = self.known.key_of(name, key, function, args, kwargs, operands)
         outcome = self.known.outcome(alike)
         if outcome is not None and self.generators.are_unseeded():
-            call = Call(name, key, self._arguments(args, kwargs), operands, self._again(function, key, operands, args, kwargs))
-            if self._is_noted(call, outcome):
+            call = made_again(self, function, name, key, operands, args, kwargs, outcome)
+            if outcome.fits(call):
+                note_again(self, call, outcome)
+                self.first_run.note(function, args, kwargs, operands, call.result, outcome)
                 return call.result
-            self.known.forget(alike)
+            self.known.forget(alike)  # it has done nothing, and is made once more
         if "out" in kwargs and is_empty_out(self, args, kwargs):
             return filled(self, function, args, kwargs)
         generators = self.quietly(self.generators.before, (args, kwargs))
@@ -280,12 +282,12 @@ class Capture(TorchFunctionMode):
         operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
         if device := device_under_autocast(operands):
             return record_cast(self, function, name, key, args, kwargs, device)
-        inputs, params = self._arguments(args, kwargs)
+        inputs, params = self.arguments_of(args, kwargs)
         self.exported.look(self.recorder.graph.name, key, operands)
         self.written.save(key, args, kwargs)
         self.outer_writes.save(key, args, kwargs)
         versions = versions_before(key, operands, args, kwargs)
-        result = self._attempt(function, key, operands, args, kwargs)
+        result = self.attempt(function, key, operands, args, kwargs)
         refuse_out(self, kwargs.get("out"), operands)
         refuse_overlap(self, key, args, operands)
         touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
@@ -306,20 +308,8 @@ class Capture(TorchFunctionMode):
             hand_over(self, result, operands, (args, kwargs))
         if key in STRUCTURE:
             STRUCTURE[key](self, inputs, params, made)
-        self.known.note(alike, outcome_of(call, node))
+        self.first_run.note(function, args, kwargs, operands, result, self.known.note(alike, outcome_of(call, node)))
         return result
-
-    def _again(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        self.exported.look(self.recorder.graph.name, key, operands)
-        return self._attempt(function, key, operands, args, kwargs)
-
-    def _is_noted(self, call: Call, outcome: Outcome) -> bool:
-        """Whether a call has the outcome that is known of its like, which is noted; otherwise it has done nothing, and is made again."""
-        if not outcome.fits(call):
-            return False
-        if isinstance(outcome, Made):
-            add_like(self, call, outcome)
-        return True
 
     def quietly(self, function: Callable[..., Any], *args: Any) -> Any:
         """A look at something of which no kernel is to be seen, nor any call by modes of torch's own that are on besides."""
@@ -330,10 +320,10 @@ class Capture(TorchFunctionMode):
         finally:
             self.unseen.inside_call = before
 
-    def _attempt(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def attempt(self, function: Any, key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The real call, which may fail."""
         try:
-            return self.large.noted(function, args, kwargs, self.run(function, args, kwargs))
+            return self.run(function, args, kwargs)
         except Exception as problem:
             hold_to_failure(self, problem, operands, args, kwargs)
             raise
@@ -354,7 +344,7 @@ class Capture(TorchFunctionMode):
         value = self.recorder.find(tensor)
         return resolve_captured(self, tensor) if value is None else value
 
-    def _arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def arguments_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a call as they are recorded."""
         return tuple([self._argument(item) for item in args]), {name: self._argument(item) for name, item in kwargs.items()}
 

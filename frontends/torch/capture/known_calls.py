@@ -116,10 +116,12 @@ class KnownCalls:
         """A call like this had another outcome."""
         del self._outcomes[key]
 
-    def note(self, key: Any, outcome: Outcome | None) -> None:
-        """A call like this has this outcome."""
-        if key is not None and outcome is not None:
-            self._outcomes[key] = outcome
+    def note(self, key: Any, outcome: Outcome | None) -> Outcome | None:
+        """A call like this has this outcome; None where calls like this may have others."""
+        if key is None or outcome is None:
+            return None
+        self._outcomes[key] = outcome
+        return outcome
 
 
 def _found(name: str) -> Any:

@@ -58,7 +58,8 @@ class ExportedMemory:
     def share(self, tensor: torch.Tensor, origin: Origin, is_read: bool = False, is_weight: bool = False) -> None:
         """From now on other code may write to the tensor's memory, and read it where the recording has handed it out."""
         if has_memory(tensor):
-            start, end = _place(tensor)
+            with no_torch_function():
+                start, end = _place(tensor)
             one = _Shared(tensor, start, end, origin, is_read, is_weight, is_used=is_read)
             one.refresh()
             insort(self._shared, one, key=_start)
@@ -93,7 +94,9 @@ class ExportedMemory:
         """Those in whose memory one of the tensors may lie."""
         if not self._shared:
             return ()
-        return {id(one): one for tensor in tensors if has_memory(tensor) for one in self._around(*_place(tensor))}.values()
+        with no_torch_function():  # to compare places is no read of the user's
+            places = [_place(tensor) for tensor in tensors if has_memory(tensor)]
+        return {id(one): one for place in places for one in self._around(*place)}.values()
 
     def _around(self, start: int, end: int) -> Iterable[_Shared]:
         first, last = bisect_right(self._shared, start - self._longest, key=_start), bisect_left(self._shared, end, key=_start)
@@ -106,9 +109,8 @@ def _start(one: _Shared) -> int:
 
 def _place(tensor: torch.Tensor) -> tuple[int, int]:
     """The addresses where a tensor's elements begin and end."""
-    with no_torch_function():  # to compare places is no read of the user's
-        start = tensor.data_ptr()
-        return start, start + reach(tensor) * tensor.itemsize
+    start = tensor.data_ptr()
+    return start, start + reach(tensor) * tensor.itemsize
 
 
 def _refuse_changed(name: str, one: _Shared) -> None:

@@ -82,6 +82,8 @@ def reach(tensor: torch.Tensor) -> int:
     >>> reach(torch.zeros(3, 4)[:, 0])
     9
     """
+    if tensor.is_contiguous():
+        return tensor.numel()
     if tensor.numel() == 0:
         return 0
     return sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) + 1

@@ -91,5 +91,6 @@ def _is_closed(function: types.FunctionType) -> bool:
 def _called(function: types.FunctionType, owner: type) -> Iterator[Entry]:
     """What code may call: what it names, and attributes of its class by their names."""
     yield from ((item, type(item)) for item in named(function) if isinstance(item, _CODE))
-    members = (inspect.getattr_static(owner, name, None) for name in names_read(function.__code__))
+    held = {name for one in (owner, type(owner)) for cls in one.__mro__ for name in vars(cls)}  # of most names a class knows nothing
+    members = (inspect.getattr_static(owner, name, None) for name in names_read(function.__code__) & held)
     yield from ((member, owner) for member in members if isinstance(member, _CODE))

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import functools
-import heapq
-import itertools
 import operator
 import types
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,14 +23,13 @@ _CODE = (types.FunctionType, property, staticmethod, classmethod, functools.cach
 ORDER = object()  # the key of a change of a dict whose parts stand in another order than single changes give
 
 
-@dataclass(frozen=True, eq=False)
 class Held:
-    """A container, where it was found, and what it holds while the world is looked at."""
+    """A container, where it was found, and what it holds while the world is looked at. Nothing changes it; there are thousands."""
 
-    name: str
-    item: Any
-    kind: Kind
-    before: dict[Any, Any]
+    __slots__ = ("before", "item", "kind", "name")
+
+    def __init__(self, name: str, item: Any, kind: Kind, before: dict[Any, Any]) -> None:
+        self.name, self.item, self.kind, self.before = name, item, kind, before
 
     @property
     def owner(self) -> Any:
@@ -41,9 +38,12 @@ class Held:
 
     def is_untouched(self) -> bool:
         """Whether it holds the very same parts under the same keys in the same order."""
-        now = self.item if type(self.item) in _PLAIN_DICTS else self.kind.pairs(self.item)
-        before, is_same = self.before, operator.is_  # to compare keys by value might ask a symbolic one, which is a guard
-        return len(before) == len(now) and all(map(is_same, before, now)) and all(map(is_same, before.values(), now.values()))
+        item, before = self.item, self.before
+        now = item if type(item) in _PLAIN_DICTS else self.kind.pairs(item)
+        if len(before) != len(now):
+            return False
+        # to compare keys by value might ask a symbolic one, which is a guard
+        return not before or (all(map(operator.is_, before, now)) and all(map(operator.is_, before.values(), now.values())))
 
     def name_of(self, key: Any) -> str:
         """How a reader would write one of its parts."""
@@ -104,12 +104,13 @@ class World:
         self.elsewhere: set[int] = set()  # identities of what was found in tuples, behind other things and as roots of functions
         self._known: set[int] = set()
         self._own = set(map(id, own))
-        order = itertools.count()  # breadth first; of functions that are found on the way, what they refer to comes first
-        waiting = [(0, next(order), name, root) for name, root in (*roots, *self._asked(called))]
-        while waiting:
-            depth, _, name, root = heapq.heappop(waiting)
-            for inner, item, place in self._opened(name, root, depth, closed):
-                heapq.heappush(waiting, (place, next(order), inner, item))
+        # by depth: of functions that are found on the way, what they refer to comes first
+        waiting = [deque((*roots, *self._asked(called)))]
+        while (depth := next((depth for depth, level in enumerate(waiting) if level), None)) is not None:
+            for name, item, place in self._opened(*waiting[depth].popleft(), depth, closed):
+                while len(waiting) <= place:
+                    waiting.append(deque())
+                waiting[place].append((name, item))
 
     def _asked(self, called: Iterable[Any]) -> Iterator[tuple[str, Any]]:
         """What these callables refer to; of a class method, its class."""

@@ -1,10 +1,11 @@
-"""Matrix products and convolutions of one run, which a second run takes over where it makes the same ones.
+"""Calls of one run, which a second run takes over where it makes the same ones.
 
-They are nearly all that a large model computes; a run that is only made to see whether other code is reached costs little without them.
+A run that is only made to see whether other code is reached costs little without the kernels of the first.
 """
 
 from __future__ import annotations
 
+import operator
 from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,13 +17,15 @@ from torch.overrides import TorchFunctionMode
 
 from ....trees import iterate_structure
 from ..basics.tensors import hints, version
+from .known_calls import Made, Outcome
 
-FUNCTIONS = frozenset(
+# Kept whatever is known of their outcome: nearly all that a large model computes.
+_LARGE = frozenset(
     {F.linear, F.conv1d, F.conv2d, F.conv3d, F.scaled_dot_product_attention}
     | {torch.matmul, torch.mm, torch.bmm, torch.addmm, torch.baddbmm}
     | {torch.Tensor.matmul, torch.Tensor.__matmul__, torch.Tensor.mm, torch.Tensor.bmm, torch.Tensor.addmm}
 )
-_MOST_BYTES = 1 << 26  # that are kept for the second run; a run with more is made twice
+_MOST_BYTES = 1 << 27  # that are kept for the second run; what comes after them is made twice
 _FACTS = ("shape", "dtype", "layout", "device", "requires_grad")
 _ROUNDING = 16  # units in the last place of the largest element: another kernel, not other code
 
@@ -32,38 +35,50 @@ class _Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     result: torch.Tensor
-    versions: tuple[int, ...]
+    tensors: list[torch.Tensor]  # the operands and the result
+    versions: list[int]
 
     @property
     def is_unwritten(self) -> bool:
-        return self.versions == _versions(self.args, self.kwargs, self.result)
+        return self.versions == list(map(version, self.tensors))
 
     def is_made_by(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether these arguments are those of this call."""
         if len(args) != len(self.args) or kwargs.keys() != self.kwargs.keys():
             return False
-        found, known = list(iterate_structure((args, kwargs))), list(iterate_structure((self.args, self.kwargs)))
+        if not kwargs and all(map(operator.is_, args, self.args)):  # as of most
+            return True
+        found, known = list(iterate_structure((args, kwargs))), list(iterate_structure(hints((self.args, self.kwargs))))
         return len(found) == len(known) and all(map(_is_same, found, known))
 
 
-class LargeCalls:
-    """What the large calls of a run gave, in order, from where ``wanted`` says so."""
+class FirstRun:
+    """What the calls of a run gave, in order, from where ``wanted`` says so."""
 
     def __init__(self, wanted: Callable[[], bool] = lambda: False) -> None:
         self.wanted = wanted
-        self._made: dict[Callable[..., Any], deque[_Call]] = defaultdict(deque)
+        self._made: dict[Callable[..., Any], deque[_Call | None]] = defaultdict(deque)
         self._bytes = 0
 
-    def noted(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], result: Any) -> Any:
-        """The ``result`` of one call of the first run; too many are forgotten together."""
-        if function not in FUNCTIONS or not self.wanted() or self._bytes > _MOST_BYTES or result.is_inference():
-            return result
-        args, kwargs = hints(args), hints(kwargs)
-        self._made[function].append(_Call(args, kwargs, result, _versions(args, kwargs, result)))
-        self._bytes += result.nbytes
-        if self._bytes > _MOST_BYTES:
-            self._made.clear()
-        return result
+    def note(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        operands: list[torch.Tensor],
+        result: Any,
+        outcome: Outcome | None = None,
+    ) -> None:
+        """One call of the first run. It is kept where its ``outcome`` follows from its arguments; views take no memory."""
+        kept: _Call | None = None
+        if (isinstance(outcome, Made) or function in _LARGE) and self._has_room(result):
+            tensors = [*operands, result]
+            kept = _Call(args, kwargs, result, tensors, list(map(version, tensors)))
+            self._bytes += 0 if isinstance(outcome, Made) and outcome.is_view else result.nbytes
+        self._made[function].append(kept)
+
+    def _has_room(self, result: torch.Tensor) -> bool:
+        return self.wanted() and self._bytes <= _MOST_BYTES and not result.is_inference()
 
     def taken_over(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> torch.Tensor | None:
         """What the first run's call of as many calls of this function gave, if it was the same one."""
@@ -71,24 +86,20 @@ class LargeCalls:
         if not calls:
             return None
         call = calls.popleft()
-        return call.result if call.is_unwritten and call.is_made_by(args, kwargs) else None
+        return call.result if call is not None and call.is_unwritten and call.is_made_by(args, kwargs) else None
 
 
 class TakingOver(TorchFunctionMode):
-    """The second run: inside of the block large calls give what they gave before."""
+    """The second run: inside of the block calls give what they gave before."""
 
-    def __init__(self, calls: LargeCalls) -> None:
+    def __init__(self, calls: FirstRun) -> None:
         super().__init__()
         self._calls = calls
 
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
-        known = self._calls.taken_over(function, args, kwargs) if function in FUNCTIONS else None
+        known = self._calls.taken_over(function, args, kwargs)
         return function(*args, **kwargs) if known is None else known
-
-
-def _versions(*structure: Any) -> tuple[int, ...]:
-    return tuple(version(item) for item in iterate_structure(structure) if isinstance(item, torch.Tensor))
 
 
 def _is_same(found: Any, known: Any) -> bool:

@@ -1,0 +1,153 @@
+"""A second run takes over what the same calls of the first gave, and nothing else."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import pytest
+import torch
+import torch.nn.functional as F
+
+import graph_compiler
+from graph_compiler.frontends.torch.basics.tensors import spec_of
+from graph_compiler.frontends.torch.capture import first_run
+from graph_compiler.frontends.torch.capture.first_run import FirstRun, TakingOver
+from graph_compiler.frontends.torch.capture.known_calls import Made
+from graph_compiler.frontends.torch.compat import TorchDispatchMode
+from graph_compiler.frontends.torch.memory.layouts import Order
+
+X, W = torch.arange(6.0).reshape(2, 3) / 7, torch.ones(4, 3)
+KNOWN = torch.full((2, 4), 42.0)  # no product gives this: where it turns up, it was taken over
+
+
+def made(is_view: bool = False) -> Made:
+    """What is known of a call that makes one tensor."""
+    return Made("made", spec_of(KNOWN), KNOWN.stride(), False, is_view, Order(True, True, False))
+
+
+def noted(*calls: tuple[Any, ...], result: torch.Tensor = KNOWN, outcome: Made | None = None) -> FirstRun:
+    calls_seen = FirstRun(lambda: True)
+    for function, *args in calls:
+        calls_seen.note(function, tuple(args), {}, [item for item in args if isinstance(item, torch.Tensor)], result, outcome)
+    return calls_seen
+
+
+SAME: dict[str, Callable[[], torch.Tensor]] = {
+    "the same objects": lambda: F.linear(X, W),
+    "the same elements": lambda: F.linear(X.clone(), W.clone()),
+    "rounded otherwise": lambda: F.linear(X / 3 * 3 * (1 + 1e-7), W),
+}
+OTHER: dict[str, Callable[[], torch.Tensor]] = {
+    "other elements": lambda: F.linear(X + 1e-3, W),
+    "another shape": lambda: F.linear(X[:1], W),
+    "another type": lambda: F.linear(X.double(), W.double()),
+    "one more argument": lambda: F.linear(X, W, torch.zeros(4)),
+    "a keyword": lambda: F.linear(X, weight=W),
+    "with a history": lambda: F.linear(X.clone().requires_grad_(), W),
+    "another function": lambda: X @ W.T,
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_same_call_is_taken_over(name: str) -> None:
+    with TakingOver(noted((F.linear, X, W))):
+        assert SAME[name]() is KNOWN
+
+
+@pytest.mark.parametrize("name", OTHER)
+def test_another_call_is_made(name: str) -> None:
+    with TakingOver(noted((F.linear, X, W))):
+        found = OTHER[name]()
+    torch.testing.assert_close(found, OTHER[name](), rtol=0, atol=0)
+
+
+def test_conjugates_in_the_same_memory_are_others() -> None:
+    x, w = torch.tensor([[1 + 2j]]), torch.ones(1, 1, dtype=torch.complex64)
+    with TakingOver(noted((torch.matmul, x, w), result=KNOWN)):
+        assert torch.matmul(x.conj(), w).item() == 1 - 2j
+
+
+def test_numbers_are_compared() -> None:
+    image, kernel = torch.ones(1, 1, 4, 4), torch.ones(1, 1, 1, 1)
+    with TakingOver(noted((F.conv2d, image, kernel, None, 2))):
+        assert F.conv2d(image, kernel, None, 1).shape == (1, 1, 4, 4)
+    with TakingOver(noted((F.conv2d, image, kernel, None, 2))):
+        assert F.conv2d(image, kernel, None, 2) is KNOWN
+
+
+def test_what_was_written_to_since_is_made_again() -> None:
+    given, made = X.clone(), KNOWN.clone()
+    argument, result = noted((F.linear, given, W)), noted((F.linear, X, W), result=made)
+    given.add_(0)
+    made.add_(0)
+    for calls in (argument, result):
+        with TakingOver(calls):
+            torch.testing.assert_close(F.linear(given, W), F.linear(X, W))
+
+
+def test_calls_come_in_their_order() -> None:
+    with TakingOver(noted((F.linear, X + 1, W), (F.linear, X, W))):
+        assert F.linear(X, W) is not KNOWN  # the first was another
+        assert F.linear(X, W) is KNOWN
+        assert F.linear(X, W) is not KNOWN  # there is no third
+
+
+def test_any_call_with_a_known_outcome_is_taken_over() -> None:
+    with TakingOver(noted((torch.relu, X), outcome=made())):
+        assert torch.relu(X) is KNOWN
+    with TakingOver(noted((torch.relu, X))):
+        assert torch.relu(X) is not KNOWN
+
+
+def test_calls_that_are_not_kept_count() -> None:
+    calls = noted((torch.relu, X))
+    calls.note(torch.relu, (X,), {}, [X], KNOWN, made())
+    with TakingOver(calls):
+        assert torch.relu(X) is not KNOWN
+        assert torch.relu(X) is KNOWN
+
+
+def test_nothing_is_kept_that_nobody_wants() -> None:
+    unwanted = FirstRun()
+    unwanted.note(F.linear, (X, W), {}, [X, W], KNOWN, made())
+    assert unwanted.taken_over(F.linear, (X, W), {}) is None
+
+
+def test_as_much_is_kept_as_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(first_run, "_MOST_BYTES", KNOWN.nbytes)
+    calls = FirstRun(lambda: True)
+    for outcome in (made(is_view=True), made(), made(), made()):
+        calls.note(F.linear, (X, W), {}, [X, W], KNOWN, outcome)
+    found = [calls.taken_over(F.linear, (X, W), {}) for _ in range(4)]
+    assert [item is KNOWN for item in found] == [True, True, True, False]
+
+
+def test_kernels_of_a_function_that_asks_run_once() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        shift = torch.zeros(1) if torch.compiler.is_compiling() else x.new_zeros(1)
+        return torch.relu(x + shift).tanh().reshape(-1)[1:] * 2
+
+    counted = Counter[str]()
+
+    class Kernels(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+            counted[function.__name__] += 1
+            return function(*args, **(kwargs or {}))
+
+    with Kernels():
+        graph_compiler.transpile(function, to="numpy", args=(X,))
+    assert counted["relu.default"] == counted["tanh.default"] == counted["mul.Tensor"] == 1
+
+
+def test_a_write_of_the_second_run_alone_is_seen() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = torch.relu(x)
+        if not torch.compiler.is_compiling():
+            y.mul_(3)
+        return y.reshape(-1) + 1
+
+    graph = graph_compiler.transpile(function, to="numpy", args=(X,))
+    numpy.testing.assert_allclose(graph(X.numpy() * 2), function(X * 2).numpy())
