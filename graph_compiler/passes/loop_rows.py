@@ -245,7 +245,7 @@ def _key(node: Node) -> Any:
 
 def _offset(key: Any, number: Value) -> int | None:
     """How far behind the number of a step a key picks a row; None where it does not pick one by that number alone."""
-    item = key[0] if key else None
+    item: Any = key[0] if key else None
     read = [symbol for symbol in item.symbols() if symbol.source is number] if isinstance(item, Size) else []
     offset = item - Size.of(read[0]) if len(read) == 1 else None
     return offset if type(offset) is int else None

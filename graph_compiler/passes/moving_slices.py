@@ -103,7 +103,7 @@ class _Key:
         self.build = build
         self.still: Key = tuple(_WHOLE if is_moving(item) else item for item in key)
         """The key without what moves."""
-        kept = [item for item in key if item is None or isinstance(item, tuple)]
+        kept: list[Any] = [item for item in key if item is None or isinstance(item, tuple)]
         moving = [(axis, item) for axis, item in enumerate(kept) if is_moving(item)]
         self.windows = {axis: item for axis, item in moving if item[2] == 1}
         """What moves, by the axes of what the key without it selects."""
