@@ -230,12 +230,13 @@ class JaxTarget(Target):
         Inside of a transformation they cannot be looked at. Where one fails then, floats turn to NaN; if the result holds other numbers, or
         no float at all, a callback raises, which JAX reports when the result is used.
         """
+        traced = []
         for check, guard in zip(checks, guards):
             if isinstance(check, jax.core.Tracer):
-                result = _refused(result, _as_expected(check, guard), guard)
+                traced.append((_as_expected(check, guard), guard))
             else:
                 guard.require(self.elements(check))
-        return result
+        return _refused(result, *zip(*traced)) if traced else result
 
     def either(self, checks: tuple[Any, ...], guards: tuple[Any, ...], run: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
         """``lax.cond``."""
@@ -312,31 +313,60 @@ def _as_expected(check: Any, guard: Guard) -> Any:
     return jnp.all((near & same_sign) | (jnp.isnan(check) & jnp.isnan(wanted)))
 
 
-def _refused(result: Any, holds: Any, guard: Guard) -> Any:
-    """``result`` that nobody takes for right where the guard does not hold."""
+def _refused(result: Any, each: tuple[Any, ...], guards: tuple[Guard, ...]) -> Any:
+    """``result`` that nobody takes for right where a guard does not hold; ``each`` says whether it does."""
     leaves, tree = flatten(result, is_leaf)
-    floats = [jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in leaves]
-    if not shows_as_nan(tree, floats):
-        raised = functools.partial(jax.debug.callback, functools.partial(_raise_unless, guard))
-        jax.lax.cond(holds, lambda _: None, raised, holds)  # a call of Python takes some milliseconds, which only a failure is worth
-    return unflatten(tree, [_poisoned(leaf, holds) if is_float else leaf for leaf, is_float in zip(leaves, floats)])
+    holds = functools.reduce(jnp.logical_and, each)
+    if not shows_as_nan(tree, [jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in leaves]):
+        are_arrays = shows_as_nan(tree, [True for _ in leaves])
+        holds = (_raised_unless if are_arrays else _raised_beside)(holds, jnp.stack(each), functools.partial(_raise_unless, guards))
+    return unflatten(tree, [_poisoned(leaf, holds) for leaf in leaves])
+
+
+def _raised_unless(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
+    """Whether it ``holds``; where it does not, a call of Python raises, which is made only then.
+
+    It is a pure call: one with effects takes ``jax.jit`` off its fast way, which costs each call some 100 microseconds. So the whole result
+    has to depend on it.
+    """
+    called = functools.partial(jax.pure_callback, raising, jax.ShapeDtypeStruct((), bool), vmap_method="broadcast_all")
+    return jax.lax.cond(holds, lambda _: True, called, each)
+
+
+def _raised_beside(holds: Any, each: Any, raising: Callable[[Any], Any]) -> Any:
+    """The same for results with numbers of Python, which depend on nothing."""
+    jax.lax.cond(holds, lambda _: None, lambda each: jax.debug.callback(raising, each), each)
+    return holds
+
+
+def _poisoned(leaf: Any, holds: Any) -> Any:
+    """The array where it ``holds``, else NaN; zeros in types that have none."""
+    if jnp.issubdtype(leaf.dtype, jnp.inexact):
+        return _not_a_number(leaf, holds)
+    is_plain = jnp.issubdtype(leaf.dtype, np.integer) or leaf.dtype == bool
+    return jnp.where(holds, leaf, jnp.zeros_like(leaf)) if is_plain else leaf
 
 
 @jax.custom_jvp
-def _poisoned(leaf: Any, holds: Any) -> Any:
+def _not_a_number(leaf: Any, holds: Any) -> Any:
     """The array where it ``holds``, else NaN, and so is every derivative of it."""
     return jnp.where(holds, leaf, jnp.nan)
 
 
-@_poisoned.defjvp
-def _poisoned_tangent(primals: Any, tangents: Any) -> Any:
+@_not_a_number.defjvp
+def _tangent_not_a_number(primals: Any, tangents: Any) -> Any:
     leaf, holds = primals
-    return _poisoned(leaf, holds), tangents[0] * jnp.where(holds, 1, jnp.nan).astype(leaf.dtype)
+    return _not_a_number(leaf, holds), tangents[0] * jnp.where(holds, 1, jnp.nan).astype(leaf.dtype)
 
 
-def _raise_unless(guard: Guard, holds: Any) -> None:
-    if not holds:
-        raise GuardFailed(f"elements handed to Python were {guard.expected!r} while recording and are others now, read by {guard.origin}")
+def _raise_unless(guards: tuple[Guard, ...], each: Any) -> Any:
+    holds = np.asarray(each)
+    for place, guard in enumerate(guards):
+        if not holds[..., place].all():
+            raise GuardFailed(
+                f"elements handed to Python were {guard.expected!r} while recording and are others now, read by {guard.origin}"
+            )
+    return holds.all(axis=-1)
 
 
 target = JaxTarget()

@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import InvalidGraph
 from ..sizes import Dim, apply
 from .bounds import nonnegative
-from .registry import ArraySpec, Unknown, declare
+from .registry import ArraySpec, Unknown, declare, decomposition
 from .rules import Input, broadcast, dtype_of
 
 _SECTION = "indexing"
@@ -53,6 +53,51 @@ def scatter_nd(
     if isinstance(values, ArraySpec) and values.ndim > len(shape):
         raise InvalidGraph(f"values {values} have more axes than the {shape} that they go to")
     return ArraySpec(x.shape, dtype_of(x, values))
+
+
+@declare(_SECTION)
+def dynamic_slice(x: ArraySpec, /, *starts: Input, axes: tuple[int, ...], sizes: tuple[Dim, ...]) -> ArraySpec:
+    """``x[.., starts[0]:starts[0] + sizes[0], ..]`` along each of the ascending ``axes``: windows whose starts are computed.
+
+    They lie inside of ``x``; negative starts count from the end.
+    """
+    _check_windows(x, starts, axes, sizes)
+    size_at = dict(zip(axes, sizes, strict=True))
+    return ArraySpec(tuple(size_at.get(axis, dim) for axis, dim in enumerate(x.shape)), x.dtype)
+
+
+@declare(_SECTION)
+def dynamic_update_slice(x: ArraySpec, update: ArraySpec, /, *starts: Input, axes: tuple[int, ...]) -> ArraySpec:
+    """``x`` with ``update``, which has its axes, in the place of the window that ``dynamic_slice`` takes."""
+    if update.ndim != x.ndim:
+        raise InvalidGraph(f"the update {update} must have the axes of {x}")
+    _check_windows(x, starts, axes, tuple(update.shape[axis] for axis in axes))
+    return x
+
+
+def _check_windows(x: ArraySpec, starts: tuple[Input, ...], axes: tuple[int, ...], sizes: tuple[Dim, ...]) -> None:
+    if not len(starts) == len(axes) == len(sizes) or list(axes) != sorted(set(axes)) or axes[-1] >= x.ndim:
+        raise InvalidGraph(f"{len(starts)} starts and the sizes {sizes} for windows along the axes {axes} of {x}")
+
+
+@decomposition("dynamic_slice")
+def _dynamic_slice(b: Any, x: Any, *starts: Any, axes: tuple[int, ...], sizes: tuple[Dim, ...]) -> Any:
+    for axis, start, size in zip(axes, starts, sizes):
+        x = b.take(x, _places(b, start, size), axis=axis)
+    return x
+
+
+@decomposition("dynamic_update_slice")
+def _dynamic_update_slice(b: Any, x: Any, update: Any, *starts: Any, axes: tuple[int, ...]) -> Any:
+    """Index arrays for neighbouring axes, which stand where these stood."""
+    start_at, span = dict(zip(axes, starts)), range(axes[0], axes[-1] + 1)
+    shapes = [tuple(update.shape[axis] if other == axis else 1 for other in span) for axis in span]
+    places = [b.reshape(_places(b, start_at.get(axis, 0), update.shape[axis]), shape=shape) for axis, shape in zip(span, shapes)]
+    return b.scatter_nd(x, update, *places, axes=tuple(span))
+
+
+def _places(b: Any, start: Any, size: Dim) -> Any:
+    return b.add(b.arange(stop=size, dtype=getattr(start, "dtype", "int64")), start)
 
 
 @declare(_SECTION)

@@ -32,6 +32,7 @@ from .known_sizes import require_known_sizes as require_known_sizes
 from .layer_scans import scanned_layers as scanned_layers
 from .layers import repeated_layers as repeated_layers
 from .layout import layout as layout
+from .loop_rows import loop_rows as loop_rows
 from .moving_slices import moving_slices as moving_slices
 from .pad_dynamic_sizes import pad_dynamic_sizes as pad_dynamic_sizes
 from .ragged import NotWhole as NotWhole

@@ -1,6 +1,6 @@
-"""Slices that begin at the number of a step, for targets whose loops count in arrays: the rows are picked by index.
+"""Slices that begin at the number of a step, for targets whose loops count in arrays: windows, whose starts are computed.
 
-How many rows such a slice has is the same in each step, so that shapes stay known.
+How many rows such a slice has is the same in each step, so that shapes stay known. Where it leaves rows out, they are picked by index.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Key = tuple[Any, ...]
 
 
 def moving_slices(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with ``take`` and ``scatter_nd`` in the place of such slices."""
+    """The graph with ``dynamic_slice`` and ``dynamic_update_slice`` in the place of such slices."""
     block = graph.block
     made = _Picking(frozenset()).block(block)
     return (graph, False) if made is block else (graph.with_block(made), True)
@@ -103,21 +103,26 @@ class _Key:
         self.build = build
         self.still: Key = tuple(_WHOLE if is_moving(item) else item for item in key)
         """The key without what moves."""
-        kept = [item for item in key if item is None or isinstance(item, tuple)]
-        self.moving = [(axis, item) for axis, item in enumerate(kept) if is_moving(item)]
-        """What moves, with the axes of what the key without it selects."""
+        kept: list[Any] = [item for item in key if item is None or isinstance(item, tuple)]
+        moving = [(axis, item) for axis, item in enumerate(kept) if is_moving(item)]
+        self.windows = {axis: item for axis, item in moving if item[2] == 1}
+        """What moves, by the axes of what the key without it selects."""
+        self.spread = [(axis, item) for axis, item in moving if item[2] != 1]
+        """The same where elements are left out between those that are selected."""
 
     def read(self, x: Value) -> Value:
         """``x[key]``."""
         found = self._part(x)
-        for axis, item in self.moving:
-            found = self.build.take(found, self._places(item), axis=axis)
+        for axis, item in self.spread:
+            found = self.build.take(found, _places(self.build, item), axis=axis)
+        if self.windows:
+            found = self.build.dynamic_slice(found, *self._starts(), axes=self._axes(), sizes=tuple(map(_width, self.windows.values())))
         return found
 
     def written(self, x: Value, value: Any) -> Value:
         """``x`` with ``value`` in the place of ``x[key]``."""
         part = self._part(x)
-        written = self._scattered(part, value, self.moving)
+        written = self._spread(part, value, self.spread)
         whole: Value = written if part is x else self.build.setitem(x, written, key=self.still)
         return whole
 
@@ -125,20 +130,39 @@ class _Key:
         part: Value = self.build.getitem(x, key=self.still) if any(item != _WHOLE for item in self.still) else x
         return part
 
-    def _scattered(self, x: Value, value: Any, moving: list[tuple[int, Any]]) -> Value:
-        """``x`` with ``value`` at the places of slices along some axes."""
-        (axis, item), *others = moving
-        places = self._places(item)
-        value = self._scattered(self.build.take(x, places, axis=axis), value, others) if others else value
+    def _spread(self, x: Value, value: Any, spread: list[tuple[int, Any]]) -> Value:
+        """``x`` with ``value`` at elements that are some apart along some axes, and in the window that is left."""
+        if not spread:
+            return self._updated(x, value)
+        (axis, item), *others = spread
+        places = _places(self.build, item)
+        if others or self.windows:
+            value = self._spread(self.build.take(x, places, axis=axis), value, others)
         written: Value = self.build.scatter_nd(x, value, places, axes=(axis,))
         return written
 
-    def _places(self, item: Any) -> Value:
-        start, stop, step = item
-        count = stop - start if step == 1 else (stop - start + step - 1) // step
-        counted = self.build.arange(stop=count, dtype="int64")
-        places: Value = self.build.add(counted if step == 1 else self.build.multiply(counted, step), start)
-        return places
+    def _updated(self, x: Value, value: Any) -> Value:
+        shape = tuple(_width(self.windows[axis]) if axis in self.windows else size for axis, size in enumerate(x.shape))
+        is_array = isinstance(value, Value)
+        update = self.build.broadcast_to(value, shape=shape) if is_array else self.build.full(shape=shape, fill_value=value, dtype=x.dtype)
+        written: Value = self.build.dynamic_update_slice(x, update, *self._starts(), axes=self._axes())
+        return written
+
+    def _starts(self) -> tuple[Any, ...]:
+        return tuple(item[0] for item in self.windows.values())
+
+    def _axes(self) -> tuple[int, ...]:
+        return tuple(self.windows)
+
+
+def _width(item: Any) -> Any:
+    return item[1] - item[0]
+
+
+def _places(build: Builder, item: Any) -> Value:
+    start, stop, step = item
+    places: Value = build.add(build.multiply(build.arange(stop=(stop - start + step - 1) // step, dtype="int64"), step), start)
+    return places
 
 
 __all__ = ["moving_slices"]

@@ -12,10 +12,11 @@ from .variant import Variant
 
 
 class Alternative(NamedTuple):
-    """A variant whose recording fits a call, if the ``checks``, arrays without elements, are as expected. ``run`` gives its result with
-    the state, and the checks again."""
+    """A variant whose recording fits a call, if the ``checks``, arrays without elements, are as expected. ``found`` is its result with the
+    state. ``run`` gives both once more, where a branch of the program has to trace them itself."""
 
     variant: Variant
+    found: Any
     checks: tuple[Any, ...]
     run: Callable[[], Any]
 
@@ -27,7 +28,7 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
     """
     target = alternatives[0].variant.target
     if len(alternatives) == 1 or target.either is None:
-        return _checked(alternatives[0])
+        return _checked(alternatives[0], alternatives[0].found, alternatives[0].checks)
     *others, last = alternatives
     trees: list[Tree] = []
 
@@ -38,7 +39,7 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
             raise CallMismatch(f"{name}: {target.name} traces this call, and recorded variants for it differ in the structure of results")
         return [target.convert(leaf) for leaf in leaves]
 
-    chosen: Callable[[], list[Any]] = lambda: arrays(_checked(last))  # noqa: E731  (one of several functions)
+    chosen: Callable[[], list[Any]] = lambda: arrays(_checked(last, *last.run()))  # noqa: E731  (one of several functions)
     for other in reversed(others):
         chosen = functools.partial(_either, name, other, functools.partial(_arrays_of, arrays, other), chosen)
     found = chosen()
@@ -46,8 +47,7 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
     return result, state
 
 
-def _checked(one: Alternative) -> tuple[Any, dict[str, Any]]:
-    found, checks = one.run()
+def _checked(one: Alternative, found: Any, checks: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
     result, state = one.variant.target.checked(found, checks, one.variant.program.checks)
     return result, state
 

@@ -35,7 +35,7 @@ def purely(
             try:
                 whole, checks = run()
                 if any(map(variant.target.is_traced, checks)):
-                    open_ones.append(Alternative(variant, checks, run))
+                    open_ones.append(Alternative(variant, whole, checks, run))
                 else:
                     return variant.target.checked(whole, checks, variant.program.checks) if checks else whole
             except GuardFailed as failed:  # on elements; another variant may be for these

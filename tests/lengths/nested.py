@@ -48,6 +48,45 @@ def windows_with_gaps(xp: Any, x: Any, n: int) -> Any:
     return h
 
 
+def windows_apart(xp: Any, x: Any, n: int) -> Any:
+    h = x[:2] * 0
+    for i in range(x.shape[0] // 2):
+        h = h * 0.5 + x[2 * i : 2 * i + 2] * x[0]
+    return h
+
+
+def windows_of_half_the_rows(xp: Any, x: Any, n: int) -> Any:
+    half = x.shape[0] // 2
+    h = x[:half] * 0
+    for i in range(x.shape[0] - half + 1):
+        h = h * 0.5 + x[i : i + half]
+    return h
+
+
+def written_windows_of_two_axes(xp: Any, x: Any, n: int) -> Any:
+    m = x @ x.T
+    for i in range(x.shape[0] - 1):
+        for j in range(x.shape[0] - 2):
+            m[i : i + 2, j : j + 3] = m[i : i + 2, j : j + 3] * 0.5 + m[i, j : j + 3]
+    return m
+
+
+def written_windows_of_axes_apart(xp: Any, x: Any, n: int) -> Any:
+    m = (x @ x.T)[:, None, :] * x[:, :, None]
+    for i in range(x.shape[0] - 1):
+        for j in range(x.shape[0] - 2):
+            m[i : i + 2, :, j : j + 3] = m[i : i + 2, :, j : j + 3] * 0.5 + m[i + 1, :, j : j + 3]
+            m[i : i + 2, 0, j : j + 2] = 0.25
+    return m
+
+
+def windows_and_gaps_that_are_written(xp: Any, x: Any, n: int) -> Any:
+    m = x @ x.T
+    for i in range(x.shape[0] - 3):
+        m[i : i + 4 : 2, i : i + 2] = m[i : i + 2, i : i + 4 : 2] + x[i, 0]
+    return m
+
+
 def row_and_window(xp: Any, x: Any, n: int) -> Any:
     m = x @ x.T
     for i in range(x.shape[0] - 1):
@@ -352,7 +391,8 @@ FOLDED: dict[str, Program] = {
     each.__name__: each
     for each in (
         windows, windows_that_are_written, windows_of_two_axes, windows_with_gaps, row_and_window, windows_backwards,
-        triangle, lower_triangle, with_the_diagonal, backwards_in_triangles, every_other_of_a_triangle, tetrahedron, sorted_by_bubbles,
+        windows_apart, windows_of_half_the_rows, written_windows_of_two_axes, written_windows_of_axes_apart,
+        windows_and_gaps_that_are_written, triangle, lower_triangle, with_the_diagonal, backwards_in_triangles, every_other_of_a_triangle, tetrahedron, sorted_by_bubbles,
         forward_substitution, back_substitution, lu, cholesky, triangle_with_windows,
     )
 }  # fmt: skip
@@ -361,7 +401,7 @@ FOLDED: dict[str, Program] = {
 NEW_ARRAYS: dict[str, Program] = {
     each.__name__: each
     for each in (
-        windows, windows_of_two_axes, windows_with_gaps, windows_backwards, triangle, lower_triangle, with_the_diagonal,
+        windows, windows_of_two_axes, windows_with_gaps, windows_backwards, windows_apart, windows_of_half_the_rows, triangle, lower_triangle, with_the_diagonal,
         backwards_in_triangles, every_other_of_a_triangle, tetrahedron,
     )
 }  # fmt: skip

@@ -44,6 +44,24 @@ def gather_nd(x: Operand, *indices: Operand, axes: tuple[int, ...]) -> str:
     return f"{x}{arrays_text(indices, axes, x.ndim)}"
 
 
+@rows.row("dynamic_slice")
+def dynamic_slice(x: Operand, *starts: Any, axes: tuple[int, ...], sizes: tuple[Any, ...]) -> str:
+    """``lax.dynamic_slice_in_dim`` along one axis after the other: the sizes of the others need not be written."""
+    text = str(x)
+    for start, axis, size in zip(starts, axes, sizes):
+        text = f"lax.dynamic_slice_in_dim({text}, {start}, {size!r}{f', {axis}' if axis else ''})"
+    return text
+
+
+@rows.row("dynamic_update_slice")
+def dynamic_update_slice(x: Operand, update: Operand, *starts: Any, axes: tuple[int, ...]) -> str:
+    """``lax.dynamic_update_slice``, or the shorter form for one axis."""
+    if len(axes) == 1:
+        return f"lax.dynamic_update_slice_in_dim({x}, {update}, {starts[0]}, {axes[0]})"
+    start_at = dict(zip(axes, starts))
+    return f"lax.dynamic_update_slice({x}, {update}, ({', '.join(str(start_at.get(axis, 0)) for axis in range(x.ndim))}))"
+
+
 @rows.row("scatter_nd")
 def scatter_nd(x: Operand, values: Any, *indices: Operand, axes: tuple[int, ...], reduce: str | None, include_self: bool) -> str:
     """``x.at[i, :, j].set(values)``, or the helper for what no method of ``at`` does."""

@@ -44,15 +44,15 @@ def _start(b: JaxBuilder, start: Any, have: Any, size: Any) -> Any:
 
 @rows.row("dynamic_slice_p")
 def dynamic_slice(b: JaxBuilder, x: Any, *starts: Any, slice_sizes: Any) -> Any:
-    """A slice of each axis; those whose start is an array are picked by index."""
+    """A slice of each axis, some of whose starts are computed."""
     sizes = tuple(slice_sizes)
     begin = starts_inside(b, x, starts, sizes)
     key = tuple(_WHOLE if isinstance(at, Value) or have == size else (at, at + size, 1) for at, size, have in zip(begin, sizes, x.shape))
     found = b.getitem(x, key=key)
-    for axis, (at, size) in enumerate(zip(begin, sizes)):
-        if isinstance(at, Value):
-            found = b.take(found, b.add(at, b.arange(stop=size, dtype=at.dtype)), axis=axis)
-    return found
+    computed = [axis for axis, at in enumerate(begin) if isinstance(at, Value)]
+    if not computed:
+        return found
+    return b.dynamic_slice(found, *(begin[axis] for axis in computed), axes=tuple(computed), sizes=tuple(sizes[axis] for axis in computed))
 
 
 @rows.row("dynamic_update_slice_p")
@@ -61,14 +61,5 @@ def dynamic_update_slice(b: JaxBuilder, x: Any, update: Any, *starts: Any) -> An
     begin = starts_inside(b, x, starts, update.shape)
     if not any(isinstance(at, Value) for at in begin):
         return b.setitem(x, update, key=tuple((at, at + size, 1) for at, size in zip(begin, update.shape)))
-    dtype = next(at.dtype for at in begin if isinstance(at, Value))
-    places = [_places(b, at, size, axis, x.ndim, dtype) for axis, (at, size) in enumerate(zip(begin, update.shape))]
-    return b.scatter_nd(x, update, *places, axes=tuple(range(x.ndim)))
-
-
-def _places(b: JaxBuilder, start: Any, size: Any, axis: int, rank: int, dtype: str) -> Any:
-    """The indices of a slice along one axis, shaped to broadcast with those of the others."""
-    indices = b.arange(stop=size, dtype=dtype)
-    if isinstance(start, Value) or start != 0:
-        indices = b.add(indices, start)
-    return b.reshape(indices, shape=tuple(size if i == axis else 1 for i in range(rank)))
+    axes = tuple(axis for axis, (have, size) in enumerate(zip(x.shape, update.shape)) if have != size or isinstance(begin[axis], Value))
+    return b.dynamic_update_slice(x, update, *(begin[axis] for axis in axes), axes=axes)

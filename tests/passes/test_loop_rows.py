@@ -1,0 +1,219 @@
+"""Rows that steps read and write one after the other are sequences and outputs of their loop: the same numbers, at other sizes, and none
+where another step sees what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graph_compiler
+from graph_compiler.passes.driver import nodes_of
+
+from ..support.turns import a_share
+
+RECORDED, OTHERS = 6, (9, 1, 0)
+
+
+# ------------------------------------------------------------------------------------- nothing is carried that a step does not need
+def rows_read(x: Any, y: Any) -> Any:
+    total = y[:1].sum(axis=0) * 0
+    for i in range(x.shape[0]):
+        total = total * 0.5 + x[i] * y[i, 0]
+    return total
+
+
+def rows_written(x: Any, y: Any) -> Any:
+    for i in range(x.shape[0]):
+        y[i] = x[i] * i
+    return y
+
+
+def numbers_written(x: Any, y: Any) -> Any:
+    for i in range(x.shape[0]):
+        y[i] = 2.5
+    return y
+
+
+def read_and_written(x: Any, y: Any) -> Any:
+    for i in range(1, x.shape[0]):
+        y[i] = y[i] + x[i - 1]
+        y[i] /= 2
+    return y
+
+
+def read_ahead(x: Any, y: Any) -> Any:
+    for i in range(x.shape[0] - 1):
+        y[i] = y[i + 1, 0] + x[i]
+    return y
+
+
+def backwards(x: Any, y: Any) -> Any:
+    for i in range(x.shape[0] - 1, 0, -1):
+        y[i] = y[i - 1] * x[i, 1] + i
+    return y
+
+
+def two_arrays(x: Any, y: Any) -> Any:
+    z = np.zeros_like(x)
+    for i in range(x.shape[0]):
+        z[i] = y[i] * 2
+        y[i] = x[i] + 1
+    return y, z
+
+
+def inside_of_another(x: Any, y: Any) -> Any:
+    for _ in range(3):
+        for i in range(x.shape[0]):
+            y[i] = x[i] * y[i] + 1
+    return y
+
+
+def state_beside(x: Any, y: Any) -> Any:
+    state = np.float32(0.0)
+    for i in range(x.shape[0]):
+        state = state * 0.5 + x[i, 0]
+        y[i] = state
+    return y, state
+
+
+ROWS: dict[Callable[[Any, Any], Any], int] = {
+    rows_read: 1, rows_written: 0, numbers_written: 0, read_and_written: 0, read_ahead: 0, backwards: 0, two_arrays: 0,
+    inside_of_another: 0, state_beside: 0,
+}  # fmt: skip
+"""With how many arrays are carried."""
+
+
+# ------------------------------------------------------------------------------------- other steps see what was written
+def the_row_before(x: Any, y: Any) -> Any:
+    for i in range(1, x.shape[0]):
+        y[i] = y[i - 1] * 0.5 + x[i]
+    return y
+
+
+def ahead_on_the_way_back(x: Any, y: Any) -> Any:
+    for i in range(x.shape[0] - 2, -1, -1):
+        y[i] = y[i + 1] * 0.5 + x[i]
+    return y
+
+
+def one_row_always(x: Any, y: Any) -> Any:
+    for i in range(1, x.shape[0]):
+        y[i] = x[i] + y[0] * y[1]
+    return y
+
+
+def the_whole_array(x: Any, y: Any) -> Any:
+    for i in range(x.shape[0]):
+        y[i] = x[i] + y.sum()
+    return y
+
+
+def read_behind_the_write(x: Any, y: Any) -> Any:
+    total = np.float32(0.0)
+    for i in range(x.shape[0]):
+        y[i] = x[i] * 2
+        total = total + y[0, 0]
+    return y, total
+
+
+def the_array_before(x: Any, y: Any) -> Any:
+    old = x * 1
+    for i in range(x.shape[0]):
+        new = y.copy()
+        new[i] = x[i] * 2
+        old, y = y, new
+    return old, y
+
+
+def part_of_the_row(x: Any, y: Any) -> Any:
+    for i in range(x.shape[0]):
+        y[i, 1:] = x[i, 0]
+    return y
+
+
+def every_other_row(x: Any, y: Any) -> Any:
+    for i in range(x.shape[0] // 2):
+        y[2 * i] = x[i] + y[i]
+    return y
+
+
+def two_rows(x: Any, y: Any) -> Any:
+    for i in range(x.shape[0] - 1):
+        y[i] = x[i]
+        y[i + 1] = x[i] * y[i]
+    return y
+
+
+def by_elements(x: Any, y: Any) -> Any:
+    order = np.argsort(x[:, 0])
+    for i in range(x.shape[0]):
+        y[order[i]] = x[i] + y[i]
+    return y
+
+
+CARRIED = (
+    the_row_before, ahead_on_the_way_back, one_row_always, the_whole_array, read_behind_the_write, the_array_before, part_of_the_row,
+    every_other_row, two_rows, by_elements,
+)  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------- tests
+def arguments(size: int) -> tuple[Any, Any]:
+    random = np.random.default_rng(size)
+    return random.random((size, 3), dtype=np.float32), random.random((size, 3), dtype=np.float32)
+
+
+def transpiled(function: Callable[[Any, Any], Any], to: str) -> Any:
+    return graph_compiler.transpile(function, source="numpy", to=to, args=arguments(RECORDED))
+
+
+def outcome(function: Callable[[Any, Any], Any], size: int) -> Any:
+    """What a function gives, or None where it raises."""
+    try:
+        return function(*arguments(size))
+    except IndexError:
+        return None
+
+
+def check(graph: Any, function: Callable[[Any, Any], Any]) -> None:
+    for size in (RECORDED, *OTHERS):
+        wanted = outcome(function, size)
+        if wanted is None:
+            with pytest.raises(IndexError):
+                graph(*arguments(size))
+            continue
+        found = graph(*arguments(size))
+        pairs = zip(found, wanted, strict=True) if isinstance(wanted, tuple) else [(found, wanted)]
+        for one, other in pairs:
+            np.testing.assert_allclose(np.asarray(one), other, rtol=1e-5, atol=1e-6, err_msg=f"of {size} rows")
+
+
+def arrays_carried(graph: Any) -> int:
+    """The arrays with axes that the innermost loop carries."""
+    loop = next(node for node in nodes_of(graph.program.block) if node.op == "scan")
+    return sum(bool(value.ndim) for value in loop.regions[0].block.inputs[: loop.params["carried"]])
+
+
+@pytest.mark.parametrize("function", ROWS, ids=lambda function: function.__name__)
+def test_rows_leave_the_loop(function: Callable[[Any, Any], Any]) -> None:
+    pytest.importorskip("jax")
+    graph = transpiled(function, "jax")
+    check(graph, function)
+    assert arrays_carried(graph) == ROWS[function], graph.source
+
+
+@pytest.mark.parametrize("function", CARRIED, ids=lambda function: function.__name__)
+def test_what_other_steps_read_is_carried(function: Callable[[Any, Any], Any]) -> None:
+    pytest.importorskip("jax")
+    graph = transpiled(function, "jax")
+    check(graph, function)
+    assert arrays_carried(graph) >= 1, graph.source
+
+
+@pytest.mark.parametrize("function", a_share("rows of loops in TensorFlow", (*ROWS, *CARRIED), 4), ids=lambda function: function.__name__)
+def test_in_tensorflow(function: Callable[[Any, Any], Any]) -> None:
+    pytest.importorskip("tensorflow")
+    check(transpiled(function, "tensorflow"), function)
