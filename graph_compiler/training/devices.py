@@ -119,8 +119,8 @@ def _placed(engine: Training, item: Any, where: Any) -> Any:
         return engine.placed(item, where)
     except Exception as problem:
         raise CallMismatch(
-            f"an array {dtype_name(item)}{list(item.shape)} of a batch cannot be put on {'a device' if where is None else where}: {type(problem).__name__}: {problem}; give a "
-            "device of this machine, and arrays of numbers of which a sharding divides the sizes"
+            f"an array {dtype_name(item)}{list(item.shape)} of a batch cannot be put on {'a device' if where is None else where}: "
+            f"{type(problem).__name__}: {problem}; give a device of this machine, and arrays of numbers whose sizes a sharding divides"
         ) from problem
 
 
