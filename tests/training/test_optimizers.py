@@ -175,6 +175,7 @@ def test_clipping_is_torch_s(to: str) -> None:
         (lambda: training.schedule("cosine", stops=3), "a schedule has no option stops=; did you mean 'steps'"),
         (lambda: training.schedule("exponential", steps=3), "give end="),
         (lambda: in_target("jax", torch.optim.SGD), "optimizer is torch.SGD, which is no optimizer for jax"),
+        (lambda: in_target("torch", torch.optim.LBFGS), "optimizer is torch.LBFGS, which computes the loss several times"),
         (lambda: in_target("torch", "sgd", schedule="cosine"), "a name needs its steps"),
         (lambda: in_target("torch", "sgd", schedule=lambda step: None), "the schedule gives no number for step 0"),
     ],
