@@ -1,4 +1,4 @@
-"""Operations that torch composes of others with writes in place, which ``DTensor`` refuses where a write changes the layout: without them."""
+"""Operations that torch composes of others with writes in place, which ``DTensor`` refuses where they change the layout: without writes."""
 
 from __future__ import annotations
 

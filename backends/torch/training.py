@@ -65,8 +65,8 @@ class TorchTraining(Training):
         closure = inspect.signature(type(found).step).parameters.get("closure")
         if closure is not None and closure.default is inspect.Parameter.empty:
             raise InvalidOption(
-                f"optimizer is torch.{type(found).__name__}, which computes the loss several times in each of its steps, and a training step "
-                "does once: pass another one, or call it in a loop of your own with graph.as_module().parameters()"
+                f"optimizer is torch.{type(found).__name__}, which computes the loss several times in each of its steps, and a training "
+                "step does once: pass another one, or call it in a loop of your own with graph.as_module().parameters()"
             )
         return found
 
