@@ -103,3 +103,15 @@ def test_a_function_of_reached_modules_is_trained_and_given_back() -> None:
     state, _ = training.single_train_step(state, (torch.ones(2, 3), None))
     state.to_source()
     assert torch.allclose(net.weight, stepped, atol=1e-6)
+
+
+def test_models_that_take_each_other_s_place_each_have_their_weights(tmp_path: Any) -> None:
+    nets = {"net": torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Tanh())}
+    nets["net"][0].bias.requires_grad_(False)
+    x, function = torch.randn(4, 3), lambda x: nets["net"](x)
+    graph = graph_compiler.transpile(function, source="torch", to="jax", args=(x,))
+    nets["net"] = torch.nn.Linear(3, 2)
+    assert np.allclose(graph(x), function(x).detach(), atol=1e-6)
+    assert graph.trained == {"net.0.weight", "net.weight", "net.bias"} and graph.frozen == {"net.0.bias"}
+    graph.save(tmp_path / "graph.zip")
+    assert np.allclose(graph_compiler.load(tmp_path / "graph.zip")(x), function(x).detach(), atol=1e-6)
