@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 def save(graph: Graph, path: str | os.PathLike[str]) -> None:
-    """Writes all variants of a graph, those for globals and modes as they are now first: into a zip file where ``path`` has a suffix, otherwise into a folder."""
+    """Writes all variants of a graph, those for globals and modes as they are now first: into a zip file where ``path`` has a suffix,
+    otherwise into a folder."""
     write(Path(path), _files_of(graph))
 
 
