@@ -171,3 +171,15 @@ class Kept(torch.nn.Module):
     def forward(self, x: Any) -> Any:
         self.total = self.total + x.sum()
         return self.total
+
+
+def test_what_holds_now_answers_after_loading(tmp_path: Path) -> None:
+    """Globals, closures and modes are not in a file: a variant of before must not stand in front of that of now."""
+    model, held = torch.nn.Dropout(0.5), {"most": 1.0}
+    x = torch.full((64,), 2.0)
+    graph = graph_compiler.transpile(lambda x: model(x).clamp(max=held["most"]), source="torch", to="numpy", args=(x,))
+    model.eval()
+    held["most"] = 0.5
+    assert (graph(x) == 0.5).all() and len(graph.variants) == 2
+    graph.save(tmp_path / "graph.zip")
+    assert (graph_compiler.load(tmp_path / "graph.zip")(x) == 0.5).all()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -54,7 +54,7 @@ class JaxParallelism(Parallelism):
             devices = devices.devices.ravel() if devices.devices.size == dict(devices.shape).get(name) else None
             if devices is None:
                 raise InvalidOption(f"devices= is a mesh that has more than the axis {name!r}; pass a list of devices, or axis_name=")
-        found = list(jax.devices() if devices is None else devices)
+        found = list(jax.devices() if devices is None else devices) if devices is None or isinstance(devices, Iterable) else []
         if not found or not all(isinstance(device, jax.Device) for device in found):
             raise InvalidOption(f"devices= is {devices!r}, and has to be a list of JAX devices such as jax.devices(), or a mesh")
         local = sum(device.process_index == jax.process_index() for device in found)

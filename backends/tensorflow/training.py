@@ -174,9 +174,12 @@ class TensorFlowTraining(Training):
             return tf.identity(target.convert(array))
 
     def is_device(self, item: Any) -> bool:
-        """A device, or its name as TensorFlow writes it (``"/GPU:0"``)."""
-        name = item if isinstance(item, str) else ""
-        return isinstance(item, tf.config.LogicalDevice) or name.startswith("/") or name.partition(":")[0] in ("CPU", "GPU", "TPU")
+        """A device, or the name of one that is there, as TensorFlow writes it (``"/GPU:0"``): of others it takes the CPU without a word."""
+        if not isinstance(item, str):
+            return isinstance(item, tf.config.LogicalDevice)
+        name = item.upper().rpartition("/")[2].removeprefix("DEVICE:")
+        known = [device.name.removeprefix("/device:") for device in tf.config.list_logical_devices()]
+        return (name if ":" in name else f"{name}:0") in known
 
 
 def _require_backend() -> None:

@@ -24,6 +24,7 @@ def _is_product(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 
 def is_without_derivative(problem: Exception) -> bool:
-    """Whether torch says by it that an operation has no forward mode, no derivative, or no second one, or fails at a tangent."""
-    words = ("is not implemented", "set a forward gradient")
+    """Whether torch says by it that an operation has no forward mode, no derivative, or no second one, fails at a tangent, or that
+    ``torch.func`` cannot follow it (``requires_grad_``)."""
+    words = ("is not implemented", "set a forward gradient", "being transformed by a functorch transform")
     return isinstance(problem, NotImplementedError) or (isinstance(problem, RuntimeError) and any(word in str(problem) for word in words))

@@ -14,6 +14,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ...contracts.parallelism import Arrays, Layout, running_over_mesh
 from ...errors import UnsupportedOperation
 from .collectives import COMMUNICATION, failures
+from .composed import WithoutWrites
 
 _REMEDY = (
     "torch has no rule for this operation on a DTensor of such a layout. Lay the parameters before it out otherwise, by rules=, give the "
@@ -71,7 +72,7 @@ def over_mesh(mesh: DeviceMesh) -> Iterator[None]:
     rule for their fused kernel."""
     attention = sdpa_kernel(SDPBackend.MATH) if mesh.device_type == "cpu" else nullcontext()
     try:
-        with failures(mesh.get_group(0), COMMUNICATION), implicit_replication(), attention, running_over_mesh(mesh):
+        with failures(mesh.get_group(0), COMMUNICATION), implicit_replication(), attention, WithoutWrites(), running_over_mesh(mesh):
             yield
     except NotImplementedError as problem:
         raise UnsupportedOperation(f"{problem}. {_REMEDY}") from problem

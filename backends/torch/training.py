@@ -62,6 +62,12 @@ class TorchTraining(Training):
             raise InvalidOption(
                 f"the optimizer gives a {type(found).__name__} for a list of tensors, and has to give a torch.optim.Optimizer"
             )
+        closure = inspect.signature(type(found).step).parameters.get("closure")
+        if closure is not None and closure.default is inspect.Parameter.empty:
+            raise InvalidOption(
+                f"optimizer is torch.{type(found).__name__}, which computes the loss several times in each of its steps, and a training "
+                "step does once: pass another one, or call it in a loop of your own with graph.as_module().parameters()"
+            )
         return found
 
     def updated(self, make: Make, held: Held, gradients: Arrays, rate: Any, is_finite: Any) -> tuple[Arrays, Any]:

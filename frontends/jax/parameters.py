@@ -10,10 +10,10 @@ import jax
 
 from ... import contracts
 from ...tracing import Reached
+from ...tracing.reach.named_places import places_of, replaced
 from .array_access import own
 from .models import Model, model_of
 from .models.nnx import is_nnx_module, nodes_of
-from .models.places import places_of, replaced
 
 _MODES = ("deterministic", "use_running_average")  # attributes that nnx's train() and eval() set
 

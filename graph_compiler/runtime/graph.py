@@ -234,15 +234,19 @@ class Graph(Retraced, Inspected, Viewed):
     @property
     def differentiable(self) -> frozenset[str]:
         """Names of the parameters that have derivatives, whether or not the original trains them: :attr:`trained` and :attr:`frozen`."""
-        recording = self._variants[0].recording
-        kept = set(self.parameters) - set(self.state)
-        return frozenset(name for name in kept if recording is None or recording.weights.is_trained(name))
+        owners, kept = self._recordings(), set(self.parameters) - set(self.state)
+        return frozenset(name for name in kept if (owner := owners.get(name)) is None or owner.weights.is_trained(name))
 
     @property
     def frozen(self) -> frozenset[str]:
         """Names of the parameters that the original keeps from training (``requires_grad=False``) at the moment."""
-        recording = self._variants[0].recording
-        return frozenset(name for name in self.differentiable if recording is not None and recording.weights.is_frozen(name))
+        owners = self._recordings()
+        return frozenset(name for name in self.differentiable if (owner := owners.get(name)) is not None and owner.weights.is_frozen(name))
+
+    def _recordings(self) -> Mapping[str, Any]:
+        """By the name of a parameter, the recording of the first variant that has it: of models that took each other's place each has its
+        own."""
+        return {name: variant.recording for variant in reversed(self._variants) for name in variant.graph.parameters}
 
     def as_module(self) -> Any:
         """The graph as a trainable module of its framework, ``torch.nn.Module`` or ``flax.nnx.Module``; in numpy as a callable with

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 
 def save(graph: Graph, path: str | os.PathLike[str]) -> None:
-    """Writes all variants of a graph: into a zip file where ``path`` has a suffix, otherwise into a folder."""
+    """Writes all variants of a graph, those for globals and modes as they are now first: into a zip file where ``path`` has a suffix,
+    otherwise into a folder."""
     write(Path(path), _files_of(graph))
 
 
@@ -38,7 +39,9 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
     parameters = graph.parameters
     arrays = {f"parameters/{name}": array for name, array in parameters.items()}
     bodies = []
-    for number, variant in enumerate(graph.variants):
+    # What a variant assumes of globals, attributes and modes does not go into a file, and the first that fits a call answers it there.
+    variants = sorted(graph.variants, key=lambda variant: not variant.holds())
+    for number, variant in enumerate(variants):
         bodies.append(Encoder(variant.graph, graph.pipeline.frontend.files.spell).graph_json())
         arrays.update((f"constants/{number}/{name}", array) for name, array in variant.constants.items())
     target = graph.variants[0].target

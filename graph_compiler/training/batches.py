@@ -7,6 +7,7 @@ from typing import Any
 
 from ..contracts import Target
 from ..errors import CallMismatch
+from ..ops.dtypes import dtype_name
 from ..runtime import Graph
 from ..runtime.container_arguments import takes_whole
 from ..trees import Tree, flatten, unflatten
@@ -31,11 +32,21 @@ def taken_apart(batch: Any, graph: Graph) -> Batch:
         )
     inputs, wanted = batch
     leaves, tree = flatten((_call(inputs, graph), wanted), _is_array)
-    converted = [leaf if isinstance(leaf, target.array_types) else target.convert(leaf) for leaf in leaves]
-    for leaf, array in zip(leaves, converted):
-        if array is None:
-            raise CallMismatch(f"a batch holds a {type(leaf).__name__} of the type {leaf.dtype}, which {target.name} has no array for")
-    return Batch(leaves, converted, tree)
+    return Batch(leaves, [leaf if isinstance(leaf, target.array_types) else _converted(leaf, target) for leaf in leaves], tree)
+
+
+def _converted(leaf: Any, target: Target) -> Any:
+    """The array as one of the target. ``CallMismatch`` where that has none for it: texts, objects, types that it does not know."""
+    try:
+        array = target.convert(leaf)
+    except (TypeError, ValueError):
+        array = None
+    if array is None:
+        raise CallMismatch(
+            f"a batch holds a {type(leaf).__name__} {dtype_name(leaf)}{list(leaf.shape)}, a type that {target.name} has no array for: give "
+            "arrays of numbers"
+        )
+    return array
 
 
 def put_together(tree: Tree, arrays: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any], Any]:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..contracts import Training
-from ..errors import InvalidOption
+from ..errors import CallMismatch, InvalidOption
+from ..ops.dtypes import dtype_name
 from ..registration import backends
 from ..runtime.frameworks import backend_of
 from ..trees import map_structure
@@ -104,12 +105,23 @@ def _read(loader: Iterable[Any], engine: Training, where: Any, batches: queue.Qu
     """Puts batches into the queue until the loader ends or fails, or nobody wants more."""
     try:
         for batch in loader:
-            placed = map_structure(lambda item: engine.placed(item, where) if _is_array(item) else item, batch)
+            placed = map_structure(lambda item: _placed(engine, item, where) if _is_array(item) else item, batch)
             if not _put(batches, (placed, None), stopped):
                 return
         _put(batches, (_END, None), stopped)
     except BaseException as problem:
         _put(batches, (None, problem), stopped)
+
+
+def _placed(engine: Training, item: Any, where: Any) -> Any:
+    """The array on its device. ``CallMismatch`` where the framework refuses: no such device here, sizes that a sharding does not divide."""
+    try:
+        return engine.placed(item, where)
+    except Exception as problem:
+        raise CallMismatch(
+            f"an array {dtype_name(item)}{list(item.shape)} of a batch cannot be put on {'a device' if where is None else where}: "
+            f"{type(problem).__name__}: {problem}; give a device of this machine, and arrays of numbers whose sizes a sharding divides"
+        ) from problem
 
 
 def _put(batches: queue.Queue[Any], item: Any, stopped: threading.Event) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..contracts import Target
 from ..errors import CallMismatch, GraphCompilerError
+from ..ops.dtypes import dtype_name
 from ..trees import iterate_structure
 
 
@@ -35,8 +36,8 @@ def telling(what: str, given: Any, place: str, target: Target | None = None) -> 
 
 def _shown(item: Any) -> str:
     """The arrays in something, or itself where it has none."""
-    arrays = [f"{leaf.dtype}{list(leaf.shape)}" for leaf in iterate_structure(item) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
-    return ", ".join(arrays) if arrays else repr(item)
+    arrays = [leaf for leaf in iterate_structure(item) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
+    return ", ".join(f"{dtype_name(array)}{list(array.shape)}" for array in arrays) if arrays else repr(item)
 
 
 __all__ = ["telling"]

@@ -89,10 +89,16 @@ def made(item: Any, engine: Training, target: str) -> tuple[Callable[..., Any], 
     own = engine.own(found)
     if own is None:
         raise InvalidOption(
-            f"optimizer is {type(found).__module__.partition('.')[0]}.{type(found).__name__}, which is no optimizer for {target}: pass a "
+            f"optimizer is {_described(found)}, which is no optimizer for {target}: pass a "
             f"name ({_listed(ROWS)}), training.optimizer(name, ...), or an optimizer of {target}'s own"
         )
     return own, _name(found), None
+
+
+def _described(found: Any) -> str:
+    """A class, or that of an object, with the library that it is of."""
+    cls = found if isinstance(found, type) else type(found)
+    return f"{cls.__module__.partition('.')[0]}.{cls.__name__}"
 
 
 def _name(own: Any) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..contracts.training import Arrays, Held, Make, Training
 from ..errors import CallMismatch
+from ..ops.dtypes import dtype_name
 from ..runtime import Graph
 from ..runtime.module_calls import in_mode
 from ..trees import Tree
@@ -117,7 +118,7 @@ class Plan:
         """``CallMismatch`` for a loss of integers, booleans or complex numbers: its gradients would be zeros in some frameworks."""
         if not self.engine.is_floating(value):
             raise CallMismatch(
-                f"the loss {self.loss.name} gives a number of the type {value.dtype}, which has no gradient: it has to be a real "
+                f"the loss {self.loss.name} gives a number of the type {dtype_name(value)}, which has no gradient: it has to be a real "
                 f"floating-point number{self.loss.place}"
             )
 

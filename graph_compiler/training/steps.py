@@ -131,7 +131,8 @@ def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) ->
 def _record(state: TrainState, taken: Batch) -> None:
     """Records the model and the loss for a batch, in training mode, where they are not recorded for such a one."""
     plan, graph, engine, held = state.plan, state.plan.graph, state.plan.engine, state.held
-    args, kwargs, wanted = put_together(taken.tree, [engine.snapshot(array) for array in taken.arrays])  # beside the parameters
+    copies = {id(array): engine.snapshot(array) for array in taken.arrays}  # beside the parameters; what is one array stays one
+    args, kwargs, wanted = put_together(taken.tree, [copies[id(array)] for array in taken.arrays])
     parameters = {name: engine.snapshot(array) for name, array in held.parameters.items()}  # a graph may write to its buffers
     rng = engine.with_rng_arrays(engine.rng_arrays(held.rng), next(iter(parameters.values())))  # the step draws the same numbers anew
 

@@ -84,6 +84,7 @@ def check_graphs() -> None:
     for args in ((torch.ones(4, 3),), None):  # recorded, and not yet
         graph = graph_compiler.transpile(model, to="jax", args=args)
         close(parallel.Parallel(graph, devices=jax.devices()[:4])(rows), model(rows).detach(), rtol=1e-5, atol=1e-6)
+        refuses(lambda graph=graph: parallel.Parallel(graph, devices=4)(rows), InvalidOption, "devices= is 4, and has to be a list of JAX")
     refuses(lambda: parallel.Parallel(graph_compiler.transpile(model.train(), to="jax"))(rows), NotCompilable, "running_mean", "pmean")
 
 

@@ -25,7 +25,7 @@ class Block(torch.nn.Module):
         self.q_proj, self.k_proj, self.v_proj, self.o_proj = (torch.nn.Linear(width, width, bias=False) for _ in range(4))
         self.gate_proj, self.up_proj = (torch.nn.Linear(width, 2 * width, bias=False) for _ in range(2))
         self.down_proj = torch.nn.Linear(2 * width, width, bias=False)
-        self.input_norm, self.norm = torch.nn.LayerNorm(width), torch.nn.LayerNorm(width)
+        self.input_norm, self.norm = torch.nn.LayerNorm(width), torch.nn.RMSNorm(width)
 
     def forward(self, x: Any) -> Any:
         batch, length, width = x.shape

@@ -17,7 +17,7 @@ tf = pytest.importorskip("tensorflow")
 import numpy as np  # noqa: E402
 
 from graph_compiler import training  # noqa: E402
-from graph_compiler.errors import InvalidOption  # noqa: E402
+from graph_compiler.errors import GraphCompilerError, InvalidOption  # noqa: E402
 
 X, Y = np.arange(24, dtype="float32").reshape(8, 3), np.arange(8)
 LOADERS: dict[str, Any] = {
@@ -131,3 +131,22 @@ def test_batches_are_fetched_while_the_step_is_computed() -> None:
 def test_wrong_uses(arguments: Any, words: str) -> None:
     with pytest.raises(InvalidOption, match=words):
         training.DeviceIterator(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("batch", "place", "words"),
+    [
+        (np.ones((2, 3)), "meta:7x", "'meta:7x' is no device"),
+        (np.ones((2, 3)), "/GPU:77", "'/GPU:77' is no device"),
+        pytest.param(
+            np.ones((2, 3), "float32"),
+            "cuda:7",
+            r"an array float32\[2, 3\] of a batch cannot be put on cuda:7: .*; give a device of this machine",
+            marks=pytest.mark.skipif(torch.cuda.is_available(), reason="for machines without GPUs"),
+        ),
+        (np.array([None]), "torch", r"an array object\[1\] of a batch cannot be put on a device: TypeError"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_placed(batch: Any, place: str, words: str) -> None:
+    with pytest.raises(GraphCompilerError, match=words):
+        next(training.DeviceIterator([batch], place))

@@ -370,6 +370,14 @@ def test_batches_whose_elements_decide_otherwise() -> None:
         assert np.allclose(trained(state, batches)[1], expected, rtol=1e-5)
 
 
+def test_one_array_in_two_places_of_a_batch_is_recorded() -> None:
+    model, x, loss = torch.nn.Bilinear(4, 4, 2), torch.randn(6, 4), lambda outputs, _: outputs.mean()
+    for to in TARGETS:
+        state = training.TrainState.create(model, RULE, loss=loss, to=to, args=(x, x.clone()))
+        _, metrics = training.single_train_step(state, ((x, x), None))
+        assert np.isclose(float(metrics["loss"]), model(x, x).mean().item(), rtol=1e-5)
+
+
 def create(**options: Any) -> Any:
     return training.TrainState.create(**{"model": graph("jax"), "optimizer": RULE, "loss": cross_entropy, **options})
 
@@ -403,11 +411,13 @@ def step(batch: Any = BATCHES[0], **options: Any) -> Any:
         (lambda: step(loss=lambda y, target: 3), CallMismatch, "gives a int"),
         (lambda: step(loss=lambda y, target: y @ target), CallMismatch, r"the loss <lambda> fails with .*float32\[6, 3\] and int64\[6\]"),
         (lambda: step(loss=lambda y, target: (y > 0).sum()), CallMismatch, "gives a number of the type int32, which has no gradient"),
-        (lambda: step(model=graph("torch"), loss=lambda y, target: (y > 0).sum()), CallMismatch, "the type torch.int64, which has no gradient"),
+        (lambda: step(model=graph("torch"), loss=lambda y, target: (y > 0).sum()), CallMismatch, "the type int64, which has no gradient"),
         (lambda: step(loss=lambda y, target: (y.mean(), {"loss": y.max()})), CallMismatch, "a metric 'loss', under a name that training itself uses"),
         (lambda: step(loss=lambda y, target: (y.mean(), {"rows": y})), CallMismatch, r"a metric 'rows', which is an array of the shape \[6, 3\]"),
         (lambda: step(({"y": BATCHES[0][0]}, None)), CallMismatch, r"the model Classifier fails with TypeError: .*'y'; it was called with .*float32\[6, 4\]"),
         (lambda: step((BATCHES[0][0][:, :3], BATCHES[0][1]), model=graph("torch")), CallMismatch, r"the model Classifier fails with RuntimeError: .*\[6, 3\]"),
+        (lambda: step((np.array([[1, None]], object), BATCHES[0][1])), CallMismatch, r"a batch holds a ndarray object\[1, 2\], a type that jax has no array for"),
+        (lambda: step((np.array(["a"], object), BATCHES[0][1]), model=graph("torch")), CallMismatch, "a type that torch has no array for"),
         (lambda: training.apply_gradients(create(), {"first.weight": np.ones(3)}), CallMismatch, r"first.weight has the shape \[3\]"),
         (lambda: training.fit(create(), iter([]), progress=False), InvalidOption, "the data of epoch 1 is empty"),
         (lambda: training.fit(create(), [], epochs=0), InvalidOption, "epochs= is 0"),

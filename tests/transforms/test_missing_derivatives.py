@@ -96,6 +96,18 @@ def test_a_derivative_that_torch_lacks(call: Callable[[], Any], words: str) -> N
         call()
 
 
+def penalised(x: torch.Tensor) -> torch.Tensor:
+    mixed = (x * 2).requires_grad_()
+    return torch.autograd.grad(mixed.pow(3).sum(), mixed, create_graph=True)[0].pow(2).sum()
+
+
+def test_what_torch_func_cannot_follow_is_refused_and_goes_elsewhere() -> None:
+    with pytest.raises(GradientRefused, match=r"grad of penalised: .*requires_grad_.*written for another framework"):
+        transforms.grad(penalised)(X)
+    graph = graph_compiler.transpile(penalised, to="tensorflow", args=(X,))
+    np.testing.assert_allclose(transforms.grad(graph)(X), 9 * 16 * 4 * X**3, rtol=1e-6)
+
+
 def test_a_derivative_that_jax_lacks() -> None:
     with pytest.raises(GradientRefused, match=r"grad of <lambda>: .* \(Reverse-mode differentiation does not work for lax.while_loop"):
         transforms.grad(lambda x: jax.lax.while_loop(lambda y: y < 9, lambda y: y * 2, x))(jax.numpy.float32(1.0))

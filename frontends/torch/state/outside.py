@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import functools
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,17 +17,12 @@ from ....tracing import Reached, facts_outside
 from ....tracing.environment.conjunction import EnvironmentGuard
 from ....tracing.environment.versions import dicts_of_attribute
 from ....tracing.reach.outside import Free
-from ....tracing.reach.walk import Policy
-from ..basics.arguments import is_array
 from ..memory.memory import is_shared
 from ..memory.snapshots import elements_of
 from .parameters import Weights
+from .reached_modules import POLICY, has_attributes
 
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
-# Whose methods read what the user gave them, or sets between calls: the rate of an optimiser, say.
-_WHOLE = (torch.distributions.Distribution, torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torch.amp.GradScaler)
-_CALLED = frozenset({"backward", "jvp", "setup_context", "vjp", "vmap"})  # beside forward, by torch.autograd.Function
-_HIDDEN = frozenset(vars(torch.nn.Module()))  # parameters, buffers and training flags are read where they matter
 
 
 def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: Callable[[Any], bool]) -> list[EnvironmentGuard]:
@@ -35,7 +31,7 @@ def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: C
 
     ``is_input`` tells what a graph reads at each call, and may write to.
     """
-    reach = Reached(objects, Policy(_is_leaf, functools.partial(_parts, weights), _HIDDEN, _WHOLE, _CALLED))
+    reach = Reached(objects, replace(POLICY, parts=functools.partial(_parts, weights)))
     hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
     classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}
     forwards = [fact for cls in classes if not _is_torchs(cls) for fact in _forward(cls)]
@@ -51,17 +47,8 @@ def _is_torchs(cls: type) -> bool:
     return cls.__module__.startswith("torch.")
 
 
-def _is_leaf(item: Any) -> bool:
-    return is_array(item) and not _has_attributes(item) or isinstance(item, (torch.jit.ScriptModule, torch.Generator))
-
-
-def _has_attributes(item: Any) -> bool:
-    """Whether somebody has put attributes of their own on a tensor."""
-    return isinstance(item, torch.Tensor) and bool(vars(item))
-
-
 def _parts(weights: Weights, item: Any) -> list[Any]:
-    if _has_attributes(item):
+    if has_attributes(item):
         return [type(item)]
     if not isinstance(item, torch.nn.Module) or "_modules" not in vars(item):
         return []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from ..basics.dtypes import dtype_name
 from ..basics.tensors import spec_of
 from ..memory.watching import Watch
 from .array_access import own, write
+from .reached_modules import reached_modules
 from .versions import versions_of
 
 
@@ -79,7 +81,8 @@ class Weights(contracts.Weights):
     """Parameters and buffers reachable from a callable, by name, and the modules by path.
 
     Of a module: its own names, as in ``state_dict`` (tied weights once, under the first name). Of another callable: those of the
-    modules it refers to (bound object, closure, globals it names, defaults, partial arguments) or is ``given``, behind the variable's name.
+    modules it refers to (bound object, closure, globals it names, defaults, partial arguments) or is ``given``, also through functions,
+    containers and objects, behind the name of the variable, key or attribute that holds them.
     """
 
     has_modes = True
@@ -98,7 +101,9 @@ class Weights(contracts.Weights):
         self.given = [item for _, item in given]
         self._roots += given
         for prefix, module in (*_modules_of(function), *((name, item) for name, item in given if isinstance(item, torch.nn.Module))):
-            self._add(prefix, module)
+            self._add(prefix if id(module) in self._paths else self._fresh(prefix), module)
+        if not isinstance(function, torch.nn.Module):
+            self._add_reached()
 
     def _add(self, prefix: str, root: torch.nn.Module) -> None:
         for path, module in root.named_modules(remove_duplicate=False):
@@ -117,6 +122,19 @@ class Weights(contracts.Weights):
                         self._names[id(tensor)] = (tensor, name)
                         self._holders[name] = (held, key)
                         self._fleeting[name] = getattr(module, "_non_persistent_buffers_set", ())
+
+    def _add_reached(self) -> None:
+        """The modules behind what the callable refers to; one that is in another one last, after its weights have their names."""
+        others = [(name, module) for name, module in reached_modules((self.function, *self.given)) if id(module) not in self._paths]
+        inside = {id(part) for _, module in others for part in module.modules() if part is not module}
+        for name, module in sorted(others, key=lambda pair: id(pair[1]) in inside):
+            if id(module) not in self._paths:
+                self._add(self._fresh(name), module)
+
+    def _fresh(self, prefix: str) -> str:
+        known = {path for _, path in self._paths.values()}
+        numbered = (f"{prefix}_{number}" for number in itertools.count(1))
+        return prefix if prefix not in known else next(name for name in numbered if name not in known)
 
     def _note_tie(self, name: str, held: Any, key: str) -> None:
         """A weight that has its name from another place; the same module may be met under two paths."""
@@ -304,8 +322,6 @@ def _modules_of(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
     for name, item in _referenced(function):
         if isinstance(item, torch.nn.Module):
             yield name, item
-        elif isinstance(item, (types.FunctionType, functools.partial)) and item is not function:
-            yield from ((f"{name}.{inner}", module) for inner, module in _modules_of_shallow(item))
 
 
 def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
@@ -314,10 +330,6 @@ def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Modul
         for name, item in vars(module).items():
             if isinstance(original := original_of(item), torch.nn.Module) and original is not item:
                 yield f"{path}.{name}".lstrip("."), original
-
-
-def _modules_of_shallow(function: Any) -> Iterator[tuple[str, torch.nn.Module]]:
-    return ((name, item) for name, item in _referenced(function) if isinstance(item, torch.nn.Module))
 
 
 def _referenced(function: Any) -> Iterator[tuple[str, Any]]:

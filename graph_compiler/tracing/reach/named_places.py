@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from ....tracing import Reached
-from ....tracing.reach.containers import kind_of
+from .containers import kind_of
+from .walk import Reached
 
 Place = tuple[str, Any, Callable[[Any], None]]  # its name in the code, what stands there, and what puts something else there
 

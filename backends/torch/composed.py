@@ -1,0 +1,39 @@
+"""Operations that torch composes of others with writes in place, which ``DTensor`` refuses where they change the layout: without writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+
+def rms_norm(
+    x: torch.Tensor, normalized_shape: Sequence[int], weight: torch.Tensor | None = None, eps: float | None = None
+) -> torch.Tensor:
+    """``torch.nn.functional.rms_norm``, computed in float32 where ``x`` is in half precision, as there.
+
+    >>> x = torch.randn(2, 3)
+    >>> torch.allclose(rms_norm(x, (3,)), functional.rms_norm(x, (3,)))
+    True
+    """
+    wide = x.to(torch.promote_types(x.dtype, torch.float32))
+    square = wide.pow(2).mean(tuple(range(-len(normalized_shape), 0)), keepdim=True)
+    normed = wide * torch.rsqrt(square + (torch.finfo(wide.dtype).eps if eps is None else eps))
+    return (normed if weight is None else normed * weight).to(x.dtype)
+
+
+_COMPOSED: dict[Any, Callable[..., Any]] = {functional.rms_norm: rms_norm, torch.rms_norm: rms_norm}
+
+
+class WithoutWrites(TorchFunctionMode):
+    """Inside of the block these operations are computed without writes."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """The call, or that of the function in its place."""
+        return _COMPOSED.get(function, function)(*args, **(kwargs or {}))
+
+
+__all__ = ["WithoutWrites"]
