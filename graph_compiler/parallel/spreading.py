@@ -166,7 +166,7 @@ class Parallel:
         arrays = [] if opened is None else list(opened.parameters.values())
         sent, placed = self._sent
         if len(sent) != len(arrays) or any(map(operator.is_not, sent, arrays)):
-            placed = engine.replicated(arrays, axis)
+            placed = engine.everywhere(arrays, axis)
             self._sent = arrays, placed
         return placed
 

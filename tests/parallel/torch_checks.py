@@ -223,6 +223,31 @@ def check_wrong_uses() -> None:
     refuses(lambda: transforms.vmap(lambda x: parallel.psum(x, "rows"), axis_name="rows")(x), NotCompilable, "no named axes")
 
 
+def check_a_process_that_changes_alone() -> None:
+    """After calls that agree, which tell sizes with the arrays; all processes are told, and go on."""
+    rank, change = dist.get_rank(), x[:4]
+    words = CallMismatch, "batches of 8, 4 rows", "drop_last"
+    ways: tuple[Any, ...] = ("concat", "mean", "sum", "none", lambda stacked: stacked.amax(0))
+    for reduce in ways:
+        spread = parallel.Parallel(lambda x: x * 2, reduce=reduce)
+        first = [spread(x) for _ in range(3)][0]
+        refuses(lambda spread=spread: spread(change if rank else x), *words)
+        close(spread(x)[0], first[0])
+        assert len(spread(change)[0]) in (2, 3)  # all change
+        close(spread(x)[0], first[0])
+    inner = parallel.Parallel(lambda x: [parallel.pmin(x, "device"), parallel.all_gather(x > 1, "device"), parallel.pmax(x, "device")])
+    found = [inner(x) for _ in range(3)][2]
+    parts = x.reshape(2, 4, 3)
+    for one, expected in zip(found, (parts.amin(0).repeat(2, 1), (parts > 1).repeat(2, 1, 1), parts.amax(0).repeat(2, 1))):
+        close(one, expected)
+    refuses(lambda: inner(change if rank else x), *words)
+    wide = parallel.Parallel(lambda x: x * 2, local_batch=True)
+    for _ in range(3):
+        wide(change)
+    refuses(lambda: wide(torch.ones(4, 3 + rank)), CallMismatch, "float32[4, 3]; gathers float32[4, 4]", "one shape")
+    close(wide(change), torch.cat([change, change]) * 2)
+
+
 def check_four_processes() -> None:
     losses, _ = models.trained("torch", parallel.replicate)
     if dist.get_rank() == 0:
@@ -252,6 +277,7 @@ def check_a_process_that_waits_elsewhere() -> None:
 TOGETHER = (
     check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_collectives_of_every_source,
     check_layouts_over_meshes, check_hints, check_training, check_buffers_are_averaged, check_wrong_uses,
+    check_a_process_that_changes_alone,
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
     (2, 60, TOGETHER),
