@@ -8,9 +8,9 @@ derivative, as in JAX. Those at its border belong to a function of the whole bat
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.distributed as dist
@@ -71,9 +71,11 @@ def exchanged(array: Any, name: str, over: Exchanges) -> Any:
     return applied(Exchange, array, name, over) if is_followed(array) else _EXCHANGES[name].run(array, over)
 
 
-def is_followed(array: Any) -> bool:
-    """Whether a derivative may be taken of it, or a transform maps it."""
-    return torch.is_grad_enabled() and array.requires_grad or has_transforms() or torch.autograd.forward_ad._current_level >= 0
+def is_followed(*arrays: Any) -> bool:
+    """Whether a derivative may be taken of one of them, or a transform maps them."""
+    if has_transforms() or torch.autograd.forward_ad._current_level >= 0:
+        return True
+    return torch.is_grad_enabled() and any(array.requires_grad for array in arrays)
 
 
 def has_transforms() -> bool:
@@ -83,7 +85,7 @@ def has_transforms() -> bool:
 
 def applied(function: type[Function], *inputs: Any) -> Any:
     """``function.apply``, which outside of transforms reads the signature of ``forward`` at each call for nothing."""
-    return function.apply(*inputs) if has_transforms() else _without_transforms(function).apply(*inputs)
+    return function.apply(*inputs) if has_transforms() else _without_transforms(cast(Hashable, function)).apply(*inputs)
 
 
 @functools.cache
@@ -103,11 +105,8 @@ def _refused(cotangent: Any, over: Exchanges) -> Any:
 
 
 def _part(array: Any, over: Exchanges) -> Any:
-    return array.chunk(dist.get_world_size(over.group))[dist.get_rank(over.group)].clone()
-
-
-def _joined(array: Any, over: Exchanges) -> Any:
-    return over.stacked(array).flatten(0, 1)
+    rows = array.shape[0] // over.size
+    return array.narrow(0, over.rank * rows, rows).clone()
 
 
 def _total(array: Any, over: Exchanges) -> Any:
@@ -129,14 +128,14 @@ _EXCHANGES = {
     "pmin": _Exchange(lambda array, over: over.reduced("min", array), _refused),
     # the arrays of all devices along a new first axis
     "stacked": _Exchange(
-        lambda array, over: over.stacked(array), lambda cotangent, over: exchanged(cotangent, "total", over)[dist.get_rank(over.group)], 1
+        lambda array, over: over.stacked(array), lambda cotangent, over: exchanged(cotangent, "total", over)[over.rank], 1
     ),
     # this device's part along the first axis, and the parts of all devices
     "part": _Exchange(_part, lambda cotangent, over: exchanged(cotangent, "joined", over)),
-    "joined": _Exchange(_joined, lambda cotangent, over: exchanged(cotangent, "part", over)),
+    "joined": _Exchange(lambda array, over: over.joined(array), lambda cotangent, over: exchanged(cotangent, "part", over)),
     # the sum, of which every process computes the rest alike; and what is equal on all devices, each of which has a share of the cotangent
     "summed": _Exchange(_total, lambda cotangent, over: cotangent),
-    "same": _Exchange(lambda array, over: array.view_as(array), lambda cotangent, over: cotangent / dist.get_world_size(over.group)),
+    "same": _Exchange(lambda array, over: array.view_as(array), lambda cotangent, over: cotangent / over.size),
 }
 
 

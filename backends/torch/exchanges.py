@@ -24,7 +24,8 @@ COMMUNICATION = ("gloo", "NCCL", "ProcessGroup", "Connection closed", "Timed out
 """What is in messages of errors of communication, of code that may fail in other ways, too."""
 
 _OPERATIONS = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
-_GATHERED = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor  # the name since torch 2.13, and before
+_gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor  # the name since torch 2.13, and before
+_GATHERED_TYPES = frozenset({torch.float32, torch.float64, torch.int32, torch.int64, torch.uint8})  # others as bytes: gloo has few
 
 
 @contextmanager
@@ -63,24 +64,49 @@ class Exchanges:
     def __init__(self, group: Any) -> None:
         self.group = group
 
+    @property
+    def size(self) -> int:
+        """How many processes there are."""
+        found: int = self.group.size()
+        return found
+
+    @property
+    def rank(self) -> int:
+        """The number of this process."""
+        found: int = self.group.rank()
+        return found
+
     def reduced(self, kind: str, array: Any) -> Any:
         """A new array with the elements of all processes, reduced as ``_OPERATIONS`` says."""
         return self._sent(kind, array.detach()).view(array.shape)
 
     def stacked(self, array: Any) -> Any:
         """The arrays of all processes along a new first axis."""
-        return self._sent("stack", array.detach()).reshape(dist.get_world_size(self.group), *array.shape)
+        return self._sent("stack", array.detach()).reshape(self.size, *array.shape)
+
+    def joined(self, array: Any) -> Any:
+        """The arrays of all processes along their first axis."""
+        return self._sent("stack", array.detach()).reshape(self.size * array.shape[0], *array.shape[1:])
 
     def _sent(self, kind: str, array: Any) -> Any:
+        """The elements in a row; for ``"stack"`` a row for each process."""
         flat = array.reshape(-1) if kind == "stack" else array.clone(memory_format=torch.contiguous_format).view(-1)
         return _sent(kind, flat, self.group)
 
 
+@dataclass(frozen=True)
+class _Last:
+    """What an exchange was the last time. ``flag`` is sent with the next one, and is None where that is described."""
+
+    message: _Message
+    flag: Any
+
+
 @dataclass
 class Agreement:
-    """What each exchange of a call was the last time, and whether it was that twice: what changes every time is described every time."""
+    """The exchanges of the last call, by their numbers."""
 
-    last: list[tuple[_Message, bool]] = field(default_factory=list)
+    last: list[_Last] = field(default_factory=list)
 
 
 class CheckedExchanges(Exchanges):
@@ -97,23 +123,31 @@ class CheckedExchanges(Exchanges):
 
     def _sent(self, kind: str, array: Any) -> Any:
         number, self._number = self._number, self._number + 1
-        own = _Message(kind, tuple(array.shape), array.dtype, None if self._batch is None else self._batch.shape[0])
-        last, is_settled = self._last[number] if number < len(self._last) else (None, False)
-        if last is not None and is_settled:
-            found = self._as_last_time(last, array if own == last else None, array.device)
+        own = _Message(kind, array.shape, array.dtype, None if self._batch is None else self._batch.shape[0])
+        last = self._last[number] if number < len(self._last) else None
+        if last is not None and last.flag is not None:
+            found = self._as_last_time(last, array, own == last.message)
             if found is not None:
                 return found
         _require_one(own, array.device, self.group)
-        self._last[number : number + 1] = [(own, own == last)]
+        # what changes each time is described each time
+        flag = array.new_full((1,), kind == "min") if last is not None and own == last.message else None
+        self._last[number : number + 1] = [_Last(own, flag)]
         return super()._sent(kind, array)
 
-    def _as_last_time(self, last: _Message, array: Any, device: Any) -> Any:
-        """Sends what the others expect, nothing in it where there is no array; None where a process has come with something else."""
-        unset = int(last.kind == "min")  # a flag that is set changes what all get
-        flag = torch.full((1,), unset if array is not None else 1 - unset, dtype=last.dtype, device=device)
-        elements = torch.zeros(math.prod(last.shape), dtype=last.dtype, device=device) if array is None else array.reshape(-1)
-        found = _sent(last.kind, torch.cat([elements, flag]), self.group)
-        return found[..., :-1] if not (found[..., -1] != unset).any() else None
+    def _as_last_time(self, last: _Last, array: Any, is_same: bool) -> Any:
+        """Sends what the others expect, with the flag set where that is not the array; None where a process has come with something
+        else."""
+        kind, flag = last.message.kind, last.flag.to(array.device)
+        if is_same:
+            elements = array.reshape(-1)
+        else:
+            elements, flag = flag.new_zeros(math.prod(last.message.shape)), torch.full_like(flag, kind != "min")
+        found = _sent(kind, torch.cat([elements, flag]), self.group)
+        flags = found[..., -1].tolist()
+        unset = kind == "min"  # a flag that is set changes what all get
+        is_as_last = all(flag == unset for flag in flags) if kind == "stack" else flags == unset
+        return found[..., :-1] if is_as_last else None
 
 
 def _sent(kind: str, flat: Any, group: Any) -> Any:
@@ -122,10 +156,10 @@ def _sent(kind: str, flat: Any, group: Any) -> Any:
         if kind != "stack":
             dist.all_reduce(flat, _OPERATIONS[kind], group)
             return flat
-        sent = flat.contiguous().view(torch.uint8)  # gloo gathers few types
-        found = sent.new_empty(size := dist.get_world_size(group), sent.numel())
-        _GATHERED(found.view(-1), sent, group)
-        return found.view(-1).view(flat.dtype).view(size, flat.numel())
+        sent = flat.contiguous() if flat.dtype in _GATHERED_TYPES else flat.contiguous().view(torch.uint8)
+        found = sent.new_empty(group.size() * sent.shape[0])
+        _gather(found, sent, group)
+        return found.view(flat.dtype).view(group.size(), flat.shape[0])
 
 
 def _require_one(own: _Message, device: Any, group: Any) -> None:

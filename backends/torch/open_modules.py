@@ -33,7 +33,7 @@ def _places(module: torch.nn.Module, prefix: str) -> Iterator[_Place]:
 
 def _called(module: torch.nn.Module, held: Mapping[str, Any], args: Any, kwargs: Any) -> Any:
     """With the tensors of ``held`` in the place of the parameters, where a derivative is taken of them: else they are the parameters."""
-    if not any(map(is_followed, held.values())):
+    if not is_followed(*held.values()):
         return module(*args, **kwargs)
     places, new = list(_places(module, "")), dict[int, Any]()
     for name, _, _, tensor in places:

@@ -130,7 +130,7 @@ class TorchParallelism(Parallelism):
             return exchanged(array, name, over)
         if name == "psum":
             return exchanged(_countable(array), "total", over)
-        return exchanged(_floating(array), "total", over) / dist.get_world_size(over.group)
+        return exchanged(_floating(array), "total", over) / over.size
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
         """``torch.distributed.all_gather``."""
@@ -138,11 +138,11 @@ class TorchParallelism(Parallelism):
 
     def axis_index(self, axis_name: str) -> Any:
         """``torch.distributed.get_rank``."""
-        return torch.tensor(dist.get_rank(_running.get()[axis_name].group), dtype=torch.int32)
+        return torch.tensor(_running.get()[axis_name].rank, dtype=torch.int32)
 
     def axis_size(self, axis_name: str) -> int:
         """``torch.distributed.get_world_size``."""
-        return dist.get_world_size(_running.get()[axis_name].group)
+        return _running.get()[axis_name].size
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
         """Of a ``DeviceMesh`` with names."""
@@ -185,7 +185,7 @@ def _local(array: Any) -> Any:
 def _shared(arrays: Arrays, split: Sequence[bool], group: Any) -> Arrays:
     """With the gradients of what is whole on each device added up over the devices."""
     places = [place for place, is_split in enumerate(split) if not is_split and derivatives.is_differentiable(arrays[place])]
-    if not any(is_followed(arrays[place]) for place in places):
+    if not places or not is_followed(*(arrays[place] for place in places)):
         return arrays
     found = dict(zip(places, applied(Shared, group, *(arrays[place] for place in places))))
     return [found.get(place, array) for place, array in enumerate(arrays)]
@@ -201,7 +201,7 @@ def _reduced(array: Any, reduce: Any, mesh: DeviceMesh, over: Exchanges) -> Any:
     if reduce == "sum":
         return exchanged(_countable(array), "summed", over)
     if reduce == "mean":
-        return exchanged(_floating(array), "summed", over) / dist.get_world_size(over.group)
+        return exchanged(_floating(array), "summed", over) / over.size
     return reduce(exchanged(array[None], "joined", over))
 
 
