@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from ...contracts.parallelism import Layout
 from ...errors import CollectiveFailed
@@ -17,6 +17,14 @@ from ...errors import CollectiveFailed
 def sharding(mesh: Mesh, layout: Layout) -> NamedSharding:
     """On a mesh whose axes are automatic: XLA chooses the layouts that nobody has asked for."""
     return NamedSharding(Mesh(mesh.devices, mesh.axis_names), PartitionSpec(*layout))
+
+
+def automatic(array: Any) -> Any:
+    """The array with the same layout where axes of its mesh are explicit: operations on such need a layout for each result."""
+    mesh = None if isinstance(array, jax.core.Tracer) else getattr(getattr(array, "sharding", None), "mesh", None)
+    if mesh is None or AxisType.Explicit not in mesh.axis_types:
+        return array
+    return jax.device_put(array, NamedSharding(Mesh(mesh.devices, mesh.axis_names), array.sharding.spec))
 
 
 def placed(array: Any, where: NamedSharding, is_local: bool = False) -> Any:
@@ -35,6 +43,7 @@ def placed(array: Any, where: NamedSharding, is_local: bool = False) -> Any:
 
 def single(array: Any) -> Any:
     """On the first device; of an array on devices of other processes too, what all of them hold together."""
+    array = automatic(array)  # an array on one device would keep the explicit axes of its type
     if not array.is_fully_addressable and not array.is_fully_replicated:
         array = jax.jit(lambda whole: whole, out_shardings=NamedSharding(array.sharding.mesh, PartitionSpec()))(array)
     return jax.device_put(array if array.is_fully_addressable else np.asarray(array), jax.local_devices()[0])
@@ -51,4 +60,4 @@ def failures() -> Iterator[None]:
         raise CollectiveFailed(f"a step over {jax.process_count()} processes failed: {problem}") from problem
 
 
-__all__ = ["failures", "placed", "sharding", "single"]
+__all__ = ["automatic", "failures", "placed", "sharding", "single"]

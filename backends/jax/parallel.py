@@ -14,7 +14,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread, running_over_mesh
 from ...contracts.training import Held, Make, Training
 from ...errors import InvalidOption
-from .layouts import failures, placed, single
+from .layouts import automatic, failures, placed, single
 from .layouts import sharding as sharding_of
 from .parallel_training import JaxTrainingOverMesh, held_by_one, held_over
 from .training import training as alone
@@ -46,7 +46,7 @@ class JaxParallelism(Parallelism):
 
     def array(self, item: Any) -> Any:
         """As ``jnp.asarray``."""
-        return derivatives.array(item)
+        return automatic(derivatives.array(item))
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """``jax.devices()``, some of them, or a mesh with this axis alone."""

@@ -7,51 +7,17 @@ derivative, as in JAX. Those at its border belong to a function of the whole bat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import functools
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import torch
 import torch.distributed as dist
 from torch.autograd import Function
 
-from ...errors import CallMismatch, CollectiveFailed, GradientRefused
-
-COMMUNICATION = ("gloo", "NCCL", "ProcessGroup", "Connection closed", "Timed out waiting")
-"""What is in messages of errors of communication, of code that may fail in other ways, too."""
-
-
-@contextmanager
-def failures(group: Any, words: tuple[str, ...] = ("",)) -> Iterator[None]:
-    """Errors of communication as this package's: those of torch whose message has one of these words."""
-    try:
-        yield
-    except RuntimeError as problem:
-        if not isinstance(problem, dist.DistError) and not any(word in str(problem) for word in words):
-            raise
-        raise CollectiveFailed(
-            f"process {dist.get_rank(group)} of {dist.get_world_size(group)} could not exchange arrays with the others: one has ended, did "
-            "not come to the same collective within the timeout of torch.distributed.init_process_group(timeout=), or came with an array "
-            f"of another shape. Look for its own error first, then start all processes again. torch says: {problem}"
-        ) from problem
-
-
-def all_reduced(array: Any, group: Any, operation: Any = dist.ReduceOp.SUM) -> Any:
-    """A new array with the elements of all processes, reduced."""
-    found = array.detach().clone(memory_format=torch.contiguous_format)
-    with failures(group):
-        dist.all_reduce(found, operation, group)
-    return found
-
-
-def stacked(array: Any, group: Any) -> Any:
-    """The arrays of all processes along a new first axis."""
-    array, size = array.detach().contiguous(), dist.get_world_size(group)
-    found = [torch.empty_like(array) for _ in range(size)]
-    with failures(group):
-        dist.all_gather(found, array, group)
-    return torch.stack(found)
+from ...errors import GradientRefused
+from .exchanges import Exchanges, failures
 
 
 def broadcast(array: Any, group: Any) -> Any:
@@ -61,35 +27,25 @@ def broadcast(array: Any, group: Any) -> Any:
     return array
 
 
-def require_one_size(arrays: list[Any], group: Any) -> None:
-    """``CallMismatch`` where processes give batches of different sizes: they would wait for each other, or exchange the wrong rows."""
-    if arrays:
-        sizes = stacked(torch.tensor(arrays[0].shape[0], device=arrays[0].device), group).tolist()
-        if len(set(sizes)) > 1:
-            raise CallMismatch(
-                f"the processes give batches of {', '.join(map(str, sizes))} rows, in the order of their ranks; all have to give one size: "
-                "leave the rest of the last batch out (drop_last=True)"
-            )
-
-
 class Exchange(Function):
     """One of :data:`_EXCHANGES`, by name, of an array; element by element, so that it may be mapped over any axis."""
 
     @staticmethod
-    def forward(array: Any, name: str, group: Any) -> Any:
-        return _EXCHANGES[name].run(array, group)
+    def forward(array: Any, name: str, over: Exchanges) -> Any:
+        return _EXCHANGES[name].run(array, over)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        _, ctx.name, ctx.group = inputs
+        _, ctx.name, over = inputs
+        ctx.group = over.group
 
     @staticmethod
     def backward(ctx: Any, cotangent: Any) -> Any:
-        return _EXCHANGES[ctx.name].transposed(cotangent, ctx.group), None, None
+        return _EXCHANGES[ctx.name].transposed(cotangent, Exchanges(ctx.group)), None, None
 
     @classmethod
-    def vmap(cls, info: Any, in_dims: Any, array: Any, name: str, group: Any) -> Any:
-        return cls.apply(array, name, group), in_dims[0] + _EXCHANGES[name].new_axes
+    def vmap(cls, info: Any, in_dims: Any, array: Any, name: str, over: Exchanges) -> Any:
+        return cls.apply(array, name, over), in_dims[0] + _EXCHANGES[name].new_axes
 
 
 class Shared(Function):
@@ -107,49 +63,79 @@ class Shared(Function):
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
-        return None, *together(lambda flat: exchanged(flat, "total", ctx.group), list(cotangents))
+        return None, *together(lambda flat: exchanged(flat, "total", Exchanges(ctx.group)), list(cotangents))
 
 
-def exchanged(array: Any, name: str, group: Any) -> Any:
+def exchanged(array: Any, name: str, over: Exchanges) -> Any:
     """An array that devices exchange, as one of :data:`_EXCHANGES` says."""
-    return Exchange.apply(array, name, group)
+    return applied(Exchange, array, name, over) if is_followed(array) else _EXCHANGES[name].run(array, over)
 
 
-def _refused(cotangent: Any, group: Any) -> Any:
+def is_followed(*arrays: Any) -> bool:
+    """Whether a derivative may be taken of one of them, or a transform maps them."""
+    if has_transforms() or torch.autograd.forward_ad._current_level >= 0:
+        return True
+    return torch.is_grad_enabled() and any(array.requires_grad for array in arrays)
+
+
+def has_transforms() -> bool:
+    """Whether a transform of ``torch.func`` runs."""
+    return torch._C._functorch.peek_interpreter_stack() is not None
+
+
+def applied(function: type[Function], *inputs: Any) -> Any:
+    """``function.apply``, which outside of transforms reads the signature of ``forward`` at each call for nothing."""
+    return function.apply(*inputs) if has_transforms() else _without_transforms(cast(Hashable, function)).apply(*inputs)
+
+
+@functools.cache
+def _without_transforms(function: Any) -> Any:
+    """The same for autograd alone: torch knows it by the context in ``forward``."""
+
+    def forward(ctx: Any, *inputs: Any) -> Any:
+        output = function.forward(*inputs)
+        function.setup_context(ctx, inputs, output)
+        return output
+
+    return type(function.__name__, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(function.backward)})
+
+
+def _refused(cotangent: Any, over: Exchanges) -> Any:
     raise GradientRefused("parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what they are given")
 
 
-def _part(array: Any, group: Any) -> Any:
-    return array.chunk(dist.get_world_size(group))[dist.get_rank(group)].clone()
+def _part(array: Any, over: Exchanges) -> Any:
+    rows = array.shape[0] // over.size
+    return array.narrow(0, over.rank * rows, rows).clone()
 
 
-def _joined(array: Any, group: Any) -> Any:
-    return stacked(array, group).flatten(0, 1)
+def _total(array: Any, over: Exchanges) -> Any:
+    return over.reduced("sum", array)
 
 
 @dataclass(frozen=True)
 class _Exchange:
     """What one does on each device, and what becomes of a cotangent; ``new_axes`` counts those that it puts in front."""
 
-    run: Callable[[Any, Any], Any]
-    transposed: Callable[[Any, Any], Any]
+    run: Callable[[Any, Exchanges], Any]
+    transposed: Callable[[Any, Exchanges], Any]
     new_axes: int = 0
 
 
 _EXCHANGES = {
-    "total": _Exchange(all_reduced, lambda cotangent, group: exchanged(cotangent, "total", group)),
-    "pmax": _Exchange(lambda array, group: all_reduced(array, group, dist.ReduceOp.MAX), _refused),
-    "pmin": _Exchange(lambda array, group: all_reduced(array, group, dist.ReduceOp.MIN), _refused),
+    "total": _Exchange(_total, lambda cotangent, over: exchanged(cotangent, "total", over)),
+    "pmax": _Exchange(lambda array, over: over.reduced("max", array), _refused),
+    "pmin": _Exchange(lambda array, over: over.reduced("min", array), _refused),
     # the arrays of all devices along a new first axis
-    "stacked": _Exchange(stacked, lambda cotangent, group: exchanged(cotangent, "total", group)[dist.get_rank(group)], 1),
-    # this device's part along the first axis, and the parts of all devices
-    "part": _Exchange(_part, lambda cotangent, group: exchanged(cotangent, "joined", group)),
-    "joined": _Exchange(
-        lambda array, group: stacked(array, group).flatten(0, 1), lambda cotangent, group: exchanged(cotangent, "part", group)
+    "stacked": _Exchange(
+        lambda array, over: over.stacked(array), lambda cotangent, over: exchanged(cotangent, "total", over)[over.rank], 1
     ),
+    # this device's part along the first axis, and the parts of all devices
+    "part": _Exchange(_part, lambda cotangent, over: exchanged(cotangent, "joined", over)),
+    "joined": _Exchange(lambda array, over: over.joined(array), lambda cotangent, over: exchanged(cotangent, "part", over)),
     # the sum, of which every process computes the rest alike; and what is equal on all devices, each of which has a share of the cotangent
-    "summed": _Exchange(all_reduced, lambda cotangent, group: cotangent),
-    "same": _Exchange(lambda array, group: array.view_as(array), lambda cotangent, group: cotangent / dist.get_world_size(group)),
+    "summed": _Exchange(_total, lambda cotangent, over: cotangent),
+    "same": _Exchange(lambda array, over: array.view_as(array), lambda cotangent, over: cotangent / over.size),
 }
 
 
@@ -164,14 +150,4 @@ def together(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
     return found
 
 
-__all__ = [
-    "COMMUNICATION",
-    "Shared",
-    "all_reduced",
-    "broadcast",
-    "exchanged",
-    "failures",
-    "require_one_size",
-    "stacked",
-    "together",
-]
+__all__ = ["Shared", "applied", "broadcast", "exchanged", "is_followed", "together"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -15,16 +17,31 @@ from torch.distributed.tensor import DTensor, Replicate
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
 from ...contracts.training import Held, Make, Training
 from ...errors import InvalidOption
-from .collectives import Shared, broadcast, exchanged, failures, require_one_size, stacked, together
+from .collectives import Shared, applied, broadcast, exchanged, is_followed, together
+from .exchanges import Agreement, CheckedExchanges, Exchanges, failures
+from .open_modules import opened
 from .parallel_training import TorchDataParallel, TorchTrainingOverMesh, held_by_one, held_over_axis, held_over_mesh
 from .partition import constrained, laid_out, mesh_axes, partitioned
 from .recorded_collectives import define
 from .training import training as alone
 from .transforms import derivatives
 
-_groups: ContextVar[Mapping[str, Any]] = ContextVar(
-    "groups", default=MappingProxyType({})
-)  # name of an axis -> its group, while a function runs over it
+_running: ContextVar[Mapping[str, Exchanges]] = ContextVar(
+    "running", default=MappingProxyType({})
+)  # name of an axis -> the exchanges over it of the call that runs
+
+
+@dataclass(frozen=True)
+class _Processes:
+    """What torch knows an axis by; ``agreement`` is of the function that runs over it."""
+
+    mesh: DeviceMesh
+    agreement: Agreement = field(default_factory=Agreement)
+
+    @functools.cached_property
+    def group(self) -> Any:
+        """The group of processes."""
+        return self.mesh.get_group()
 
 
 class TorchParallelism(Parallelism):
@@ -44,25 +61,29 @@ class TorchParallelism(Parallelism):
                 "and call torch.distributed.init_process_group('gloo', timeout=...) (on GPUs 'nccl') first"
             )
         if isinstance(devices, DeviceMesh) and devices.ndim == 1:
-            return DeviceAxis(name, devices.size(), 1, devices)
+            return DeviceAxis(name, devices.size(), 1, _Processes(devices))
         if devices is not None:
             raise InvalidOption(f"devices= is {devices!r}, and has to be a DeviceMesh of one axis in torch, or left out for all processes")
         kind = "cuda" if dist.get_backend() == "nccl" else "cpu"
-        return DeviceAxis(name, dist.get_world_size(), 1, init_device_mesh(kind, (dist.get_world_size(),), mesh_dim_names=(name,)))
+        mesh = init_device_mesh(kind, (dist.get_world_size(),), mesh_dim_names=(name,))
+        return DeviceAxis(name, dist.get_world_size(), 1, _Processes(mesh))
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
         """``DTensor`` with the placement ``Replicate()``."""
         return isinstance(array, DTensor) and all(placement.is_replicate() for placement in array.placements)
 
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
-        """``DTensor``, with the elements of the first process."""
-        group = axis.native.get_group()
-        local = [array.to_local() if isinstance(array, DTensor) else array for array in arrays]
-        sent = together(lambda flat: broadcast(flat, group), [array.detach() for array in local])
-        for array, elements in zip(local, sent):
-            with torch.no_grad():
+        """``DTensor``."""
+        return [DTensor.from_local(array, axis.native.mesh, [Replicate()], run_check=False) for array in self.everywhere(arrays, axis)]
+
+    def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
+        """The same tensors, which are written to."""
+        local = list(map(_local, arrays))
+        sent = together(lambda flat: broadcast(flat, axis.native.group), [array.detach() for array in local])
+        with torch.no_grad():
+            for array, elements in zip(local, sent):
                 array.copy_(elements)
-        return [DTensor.from_local(array, axis.native, [Replicate()], run_check=False) for array in local]
+        return local
 
     def single(self, array: Any) -> Any:
         """``DTensor.full_tensor``."""
@@ -73,55 +94,55 @@ class TorchParallelism(Parallelism):
 
     def opened(self, function: Any) -> tuple[Mapping[str, Any], Callable[..., Any]] | None:
         """Of ``torch.nn.Module``: each process has its own gradients of what a function closes over."""
-        if not isinstance(function, torch.nn.Module):
-            return None
-        return dict(function.named_parameters()), lambda held, *args, **kwargs: torch.func.functional_call(function, held, args, kwargs)
+        return opened(function) if isinstance(function, torch.nn.Module) else None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
         """Each process runs the function of its part."""
-        name, mesh = how.axis.name, how.axis.native
-        group = mesh.get_group()
+        name, processes = how.axis.name, how.axis.native
 
         def run(arrays: Arrays) -> Arrays:
-            require_one_size([array for array, split in zip(arrays, how.split) if split], group)
+            batch = next((array for array, is_split in zip(arrays, how.split) if is_split), None)
+            over = CheckedExchanges(processes.group, processes.agreement, batch)
             parts = [
-                exchanged(array, "part", group) if is_split and not how.local_batch else _local(array)
+                exchanged(array, "part", over) if is_split and not how.local_batch else _local(array)
                 for array, is_split in zip(arrays, how.split)
             ]
-            token = _groups.set({**_groups.get(), name: group})
+            token = _running.set({**_running.get(), name: over})
             try:
-                results = function(_shared(parts, how.split, group))
+                results = function(_shared(parts, how.split, processes.group))
             finally:
-                _groups.reset(token)
-            return [_reduced(array, how.reduce, mesh, group) for array in results]
+                _running.reset(token)
+            found = [_reduced(array, how.reduce, processes.mesh, over) for array in results]
+            over.end()
+            return found
 
         return run
 
     def differing(self, array: Any, axis: DeviceAxis) -> bool:
         """Compares the elements of all processes."""
-        all_of_them = stacked(_local(array), axis.native.get_group())
+        all_of_them = Exchanges(axis.native.group).stacked(_local(array))
         return not all(torch.equal(first := all_of_them[0], other) or torch.allclose(first, other, 0, 0, True) for other in all_of_them)
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
         """``torch.distributed.all_reduce``."""
-        group = _groups.get()[axis_name]
+        over = _running.get()[axis_name]
         if name in ("pmax", "pmin"):
-            return exchanged(array, name, group)
+            return exchanged(array, name, over)
         if name == "psum":
-            return exchanged(array.long() if array.dtype == torch.bool else array, "total", group)
-        return exchanged(_floating(array), "total", group) / dist.get_world_size(group)
+            return exchanged(_countable(array), "total", over)
+        return exchanged(_floating(array), "total", over) / over.size
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
         """``torch.distributed.all_gather``."""
-        return exchanged(array, "stacked", _groups.get()[axis_name])
+        return exchanged(array, "stacked", _running.get()[axis_name])
 
     def axis_index(self, axis_name: str) -> Any:
         """``torch.distributed.get_rank``."""
-        return torch.tensor(dist.get_rank(_groups.get()[axis_name]), dtype=torch.int32)
+        return torch.tensor(_running.get()[axis_name].rank, dtype=torch.int32)
 
     def axis_size(self, axis_name: str) -> int:
         """``torch.distributed.get_world_size``."""
-        return dist.get_world_size(_groups.get()[axis_name])
+        return _running.get()[axis_name].size
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
         """Of a ``DeviceMesh`` with names."""
@@ -143,7 +164,7 @@ class TorchParallelism(Parallelism):
 
     def training_over_axis(self, held: Held, make: Make, axis: DeviceAxis, local_batch: bool) -> tuple[Training, Held]:
         """Each process trains with its part of the batch, and ``all_reduce`` of the gradients."""
-        group = axis.native.get_group()
+        group = axis.native.group
         return TorchDataParallel(group, local_batch), held_over_axis(held, make, group)
 
     def training_over_mesh(
@@ -164,23 +185,28 @@ def _local(array: Any) -> Any:
 def _shared(arrays: Arrays, split: Sequence[bool], group: Any) -> Arrays:
     """With the gradients of what is whole on each device added up over the devices."""
     places = [place for place, is_split in enumerate(split) if not is_split and derivatives.is_differentiable(arrays[place])]
-    if not places:
+    if not places or not is_followed(*(arrays[place] for place in places)):
         return arrays
-    found = dict(zip(places, Shared.apply(group, *(arrays[place] for place in places))))
+    found = dict(zip(places, applied(Shared, group, *(arrays[place] for place in places))))
     return [found.get(place, array) for place, array in enumerate(arrays)]
 
 
-def _reduced(array: Any, reduce: Any, mesh: DeviceMesh, group: Any) -> Any:
+def _reduced(array: Any, reduce: Any, mesh: DeviceMesh, over: Exchanges) -> Any:
     if reduce == "none":
         return [array]
     if reduce == "first":
-        return DTensor.from_local(exchanged(array, "same", group), mesh, [Replicate()], run_check=False)
+        return DTensor.from_local(exchanged(array, "same", over), mesh, [Replicate()], run_check=False)
     if reduce == "concat":
-        return exchanged(array if array.ndim else array[None], "joined", group)
-    if reduce in ("sum", "mean"):
-        total = exchanged(_floating(array) if reduce == "mean" else array, "summed", group)
-        return total / dist.get_world_size(group) if reduce == "mean" else total
-    return reduce(exchanged(array[None], "joined", group))
+        return exchanged(array if array.ndim else array[None], "joined", over)
+    if reduce == "sum":
+        return exchanged(_countable(array), "summed", over)
+    if reduce == "mean":
+        return exchanged(_floating(array), "summed", over) / over.size
+    return reduce(exchanged(array[None], "joined", over))
+
+
+def _countable(array: Any) -> Any:
+    return array.long() if array.dtype == torch.bool else array
 
 
 def _floating(array: Any) -> Any:

@@ -17,7 +17,8 @@ from ...contracts.training import Arrays, Held, Make, Program
 from ...errors import CallMismatch
 from ...trees import flatten, unflatten
 from ..batches import batches
-from .collectives import broadcast, failures, together
+from .collectives import broadcast, together
+from .exchanges import failures
 from .partition import gathered, laid_out, over_mesh, placed, whole
 from .training import TorchTraining
 

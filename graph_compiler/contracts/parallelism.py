@@ -74,6 +74,11 @@ class Parallelism(Protocol):
     def replicated(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
         """The arrays (of the first process), whole on every device."""
 
+    @default
+    def everywhere(self, arrays: Arrays, axis: DeviceAxis) -> Arrays:
+        """Parameters with the elements of the first process, as functions of :meth:`spread` take them for what is not split."""
+        return self.replicated(arrays, axis)
+
     def single(self, array: Any) -> Any:
         """A replicated or laid-out array as a plain one, whole, on one device."""
 

@@ -14,6 +14,26 @@ from ..trees import Path, Tree, flatten, paths, unflatten
 from .axes import running_over
 
 
+class GivenCall:
+    """Arguments of a call: their arrays, and the rest. ``static`` are positions of what is part of the program."""
+
+    def __init__(self, args: Sequence[Any], kwargs: dict[str, Any], static: Sequence[int]) -> None:
+        self.static = {place: args[place] for place in static}
+        self.places = [place for place in range(len(args)) if place not in self.static]
+        values = [*(args[place] for place in self.places), *kwargs.values()]
+        if all(map(is_array, values)):
+            order, self.tree = _tree_of_arrays(len(self.places), tuple(kwargs))
+            self.leaves = [values[place] for place in order]
+        else:
+            self.leaves, self.tree = flatten((values[: len(self.places)], kwargs), is_array)
+
+
+@functools.lru_cache(maxsize=256)
+def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree]:
+    """Of a call whose arguments are arrays and nothing else: so many, and these; and the order of the leaves."""
+    return flatten((list(range(count)), dict(zip(names, range(count, count + len(names))))), lambda item: type(item) is int)
+
+
 class SplitCall:
     """The arrays of a call, and for each whether it is split along its first axis.
 
@@ -21,20 +41,9 @@ class SplitCall:
     the same program serves.
     """
 
-    def __init__(
-        self,
-        engine: Parallelism,
-        name: str,
-        axis: DeviceAxis,
-        args: Sequence[Any],
-        kwargs: dict[str, Any],
-        static: Sequence[int],
-        replicated: Sequence[int] | None,
-    ) -> None:
+    def __init__(self, engine: Parallelism, name: str, axis: DeviceAxis, given: GivenCall, replicated: Sequence[int] | None) -> None:
         self._engine, self._name, self._axis, self._replicated = engine, name, axis, replicated
-        self.static = {place: args[place] for place in static}
-        self._places = [place for place in range(len(args)) if place not in self.static]
-        leaves, self.tree = flatten(([args[place] for place in self._places], kwargs), is_array)
+        self.static, self._places, self.tree, leaves = given.static, given.places, given.tree, given.leaves
         self.arrays: Arrays = list(map(engine.array, leaves))
         if replicated is None:
             self.split = tuple(bool(leaf.shape) and not engine.is_replicated(leaf, axis) for leaf in leaves)
@@ -50,19 +59,16 @@ class SplitCall:
 
     @functools.cached_property
     def key(self) -> Hashable:
-        """What a program is made for: ``InvalidOption`` for a static argument that cannot be hashed."""
-        shapes = tuple((tuple(array.shape), array.dtype) for array in self.arrays)
-        key = (self.tree, self.split, shapes, tuple(self.static.items()))
-        try:
-            hash(key)
-        except TypeError as problem:
-            places = ", ".join(map(str, self.static))
-            raise InvalidOption(
-                f"Parallel of {self._name}: static_argnums= names argument {places}, and what was given cannot be hashed ({problem}); "
-                "static arguments are numbers, texts and the like. An array that is the same for all devices goes through "
-                "parallel.replicate, or replicated_argnums="
-            ) from None
-        return key
+        """What a program is made for."""
+        return self.tree, self.split, tuple((tuple(array.shape), array.dtype) for array in self.arrays), tuple(self.static.items())
+
+    def unhashable(self, problem: TypeError) -> InvalidOption:
+        """The error for a static argument that cannot be hashed."""
+        return InvalidOption(
+            f"Parallel of {self._name}: static_argnums= names argument {', '.join(map(str, self.static))}, and what was given cannot be "
+            f"hashed ({problem}); static arguments are numbers, texts and the like. An array that is the same for all devices goes "
+            "through parallel.replicate, or replicated_argnums="
+        )
 
     def require_even(self, local_batch: bool) -> None:
         """``CallMismatch`` where the first axes of what is split differ, or do not divide into the devices."""
@@ -140,4 +146,4 @@ class FlatFunction:
         return ["".join(f"[{key!r}]" for key in path) for path in paths(self._result)]
 
 
-__all__ = ["FlatFunction", "SplitCall"]
+__all__ = ["FlatFunction", "GivenCall", "SplitCall"]

@@ -11,7 +11,8 @@ from ..contracts import DeviceAxis, Parallelism, Spread
 from ..contracts.parallelism import Arrays
 from ..errors import CallMismatch, GuardFailed, InvalidOption, NotCompilable
 from ..runtime import Graph
-from .calls import FlatFunction, SplitCall
+from ..transforms.flat import is_value
+from .calls import FlatFunction, GivenCall, SplitCall
 from .engines import engine_named, framework_of_call, name_of
 from .reductions import concat, first, require_reduction
 
@@ -27,10 +28,19 @@ class _Program:
 
 @dataclass
 class _Opened:
-    """Parameters by name, and a function of them and of the arguments."""
+    """Parameters by name, and a function of them and of the arguments; None where that is made of a graph."""
 
     parameters: Mapping[str, Any]
-    function: Callable[..., Any]
+    function: Callable[..., Any] | None
+
+
+@dataclass(frozen=True)
+class _Means:
+    """The framework that calls run in, and the devices as it knows them."""
+
+    framework: str
+    engine: Parallelism
+    axis: DeviceAxis
 
 
 class Parallel:
@@ -83,9 +93,9 @@ class Parallel:
         self.function, self.devices, self.reduce, self.axis_name, self.local_batch = function, devices, reduce, axis_name, local_batch
         self._static = _positions("static_argnums", static_argnums)
         self._replicated = None if replicated_argnums is None else _positions("replicated_argnums", replicated_argnums)
-        self._axes: dict[str, DeviceAxis] = {}
+        self._means: dict[tuple[type, ...], _Means] = {}  # classes of arrays in the arguments ->
         self._programs: dict[Hashable, _Program] = {}
-        self._forms: set[Hashable] = set()  # of calls that the graph was recorded for
+        self._forms: dict[Hashable, int] = {}  # keys of calls -> their number
         self._sent: tuple[list[Any], list[Any]] = [], []  # parameters of a graph, and the same on all devices
         self.__name__ = f"Parallel({name_of(function)})"
         self.__doc__ = getattr(function, "__doc__", None)
@@ -94,20 +104,16 @@ class Parallel:
         return f"<{self.__name__} over {self.axis_name!r}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        framework = framework_of_call(self.function, args, kwargs)
-        engine = engine_named(framework, self.__name__)
-        axis = self._axes.get(framework) or self._axes.setdefault(framework, engine.axis(self.devices, self.axis_name))
-        static = [_place(place, args, self.__name__) for place in self._static]
-        call = SplitCall(engine, name_of(self.function), axis, args, kwargs, static, self._replicated)
-        call.require_even(self.local_batch)
-        self._record(call, call.key not in self._forms)
-        self._forms.add(call.key)
-        opened = self._opened(engine)
-        parameters = self._sent_to(engine, axis, opened)
-        key = framework, None if opened is None else tuple(opened.parameters), call.key
+        given = GivenCall(args, kwargs, [_place(place, args, self.__name__) for place in self._static])
+        means = self._means_for(given, args, kwargs)
+        call = SplitCall(means.engine, name_of(self.function), means.axis, given, self._replicated)
+        form = self._form(call)
+        opened = self._opened(means.engine)
+        parameters = self._sent_to(means, opened)
+        key = means.framework, None if opened is None else tuple(opened.parameters), form
         program = self._programs.get(key)
         if program is None:
-            program = self._programs[key] = self._program(engine, axis, call, opened, framework)
+            program = self._programs[key] = self._program(means, call, opened)
         try:
             results = program.run([*parameters, *call.arrays])
         except GuardFailed:
@@ -115,15 +121,41 @@ class Parallel:
                 raise
             return self(*args, **kwargs)
         if not program.is_checked:
-            self._require_equal(engine, axis, program.flat, results)
+            self._require_equal(means, program.flat, results)
             program.is_checked = True
         return program.flat.result(results)
 
-    def _program(self, engine: Parallelism, axis: DeviceAxis, call: SplitCall, opened: _Opened | None, framework: str) -> _Program:
+    def _means_for(self, given: GivenCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Means:
+        """Those of the framework, for which the classes of the arrays decide."""
+        kinds = tuple(map(type, given.leaves))
+        found = self._means.get(kinds) if kinds else None
+        if found is None:
+            framework = framework_of_call(self.function, args, kwargs)
+            known = [means for means in self._means.values() if means.framework == framework]
+            found = self._means[kinds] = known[0] if known else self._new_means(framework)
+        return found
+
+    def _new_means(self, framework: str) -> _Means:
+        engine = engine_named(framework, self.__name__)
+        return _Means(framework, engine, engine.axis(self.devices, self.axis_name))
+
+    def _form(self, call: SplitCall) -> int:
+        """The number of this form of a call, which is checked, and for which a graph is recorded, the first time."""
+        try:
+            found = self._forms.get(call.key)
+        except TypeError as problem:
+            raise call.unhashable(problem) from None
+        if found is None:
+            call.require_even(self.local_batch)
+        self._record(call, found is None)
+        return self._forms.setdefault(call.key, len(self._forms)) if found is None else found
+
+    def _program(self, means: _Means, call: SplitCall, opened: _Opened | None) -> _Program:
         names = None if opened is None else list(opened.parameters)
-        flat = FlatFunction(self.function if opened is None else opened.function, names, call, engine, (axis.name, framework))
-        how = Spread(axis, (*(False for _ in names or ()), *call.split), self._reduction(), self.local_batch)
-        return _Program(flat, engine.spread(flat, how), self.reduce != first)
+        function = self.function if opened is None else opened.function or _pure(self.function)
+        flat = FlatFunction(function, names, call, means.engine, (means.axis.name, means.framework))
+        how = Spread(means.axis, (*(False for _ in names or ()), *call.split), self._reduction(), self.local_batch)
+        return _Program(flat, means.engine.spread(flat, how), self.reduce != first)
 
     def _reduction(self) -> str | Callable[[Any], Any]:
         """``reduce=``, whose failure names it."""
@@ -133,14 +165,20 @@ class Parallel:
 
         def reduced(stacked: Any) -> Any:
             try:
-                return given(stacked)
+                found = given(stacked)
             except Exception as problem:
-                raise CallMismatch(
-                    f"{self.__name__}: the function reduce= fails with {type(problem).__name__}: {problem}; it is given the results of all "
-                    f"devices, stacked along a first axis: {list(stacked.shape)}"
-                ) from problem
+                raise self._misreduced(f"fails with {type(problem).__name__}: {problem}", stacked) from problem
+            if not is_value(found):
+                raise self._misreduced(f"gives a {type(found).__name__}, and has to give an array", stacked)
+            return found
 
         return reduced
+
+    def _misreduced(self, what: str, stacked: Any) -> CallMismatch:
+        return CallMismatch(
+            f"{self.__name__}: the function reduce= {what}; it is given the results of all devices, stacked along a first axis: "
+            f"{list(stacked.shape)}"
+        )
 
     def _record(self, call: SplitCall, is_new: bool) -> bool:
         """Records a graph for the part of one device, where this is a new form of a call, or elements decide, and none of its variants
@@ -157,21 +195,21 @@ class Parallel:
     def _opened(self, engine: Parallelism) -> _Opened | None:
         """A graph, or a module, as its parameters of the moment and a function of them; None of a function."""
         if isinstance(self.function, Graph):
-            return _Opened(self.function.parameters, _pure(self.function))
+            return _Opened(self.function.parameters, None)
         found = engine.opened(self.function)
         return None if found is None else _Opened(*found)
 
-    def _sent_to(self, engine: Parallelism, axis: DeviceAxis, opened: _Opened | None) -> Arrays:
+    def _sent_to(self, means: _Means, opened: _Opened | None) -> Arrays:
         """The parameters on all devices, where they are sent once."""
         arrays = [] if opened is None else list(opened.parameters.values())
         sent, placed = self._sent
         if len(sent) != len(arrays) or any(map(operator.is_not, sent, arrays)):
-            placed = engine.replicated(arrays, axis)
+            placed = means.engine.everywhere(arrays, means.axis)
             self._sent = arrays, placed
         return placed
 
-    def _require_equal(self, engine: Parallelism, axis: DeviceAxis, flat: FlatFunction, results: Arrays) -> None:
-        differ = [engine.differing(array, axis) for array in results]
+    def _require_equal(self, means: _Means, flat: FlatFunction, results: Arrays) -> None:
+        differ = [means.engine.differing(array, means.axis) for array in results]
         if any(differ):
             where = ", ".join(f"result{place}" for place, found in zip(flat.places(), differ) if found)
             raise CallMismatch(

@@ -39,6 +39,7 @@ _VALUE_CLASSES = frozenset({
 })  # fmt: skip
 _MOST_PARTS = 1024  # of an object that is compared by what it holds: each costs every call a comparison
 _NEVER_OPENED = (str, bytes, type, types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType, enum.Enum)
+_STATIC = (*_COMPARED_BY_VALUE, *_NEVER_OPENED)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ def items_of(value: Any) -> list[tuple[Any, Any]]:
     >>> items_of({"a": 1}), items_of([True]), items_of(2)
     ([('a', 1)], [(0, True)], [])
     """
-    kind = None if isinstance(value, (*_COMPARED_BY_VALUE, *_NEVER_OPENED)) else kind_of(type(value))
+    kind = None if isinstance(value, _STATIC) else kind_of(type(value))
     return list(kind[1](value)) if kind else _attributes(value)
 
 
@@ -189,7 +190,7 @@ def _flatten(
     if is_leaf(value):
         leaves.append(value)
         return Leaf()
-    if isinstance(value, (*_COMPARED_BY_VALUE, *_NEVER_OPENED)) or id(value) in above:
+    if isinstance(value, _STATIC) or id(value) in above:
         return Static(value)
     kind = kind_of(type(value))
     opened = always(value) or open_objects(value) and _is_all_attributes(cast(Hashable, type(value)))

@@ -238,6 +238,18 @@ def check_batch_norm_in_step() -> None:
     refuses(lambda: training.single_train_step(spread, (rows[:7], target[:7])), CallMismatch, "[7, 3]", "8 devices", "drop_last")
 
 
+def check_explicit_axes() -> None:
+    """A mesh of explicit axes asks for the layout of each result; ours are automatic."""
+    mesh = jax.make_mesh((8,), ("device",), axis_types=(jax.sharding.AxisType.Explicit,))
+    rows, target = jax.device_put((x, jnp.ones((16, 1))), jax.NamedSharding(mesh, jax.P("device")))
+    model = torch.nn.Linear(3, 1)
+    expected = x @ model.weight.detach().numpy().T + model.bias.detach().numpy()
+    close(parallel.Parallel(graph_compiler.transpile(model, to="jax"), devices=mesh)(rows), expected, rtol=1e-5)
+    state = training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(torch.ones(16, 3),))
+    _, metrics = training.single_train_step(parallel.replicate(state), (rows, target))
+    close(metrics["loss"], ((expected - 1) ** 2).mean(), rtol=1e-5)
+
+
 def check_wrong_uses() -> None:
     graph = graph_compiler.transpile(torch.nn.Linear(4, 6), to="jax", args=(torch.ones(2, 4),))
     mesh = jax.make_mesh((2, 4), ("data", "model"))
@@ -247,6 +259,7 @@ def check_wrong_uses() -> None:
     refuses(lambda: parallel.Parallel(lambda x: x, reduce="first")(x), CallMismatch, "differs between the devices", "parallel.pmean")
     failing = parallel.Parallel(lambda x: x, reduce=lambda stacked: stacked + jnp.ones(5))
     refuses(lambda: failing(x), CallMismatch, "reduce=", "[8, 2, 3]")
+    refuses(lambda: parallel.Parallel(lambda x: x, reduce=lambda stacked: None)(x), CallMismatch, "reduce= gives a NoneType", "[8, 2, 3]")
     refuses(lambda: parallel.Parallel(lambda x: parallel.all_gather(x, "device", axis=3))(x), InvalidOption, "axis= is 3", "-3 to 2")
     refuses(lambda: parallel.Parallel(lambda x: x, reduce="cat"), InvalidOption, "'concat'", "'first'")
     refuses(lambda: parallel.Parallel(lambda x, y: x, static_argnums=1)(x, [x]), InvalidOption, "static_argnums=", "cannot be hashed")

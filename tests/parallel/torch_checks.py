@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import os
+import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,6 +31,7 @@ from tests.parallel.checks import is_asked_for, outcomes_of, refuses, report  # 
 from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
 
 TIMEOUT = 4  # seconds that a process waits for another one where one has ended
+LONGER = 20  # where processes come to their first exchange from long work of their own
 x = torch.arange(24.0).reshape(8, 3) / 10
 w = torch.arange(6.0).reshape(3, 2) / 5
 
@@ -216,11 +220,37 @@ def check_wrong_uses() -> None:
     refuses(lambda: parallel.Parallel(lambda x: x)(rows), CallMismatch, "batches of 2, 4 rows", "drop_last")
     refuses(lambda: parallel.Parallel(lambda x: x, reduce="first")(x), CallMismatch, "differs between the devices")
     refuses(lambda: parallel.Parallel(lambda x: x, devices=[0, 1])(x), InvalidOption, "DeviceMesh of one axis")
+    refuses(lambda: parallel.Parallel(lambda x: x, reduce=lambda stacked: "a")(x), CallMismatch, "reduce= gives a str", "[2, 4, 3]")
     refuses(lambda: parallel.psum(x, "device"), InvalidOption, "'device'", "on one device")
     refuses(lambda: parallel.shard(graph, mesh, {"weight": ("model",)}), InvalidOption, "[3, 4]", "axis 0, of 3")
     refuses(lambda: parallel.shard(graph, mesh, {"nothing": ("model",)}), InvalidOption, "matches no parameter")
     refuses(lambda: parallel.shard(graph, init_device_mesh("cpu", (2,)), {}), InvalidOption, "mesh_dim_names")
     refuses(lambda: transforms.vmap(lambda x: parallel.psum(x, "rows"), axis_name="rows")(x), NotCompilable, "no named axes")
+
+
+def check_a_process_that_changes_alone() -> None:
+    """After calls that agree, which tell sizes with the arrays; all processes are told, and go on."""
+    rank, change = dist.get_rank(), x[:4]
+    words = CallMismatch, "batches of 8, 4 rows", "drop_last"
+    ways: tuple[Any, ...] = ("concat", "mean", "sum", "none", lambda stacked: stacked.amax(0))
+    for reduce in ways:
+        spread = parallel.Parallel(lambda x: x * 2, reduce=reduce)
+        first = [spread(x) for _ in range(3)][2]
+        refuses(lambda spread=spread: spread(change if rank else x), *words)
+        close(spread(x)[0], first[0])
+        assert len(spread(change)[0]) in (2, 3)  # all change
+        close(spread(x)[0], first[0])
+    inner = parallel.Parallel(lambda x: [parallel.pmin(x, "device"), parallel.all_gather(x > 1, "device"), parallel.pmax(x, "device")])
+    found = [inner(x) for _ in range(3)][2]
+    parts = x.reshape(2, 4, 3)
+    for one, expected in zip(found, (parts.amin(0).repeat(2, 1), (parts > 1).repeat(2, 1, 1), parts.amax(0).repeat(2, 1))):
+        close(one, expected)
+    refuses(lambda: inner(change if rank else x), *words)
+    wide = parallel.Parallel(lambda x: x * 2, local_batch=True)
+    for _ in range(3):
+        wide(change)
+    refuses(lambda: wide(torch.ones(4, 3 + rank)), CallMismatch, "float32[4, 3]; gathers float32[4, 4]", "one shape")
+    close(wide(change), torch.cat([change, change]) * 2)
 
 
 def check_four_processes() -> None:
@@ -239,8 +269,15 @@ def check_a_process_that_is_killed() -> None:
     assert time.monotonic() - began < TIMEOUT + 1
 
 
+@functools.cache
+def linear_state() -> Any:
+    """One that has everything recorded, before processes are forked."""
+    state = training.TrainState.create(torch.nn.Linear(3, 1), "sgd", loss=torch.nn.MSELoss(), args=(x,))
+    return training.single_train_step(state, (x, torch.ones(8, 1)))[0]
+
+
 def check_a_process_that_waits_elsewhere() -> None:
-    state = parallel.replicate(training.TrainState.create(torch.nn.Linear(3, 1), "sgd", loss=torch.nn.MSELoss(), args=(x,)))
+    state = parallel.replicate(linear_state())
     if dist.get_rank() == 1:
         time.sleep(TIMEOUT + 2)
         return
@@ -249,15 +286,32 @@ def check_a_process_that_waits_elsewhere() -> None:
     assert time.monotonic() - began < TIMEOUT + 1
 
 
+def check_a_process_that_is_killed_in_a_step() -> None:
+    """By a signal from elsewhere, wherever it is; no other process waits longer than the timeout."""
+    state, _ = training.single_train_step(parallel.replicate(linear_state()), (x, torch.ones(8, 1)))
+    if dist.get_rank() == 2:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
+    began = time.monotonic()
+
+    def train(state: Any) -> None:
+        while time.monotonic() - began < 2 * LONGER:
+            state, _ = training.single_train_step(state, (x, torch.ones(8, 1)))
+
+    refuses(lambda: train(state), CollectiveFailed, "of 4", "one has ended", "start all processes again")
+    assert time.monotonic() - began < LONGER + 2
+
+
 TOGETHER = (
     check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_collectives_of_every_source,
     check_layouts_over_meshes, check_hints, check_training, check_buffers_are_averaged, check_wrong_uses,
+    check_a_process_that_changes_alone,
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
     (2, 60, TOGETHER),
     (4, 60, (check_four_processes,)),
     (2, TIMEOUT, (check_a_process_that_is_killed,)),
     (2, TIMEOUT, (check_a_process_that_waits_elsewhere,)),
+    (4, LONGER, (check_a_process_that_is_killed_in_a_step,)),
 )
 
 
@@ -292,5 +346,6 @@ def fork(rank: int, size: int, timeout: int, checks: tuple[Callable[[], None], .
 if __name__ == "__main__":
     torch.set_num_threads(1)
     models.decoder_state("torch")
+    linear_state()
     refuses(lambda: parallel.Parallel(lambda x: x)(x), InvalidOption, "torchrun", "init_process_group")
     report({name: outcome for run in RUNS for name, outcome in outcomes_over(*run).items()})

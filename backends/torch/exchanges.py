@@ -1,0 +1,184 @@
+"""Arrays that processes exchange, and how each finds out that another one has come with something else.
+
+gloo ends a process that is sent more than it waits for, and fills less than that with what lay there before: so nobody may send what the
+others do not expect. A message of its own for the sizes takes as long as the one with the arrays. So processes remember what they have
+exchanged the last time. Who comes with the same sends one element more, a flag; who does not sends, with the flag set, what the others
+expect. Where a flag is set all of them describe what they have come with, and go on where that is equal.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from ...errors import CallMismatch, CollectiveFailed
+
+COMMUNICATION = ("gloo", "NCCL", "ProcessGroup", "Connection closed", "Timed out waiting")
+"""What is in messages of errors of communication, of code that may fail in other ways, too."""
+
+_OPERATIONS = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
+_gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor  # the name since torch 2.13, and before
+_GATHERED_TYPES = frozenset({torch.float32, torch.float64, torch.int32, torch.int64, torch.uint8})  # others as bytes: gloo has few
+
+
+@contextmanager
+def failures(group: Any, words: tuple[str, ...] = ("",)) -> Iterator[None]:
+    """Errors of communication as this package's: those of torch whose message has one of these words."""
+    try:
+        yield
+    except RuntimeError as problem:
+        if not isinstance(problem, dist.DistError) and not any(word in str(problem) for word in words):
+            raise
+        raise CollectiveFailed(
+            f"process {dist.get_rank(group)} of {dist.get_world_size(group)} could not exchange arrays with the others: one has ended, did "
+            "not come to the same collective within the timeout of torch.distributed.init_process_group(timeout=), or came with an array "
+            f"of another shape. Look for its own error first, then start all processes again. torch says: {problem}"
+        ) from problem
+
+
+@dataclass(frozen=True)
+class _Message:
+    """What a process comes to an exchange with: an array, of a batch of so many rows. ``kind`` is ``"stack"`` or one of
+    ``_OPERATIONS``."""
+
+    kind: str
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    rows: int | None
+
+    def __str__(self) -> str:
+        what = "gathers" if self.kind == "stack" else f"takes the {self.kind} of"
+        return f"{what} {str(self.dtype).removeprefix('torch.')}{list(self.shape)}"
+
+
+class Exchanges:
+    """Exchanges of arrays that are known to be of one shape in all processes."""
+
+    def __init__(self, group: Any) -> None:
+        self.group = group
+
+    @property
+    def size(self) -> int:
+        """How many processes there are."""
+        found: int = self.group.size()
+        return found
+
+    @property
+    def rank(self) -> int:
+        """The number of this process."""
+        found: int = self.group.rank()
+        return found
+
+    def reduced(self, kind: str, array: Any) -> Any:
+        """A new array with the elements of all processes, reduced as ``_OPERATIONS`` says."""
+        return self._sent(kind, array.detach()).view(array.shape)
+
+    def stacked(self, array: Any) -> Any:
+        """The arrays of all processes along a new first axis."""
+        return self._sent("stack", array.detach()).reshape(self.size, *array.shape)
+
+    def joined(self, array: Any) -> Any:
+        """The arrays of all processes along their first axis."""
+        return self._sent("stack", array.detach()).reshape(self.size * array.shape[0], *array.shape[1:])
+
+    def _sent(self, kind: str, array: Any) -> Any:
+        """The elements in a row; for ``"stack"`` a row for each process."""
+        flat = array.reshape(-1) if kind == "stack" else array.clone(memory_format=torch.contiguous_format).view(-1)
+        return _sent(kind, flat, self.group)
+
+
+@dataclass(frozen=True)
+class _Last:
+    """What an exchange was the last time. ``flag`` is sent with the next one, and is None where that is described."""
+
+    message: _Message
+    flag: Any
+
+
+@dataclass
+class Agreement:
+    """The exchanges of the last call, by their numbers."""
+
+    last: list[_Last] = field(default_factory=list)
+
+
+class CheckedExchanges(Exchanges):
+    """The exchanges of one call, each by its number: ``CallMismatch`` in all processes where they come with different batches or arrays."""
+
+    def __init__(self, group: Any, agreement: Agreement, batch: Any) -> None:
+        super().__init__(group)
+        self._last, self._batch, self._number = agreement.last, batch, 0
+
+    def end(self) -> None:
+        """Compares batches where nothing was exchanged that would have told of them."""
+        if self._number == 0 and self._batch is not None:
+            self._sent("sum", self._batch.new_empty(0))
+
+    def _sent(self, kind: str, array: Any) -> Any:
+        number, self._number = self._number, self._number + 1
+        own = _Message(kind, array.shape, array.dtype, None if self._batch is None else self._batch.shape[0])
+        last = self._last[number] if number < len(self._last) else None
+        if last is not None and last.flag is not None:
+            found = self._as_last_time(last, array, own == last.message)
+            if found is not None:
+                return found
+        _require_one(own, array.device, self.group)
+        # what changes each time is described each time
+        flag = array.new_full((1,), kind == "min") if last is not None and own == last.message else None
+        self._last[number : number + 1] = [_Last(own, flag)]
+        return super()._sent(kind, array)
+
+    def _as_last_time(self, last: _Last, array: Any, is_same: bool) -> Any:
+        """Sends what the others expect, with the flag set where that is not the array; None where a process has come with something
+        else."""
+        kind, flag = last.message.kind, last.flag.to(array.device)
+        if is_same:
+            elements = array.reshape(-1)
+        else:
+            elements, flag = flag.new_zeros(math.prod(last.message.shape)), torch.full_like(flag, kind != "min")
+        found = _sent(kind, torch.cat([elements, flag]), self.group)
+        flags = found[..., -1].tolist()
+        unset = kind == "min"  # a flag that is set changes what all get
+        is_as_last = all(flag == unset for flag in flags) if kind == "stack" else flags == unset
+        return found[..., :-1] if is_as_last else None
+
+
+def _sent(kind: str, flat: Any, group: Any) -> Any:
+    """The elements of all processes: stacked in new memory, or reduced where they lie."""
+    with failures(group):
+        if kind != "stack":
+            dist.all_reduce(flat, _OPERATIONS[kind], group)
+            return flat
+        sent = flat.contiguous() if flat.dtype in _GATHERED_TYPES else flat.contiguous().view(torch.uint8)
+        found = sent.new_empty(group.size() * sent.shape[0])
+        _gather(found, sent, group)
+        return found.view(flat.dtype).view(group.size(), flat.shape[0])
+
+
+def _require_one(own: _Message, device: Any, group: Any) -> None:
+    """``CallMismatch`` in all processes where they describe different things."""
+    told = torch.tensor([-1 if own.rows is None else own.rows, zlib.crc32(str(own).encode())], device=device)
+    rows, texts = _sent("stack", told, group).T.tolist()
+    if len(set(rows)) > 1:
+        raise CallMismatch(
+            f"the processes give batches of {', '.join(map(str, rows))} rows, in the order of their ranks; all have to give one size: "
+            "leave the rest of the last batch out (drop_last=True)"
+        )
+    if len(set(texts)) > 1:
+        each: list[Any] = [None] * len(texts)
+        with failures(group):
+            dist.all_gather_object(each, str(own), group)
+        raise CallMismatch(
+            f"the processes exchange different arrays, in the order of their ranks: {'; '.join(each)}. All have to come with one shape and "
+            "dtype: pad what differs to one size, and call parallel.psum and its like in one order in all processes"
+        )
+
+
+__all__ = ["COMMUNICATION", "Agreement", "CheckedExchanges", "Exchanges", "failures"]
