@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
-from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -15,16 +13,13 @@ from torch.distributed.tensor import DTensor, Replicate
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
 from ...contracts.training import Held, Make, Training
 from ...errors import InvalidOption
+from .axes import Processes, axis_named, running_over
 from .collectives import Shared, broadcast, exchanged, failures, require_one_size, stacked, together
 from .parallel_training import TorchDataParallel, TorchTrainingOverMesh, held_by_one, held_over_axis, held_over_mesh
 from .partition import constrained, laid_out, mesh_axes, partitioned
 from .recorded_collectives import define
 from .training import training as alone
 from .transforms import derivatives
-
-_groups: ContextVar[Mapping[str, Any]] = ContextVar(
-    "groups", default=MappingProxyType({})
-)  # name of an axis -> its group, while a function runs over it
 
 
 class TorchParallelism(Parallelism):
@@ -88,11 +83,8 @@ class TorchParallelism(Parallelism):
                 exchanged(array, "part", group) if is_split and not how.local_batch else _local(array)
                 for array, is_split in zip(arrays, how.split)
             ]
-            token = _groups.set({**_groups.get(), name: group})
-            try:
+            with running_over(name, Processes(group)):
                 results = function(_shared(parts, how.split, group))
-            finally:
-                _groups.reset(token)
             return [_reduced(array, how.reduce, mesh, group) for array in results]
 
         return run
@@ -103,25 +95,25 @@ class TorchParallelism(Parallelism):
         return not all(torch.equal(first := all_of_them[0], other) or torch.allclose(first, other, 0, 0, True) for other in all_of_them)
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """``torch.distributed.all_reduce``."""
-        group = _groups.get()[axis_name]
+        """``torch.distributed.all_reduce``; a reduction under ``torch.func.vmap``."""
+        axis = axis_named(axis_name)
         if name in ("pmax", "pmin"):
-            return exchanged(array, name, group)
+            return axis.exchanged(array, name)
         if name == "psum":
-            return exchanged(array.long() if array.dtype == torch.bool else array, "total", group)
-        return exchanged(_floating(array), "total", group) / dist.get_world_size(group)
+            return axis.exchanged(array.long() if array.dtype == torch.bool else array, "total")
+        return axis.exchanged(_floating(array), "total") / axis.size
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
         """``torch.distributed.all_gather``."""
-        return exchanged(array, "stacked", _groups.get()[axis_name])
+        return axis_named(axis_name).exchanged(array, "stacked")
 
     def axis_index(self, axis_name: str) -> Any:
         """``torch.distributed.get_rank``."""
-        return torch.tensor(dist.get_rank(_groups.get()[axis_name]), dtype=torch.int32)
+        return torch.as_tensor(axis_named(axis_name).index, dtype=torch.int32)
 
     def axis_size(self, axis_name: str) -> int:
         """``torch.distributed.get_world_size``."""
-        return dist.get_world_size(_groups.get()[axis_name])
+        return axis_named(axis_name).size
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
         """Of a ``DeviceMesh`` with names."""
