@@ -24,6 +24,7 @@ from ..compilers import check_compiler_options, compiled_or_plain
 from ..failed_guards import shows_as_nan
 from ..keys_of_slices import KeysOfSlices
 from ..refusals import told
+from .forward_mode import is_without_forward_mode
 from .kept_programs import KeptPrograms
 from .packed import Packed, is_leaf, weak
 from .persistent_cache import PersistentCache
@@ -131,6 +132,10 @@ class JaxTarget(Target):
             return _as_jax(array)
         with jax.ensure_compile_time_eval():  # an array that is kept is never one of a trace
             return jax.device_put(array)
+
+    def is_signal(self, problem: Exception) -> bool:
+        """That a function has no forward mode, which ``transforms`` then takes by two reverse ones."""
+        return is_without_forward_mode(problem)
 
     def copy(self, array: Any) -> Any:
         """JAX arrays never change."""

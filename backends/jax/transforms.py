@@ -12,6 +12,7 @@ import numpy as np
 from jax.ad_checkpoint import checkpoint_name
 
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
+from .forward_mode import is_without_forward_mode
 from .min_cut import with_least_kept
 from .native import target
 
@@ -121,14 +122,33 @@ class JaxDerivatives(Derivatives):
         return results, aux, conjugated
 
     def pushed(self, function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """``jax.jvp``."""
-        results, out, aux = jax.jvp(lambda *arrays: function(list(arrays)), tuple(primals), tuple(tangents), has_aux=True)
+        """``jax.jvp``; where a function has a rule for reverse mode alone, by two reverse ones."""
+        try:
+            results, out, aux = jax.jvp(lambda *arrays: function(list(arrays)), tuple(primals), tuple(tangents), has_aux=True)
+        except (TypeError, NotImplementedError) as problem:
+            results, aux, push = self._twice_reversed(function, primals, problem)
+            return results, aux, push(tangents)
         return results, aux, out
 
     def linearised(self, function: Function, primals: Arrays) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
-        """``jax.linearize``: the function is run once."""
+        """``jax.linearize``: the function is run once. Without a forward mode, which shows when it is pushed, as :meth:`pushed`."""
         results, push, aux = jax.linearize(lambda *arrays: function(list(arrays)), *primals, has_aux=True)
-        return results, aux, lambda tangents: list(push(*tangents))
+
+        def pushed(tangents: Arrays) -> Arrays:
+            try:
+                return list(push(*tangents))
+            except (TypeError, NotImplementedError) as problem:
+                return self._twice_reversed(function, primals, problem)[2](tangents)
+
+        return results, aux, pushed
+
+    def _twice_reversed(self, function: Function, primals: Arrays, problem: Exception) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
+        """The derivative of ``pull``, which is linear in the cotangents; taken at 1, as in torch. The ``problem`` where it is another."""
+        if not is_without_forward_mode(problem):
+            raise problem
+        results, aux, pull = self.pulled(function, primals)
+        _, _, push = self.pulled(lambda cotangents: (pull(cotangents), []), list(map(jnp.ones_like, results)))
+        return results, aux, push
 
     def lacks(self, problem: Exception) -> bool:
         """Of a primitive, or of a loop whose length is not known in reverse mode."""

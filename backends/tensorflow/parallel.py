@@ -10,6 +10,7 @@ import tensorflow as tf
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
 from ...contracts.training import Held, Make, Training
 from ...errors import GradientRefused, InvalidOption, NotCompilable
+from .axes import slices_of
 from .parallel_training import TensorFlowDataParallel, held_by, parts_of
 from .training import training as alone
 from .transforms import derivatives
@@ -90,25 +91,33 @@ class TensorFlowParallelism(Parallelism):
         return False
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """``ReplicaContext.all_reduce``; extremes by ``all_gather``."""
-        context = self._context(axis_name)
+        """``ReplicaContext.all_reduce``; extremes by ``all_gather``. A reduction under ``tf.vectorized_map``."""
         if name in _EXTREMES:
-            return _EXTREMES[name](_gathered(context, array), 0)
+            slices = slices_of(axis_name)
+            return slices.exchanged(array, name) if slices else _EXTREMES[name](self.all_gather(array, axis_name), 0)
         if name == "psum":
-            return _total(context, tf.cast(array, tf.int32) if array.dtype == tf.bool else array)
-        return _total(context, _floating(array)) / context.num_replicas_in_sync
+            return self._total(tf.cast(array, tf.int32) if array.dtype == tf.bool else array, axis_name)
+        total = self._total(_floating(array), axis_name)
+        return total / tf.cast(self.axis_size(axis_name), total.dtype)
+
+    def _total(self, array: Any, axis_name: str) -> Any:
+        slices = slices_of(axis_name)
+        return slices.exchanged(array, "psum") if slices else _total(self._context(axis_name), array)
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
         """``ReplicaContext.all_gather``."""
-        return _gathered(self._context(axis_name), array)
+        slices = slices_of(axis_name)
+        return slices.exchanged(array, "all_gather") if slices else _gathered(self._context(axis_name), array)
 
     def axis_index(self, axis_name: str) -> Any:
         """``ReplicaContext.replica_id_in_sync_group``."""
-        return tf.cast(self._context(axis_name).replica_id_in_sync_group, tf.int32)
+        slices = slices_of(axis_name)
+        return slices.index if slices else tf.cast(self._context(axis_name).replica_id_in_sync_group, tf.int32)
 
-    def axis_size(self, axis_name: str) -> int:
-        """``ReplicaContext.num_replicas_in_sync``."""
-        return int(self._context(axis_name).num_replicas_in_sync)
+    def axis_size(self, axis_name: str) -> Any:
+        """``ReplicaContext.num_replicas_in_sync``; of slices an array, where it is not known yet."""
+        slices = slices_of(axis_name)
+        return slices.size if slices else int(self._context(axis_name).num_replicas_in_sync)
 
     def _context(self, axis_name: str) -> Any:
         """That of the replica; ``LookupError`` where none runs over this axis."""

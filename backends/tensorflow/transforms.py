@@ -10,9 +10,10 @@ import numpy as np
 import tensorflow as tf
 
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
-from ...errors import CallMismatch, NotCompilable
+from ...errors import CallMismatch
 from ...tracing.active import active
 from ..keys_of_slices import UNSAID
+from .axes import Slices, running_over
 from .native import target
 from .prelude.control import run_again, scan
 
@@ -164,28 +165,25 @@ class TensorFlowDerivatives(Derivatives):
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
         """``tf.vectorized_map``, over first axes. The numbers of TensorFlow's own generators are others for each slice."""
-        if how.axis_name is not None:
-            raise NotCompilable("tf.vectorized_map has no named axes: leave axis_name= out, or transform a graph that is written for jax")
 
         def over_first(arrays: Arrays) -> Arrays:
             axes = {place: axis for place, axis in enumerate(how.axes) if axis is not None}
             moved = {place: self.move_axis(arrays[place], axis, 0) for place, axis in axes.items()}
 
-            if not moved:
-                return [tf.broadcast_to(array, tf.concat([[how.size], tf.shape(array)], 0)) for array in function(arrays)]
+            size = how.size if how.size is not None else tf.shape(next(iter(moved.values())))[0]
             next_key = _next_key()
 
             def one(given: tuple[Any, dict[int, Any]]) -> Arrays:
                 place, slices = given
                 before = _generators()
-                with target.of_slices.drawing(how.randomness, next_key, lambda key: tf.random.experimental.stateless_fold_in(key, place)):
+                fold = lambda key: tf.random.experimental.stateless_fold_in(key, place)  # noqa: E731
+                with target.of_slices.drawing(how.randomness, next_key, fold), running_over(how.axis_name, Slices(place, size)):
                     results = function([slices.get(place, array) for place, array in enumerate(arrays)])
                 if how.randomness != "different" and (drawn := _generators() - before):
                     raise CallMismatch(_told(how.randomness, drawn))
                 return results
 
-            places = tf.range(tf.shape(next(iter(moved.values())))[0])
-            return list(tf.vectorized_map(one, (places, moved), warn=False))
+            return list(tf.vectorized_map(one, (tf.range(size), moved), warn=False))
 
         return over_first
 

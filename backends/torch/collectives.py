@@ -36,12 +36,12 @@ class Exchange(Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        _, ctx.name, over = inputs
+        _, ctx.kind, over = inputs
         ctx.group = over.group
 
     @staticmethod
     def backward(ctx: Any, cotangent: Any) -> Any:
-        return _EXCHANGES[ctx.name].transposed(cotangent, Exchanges(ctx.group)), None, None
+        return _EXCHANGES[ctx.kind].transposed(cotangent, Exchanges(ctx.group)), None, None
 
     @classmethod
     def vmap(cls, info: Any, in_dims: Any, array: Any, name: str, over: Exchanges) -> Any:

@@ -109,8 +109,8 @@ class TorchTarget(Target):
         return torch.from_numpy(data).view(getattr(torch, dtype)).reshape(shape)
 
     def copy(self, array: torch.Tensor) -> torch.Tensor:
-        """The elements of now."""
-        return array.detach().clone()
+        """The elements of now, with their derivatives."""
+        return array.clone()
 
     def write_back(self, array: Any, value: torch.Tensor) -> None:
         """In-place copy into a tensor or a numpy array; others cannot be written to."""

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -17,6 +15,7 @@ from torch.distributed.tensor import DTensor, Replicate
 from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
 from ...contracts.training import Held, Make, Training
 from ...errors import InvalidOption
+from .axes import Processes, axis_named, running_over
 from .collectives import Shared, applied, broadcast, exchanged, is_followed, together
 from .exchanges import Agreement, CheckedExchanges, Exchanges, failures
 from .open_modules import opened
@@ -25,10 +24,6 @@ from .partition import constrained, laid_out, mesh_axes, partitioned
 from .recorded_collectives import define
 from .training import training as alone
 from .transforms import derivatives
-
-_running: ContextVar[Mapping[str, Exchanges]] = ContextVar(
-    "running", default=MappingProxyType({})
-)  # name of an axis -> the exchanges over it of the call that runs
 
 
 @dataclass(frozen=True)
@@ -107,11 +102,8 @@ class TorchParallelism(Parallelism):
                 exchanged(array, "part", over) if is_split and not how.local_batch else _local(array)
                 for array, is_split in zip(arrays, how.split)
             ]
-            token = _running.set({**_running.get(), name: over})
-            try:
+            with running_over(name, Processes(over)):
                 results = function(_shared(parts, how.split, processes.group))
-            finally:
-                _running.reset(token)
             found = [_reduced(array, how.reduce, processes.mesh, over) for array in results]
             over.end()
             return found
@@ -124,25 +116,25 @@ class TorchParallelism(Parallelism):
         return not all(torch.equal(first := all_of_them[0], other) or torch.allclose(first, other, 0, 0, True) for other in all_of_them)
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
-        """``torch.distributed.all_reduce``."""
-        over = _running.get()[axis_name]
+        """``torch.distributed.all_reduce``; a reduction under ``torch.func.vmap``."""
+        axis = axis_named(axis_name)
         if name in ("pmax", "pmin"):
-            return exchanged(array, name, over)
+            return axis.exchanged(array, name)
         if name == "psum":
-            return exchanged(_countable(array), "total", over)
-        return exchanged(_floating(array), "total", over) / over.size
+            return axis.exchanged(_countable(array), "total")
+        return axis.exchanged(_floating(array), "total") / axis.size
 
     def all_gather(self, array: Any, axis_name: str) -> Any:
         """``torch.distributed.all_gather``."""
-        return exchanged(array, "stacked", _running.get()[axis_name])
+        return axis_named(axis_name).exchanged(array, "stacked")
 
     def axis_index(self, axis_name: str) -> Any:
         """``torch.distributed.get_rank``."""
-        return torch.tensor(_running.get()[axis_name].rank, dtype=torch.int32)
+        return torch.as_tensor(axis_named(axis_name).index, dtype=torch.int32)
 
     def axis_size(self, axis_name: str) -> int:
         """``torch.distributed.get_world_size``."""
-        return _running.get()[axis_name].size
+        return axis_named(axis_name).size
 
     def mesh_axes(self, mesh: Any) -> Mapping[str, int] | None:
         """Of a ``DeviceMesh`` with names."""

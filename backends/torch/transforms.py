@@ -23,6 +23,7 @@ from ...errors import CallMismatch, GradientRefused, NotCompilable
 from ...tracing.active import active
 from ...tracing.control_flow.scans import computing_again
 from ..keys_of_slices import UNSAID
+from .axes import Slices, running_over
 from .forward_mode import RefusingWrong, is_without_derivative
 from .native import target
 from .prelude.control import run_again
@@ -157,18 +158,18 @@ class TorchDerivatives(Derivatives):
         return is_without_derivative(problem)
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        """``torch.func.vmap``, which needs an axis."""
-        if how.axis_name is not None:
-            raise NotCompilable("torch.func.vmap has no named axes: leave axis_name= out, or transform a graph that is written for jax")
-        if all(axis is None for axis in how.axes):
-            return lambda arrays: [array.expand(how.size, *array.shape) for array in function(arrays)]
+        """``torch.func.vmap``, also over the numbers of the slices, by which collectives know it."""
+        size = how.size
+        assert size is not None
 
-        def given(*arrays: Any) -> tuple[Any, ...]:
-            return tuple(function(list(arrays)))
+        def given(index: Any, *arrays: Any) -> tuple[Any, ...]:
+            with running_over(how.axis_name, Slices(index, size)):
+                return tuple(function(list(arrays)))
 
         def over_slices(arrays: Arrays) -> Arrays:
             try:
-                return list(torch.func.vmap(given, in_dims=how.axes, randomness=how.randomness)(*arrays))
+                mapped = torch.func.vmap(given, in_dims=(0, *how.axes), randomness=how.randomness)
+                return list(mapped(torch.arange(size, dtype=torch.int32), *arrays))
             except RuntimeError as problem:
                 if "randomness error mode" not in str(problem):
                     raise

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from ...ir.node import Node
+from ...ops.collectives import REDUCTIONS
 from ...ops.text import factor
 from ...sizes import Symbol
 from ..index_text import index_text
@@ -31,6 +32,12 @@ _ARITY = {
     key: len(set(re.findall(r"\{(\d?)\}", template))) if "1" in template else template.count("{}") for key, template in _OPERATORS.items()
 }
 _METHOD = "torch.Tensor."
+# Operators that stand for what devices exchange while a function is recorded; what runs finds its axis, ``vmap``'s too.
+_COLLECTIVES = {
+    "torch.ops.graph_compiler.axis_index": "parallel.axis_index({})",
+    "torch.ops.graph_compiler.axis_indices": "torch.arange(parallel.axis_size({}), dtype=torch.int32)",
+    **{f"torch.ops.graph_compiler.{name}": f"parallel.{name}({{}}, {{}})" for name in (*REDUCTIONS, "all_gather")},
+}
 
 
 class TorchCalls(RecordedCalls):
@@ -40,6 +47,7 @@ class TorchCalls(RecordedCalls):
     imports: Mapping[str, str] = {
         "F": "import torch.nn.functional as F",
         "generic_associative_scan": "from torch._higher_order_ops.associative_scan import generic_associative_scan",
+        "parallel": "from graph_compiler import parallel",
         "torch": "import torch",
     }
 
@@ -48,6 +56,8 @@ class TorchCalls(RecordedCalls):
         given, named = without_defaults(node.op, tuple(node.inputs), node.params)
         inputs, params = [text(item) for item in given], {name: text(item) for name, item in named.items()}
         key = row_key(node.op)
+        if node.op in _COLLECTIVES:
+            return _COLLECTIVES[node.op].format(*map(repr, inputs))
         if key == "__getitem__":
             return f"{inputs[0]!r}[{index_text(inputs[1])}]"
         if key == "__setitem__":

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Protocol, Union
 
+from ..tracing.control_flow.regions import regions
 from .checked import default
 from .training import Held, Make, Training
 
@@ -16,6 +18,7 @@ Layout = tuple[Union[str, tuple[str, ...], None], ...]
 """For each axis of an array, the axis of the mesh that it is split over, several of them, or None; axes that are left out are whole."""
 
 _mesh: ContextVar[Any] = ContextVar("mesh", default=None)
+_axes: ContextVar[Mapping[str, tuple[str, Any]]] = ContextVar("axes", default=MappingProxyType({}))
 REDUCTIONS = ("concat", "mean", "sum", "first", "none")
 
 
@@ -42,6 +45,22 @@ class Spread:
     split: tuple[bool, ...]
     reduce: str | Callable[[Any], Any]
     local_batch: bool = False
+
+
+@contextmanager
+def running_over(axis_name: str | None, framework: str) -> Iterator[None]:
+    """Inside of the block code runs over this axis of a framework, if it has a name."""
+    token = _axes.set(_axes.get() if axis_name is None else {**_axes.get(), axis_name: (framework, regions())})
+    try:
+        yield
+    finally:
+        _axes.reset(token)
+
+
+def running_axes() -> Mapping[str, str]:
+    """Names of the axes that the code of this moment runs over, each with its framework; while a function is recorded those that began in
+    it, for it may run over others than those it is recorded in."""
+    return {name: framework for name, (framework, recording) in _axes.get().items() if recording is regions()}
 
 
 @contextmanager
@@ -139,4 +158,15 @@ class Parallelism(Protocol):
         """Steps on one device, and what such steps, over an axis or a mesh, hold."""
 
 
-__all__ = ["REDUCTIONS", "Arrays", "DeviceAxis", "Layout", "Parallelism", "Spread", "running_mesh", "running_over_mesh"]
+__all__ = [
+    "REDUCTIONS",
+    "Arrays",
+    "DeviceAxis",
+    "Layout",
+    "Parallelism",
+    "Spread",
+    "running_axes",
+    "running_mesh",
+    "running_over",
+    "running_over_mesh",
+]

@@ -7,11 +7,10 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ..contracts import DeviceAxis, Parallelism
-from ..contracts.parallelism import Arrays
+from ..contracts.parallelism import Arrays, running_over
 from ..errors import CallMismatch, InvalidOption
 from ..transforms.flat import is_array, is_value
 from ..trees import Path, Tree, flatten, paths, unflatten
-from .axes import running_over
 
 
 class GivenCall:

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ..contracts import Parallelism
+from ..contracts.parallelism import running_axes
 from ..errors import InvalidOption
 from ..runtime.frameworks import backend_of
 from ..tracing.control_flow.regions import regions
 from ..transforms.functions import owner_of
 from ..transforms.loops import Plain
 from ..trees import map_structure
-from .axes import axes
 from .engines import engine_named, loaded_engines
 
 T = TypeVar("T")
@@ -22,8 +22,9 @@ T = TypeVar("T")
 def psum(x: T, axis_name: str) -> T:
     """The sum over the devices of an axis: of each array in ``x``, and of each number, with the shape and dtype that it has.
 
-    Runs inside of :class:`Parallel`; in JAX inside of ``jax.shard_map`` and ``transforms.vmap(axis_name=)``, too. It is
-    ``jax.lax.psum``, ``torch.distributed.all_reduce``, ``ReplicaContext.all_reduce``. Its gradient is the sum of the devices' gradients.
+    Runs inside of :class:`Parallel`, and of ``transforms.vmap(axis_name=)``, whose slices are devices then; in JAX inside of
+    ``jax.shard_map``, too. It is ``jax.lax.psum``, ``torch.distributed.all_reduce``, ``ReplicaContext.all_reduce``. Its gradient is the
+    sum of the devices' gradients.
 
     Raises:
         InvalidOption: no function runs over such an axis here.
@@ -63,24 +64,30 @@ def axis_index(x: Any, axis_name: str | None = None) -> Any:
     Where an array comes first, ``axis_index(x, axis_name)``, it is one of the array's framework. See :func:`psum`.
     """
     name = x if axis_name is None else axis_name
-    if regions() is not None:
+    if _is_recorded(name):
         return _recorded("axis_index", None, name)
     return _of_axis("axis_index", x, name, axis_name is not None)
 
 
 def axis_size(axis_name: str) -> int:
     """How many devices an axis has; in a function that is recorded a size of the graph. See :func:`psum`."""
-    recording = regions()
-    if recording is None:
+    if not _is_recorded(axis_name):
         found: int = _of_axis("axis_size", axis_name, axis_name, False)
         return found
+    recording = regions()
+    assert recording is not None
     size: int = recording.length(_recorded("axis_indices", None, axis_name))
     return size
 
 
+def _is_recorded(axis_name: str) -> bool:
+    """Whether a function is recorded that does not run over the axis itself: the axis is there when its graph runs over it."""
+    return regions() is not None and axis_name not in running_axes()
+
+
 def _of_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
     """What an engine that runs over the axis says of it."""
-    for engine in [_engine(name, x, axis_name)] if has_array or axis_name in axes() else loaded_engines():
+    for engine in [_engine(name, x, axis_name)] if has_array or axis_name in running_axes() else loaded_engines():
         try:
             return getattr(engine, name)(axis_name)
         except LookupError:
@@ -96,7 +103,7 @@ def _mapped(name: str, x: T, axis_name: str, collective: Callable[[Parallelism, 
     def exchanged(item: Any) -> Any:
         if not (isinstance(item, (bool, int, float, complex)) or hasattr(item, "dtype")):
             return item
-        if regions() is not None:
+        if _is_recorded(axis_name):
             return _recorded(name, item, axis_name)
         engine = _engine(name, item, axis_name)
         try:
@@ -109,7 +116,7 @@ def _mapped(name: str, x: T, axis_name: str, collective: Callable[[Parallelism, 
 
 
 def _recorded(name: str, item: Any, axis_name: str) -> Any:
-    """The call in a function that is recorded: the axis is there when the graph runs over it."""
+    """The call in a function that is recorded."""
     recording = regions()
     assert recording is not None
     backend_of(recording.module.__name__.partition(".")[0]).parallelism()  # which has operators for it in torch
@@ -134,17 +141,17 @@ def _arranged(axis: int, tiled: bool, stacked: Any) -> Any:
 
 def _engine(name: str, item: Any, axis_name: str) -> Parallelism:
     """That of an array's framework; of numbers, and of NumPy's arrays, that of the axis."""
-    framework = owner_of(item) or axes().get(axis_name)
+    framework = owner_of(item) or running_axes().get(axis_name)
     if framework is None and not hasattr(item, "dtype"):
         raise _no_axis(name, axis_name)
     return engine_named(framework or "numpy", f"parallel.{name} over {axis_name!r}")
 
 
 def _no_axis(name: str, axis_name: Any) -> InvalidOption:
-    known = f"it runs over {', '.join(map(repr, axes()))}" if axes() else "it runs on one device"
+    known = f"it runs over {', '.join(map(repr, running_axes()))}" if running_axes() else "it runs on one device"
     return InvalidOption(
         f"parallel.{name}: axis_name= is {axis_name!r}, and the code here runs over no such axis; {known}. Call the function by "
-        f"parallel.Parallel(function, axis_name={axis_name!r}); in JAX transforms.vmap(function, axis_name={axis_name!r}) will do, too"
+        f"parallel.Parallel(function, axis_name={axis_name!r}) or transforms.vmap(function, axis_name={axis_name!r})"
     )
 
 

@@ -8,6 +8,7 @@ and its like choose by slopes of 0 and 1, which an infinite tangent meets in for
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..ir.graph import Graph
 from ..ir.node import Node, Value
 from ..ir.rewrite import Rewriter
 from ..ops.dtypes import is_complex, is_floating
+from .strong_forms import form_of
 
 SINGULAR = frozenset({
     "acos", "acosh", "asin", "atan2", "atanh", "bessel_k0", "bessel_k0e", "bessel_k1", "bessel_k1e", "bessel_y0", "bessel_y1", "betainc",
@@ -31,6 +33,11 @@ FLAT = frozenset({
     "nan_to_num", "ndtr", "relu", "relu6", "remainder", "selu", "sigmoid", "silu", "sin", "sinc", "soft_shrink", "soft_sign", "softplus",
     "spherical_bessel_j0", "tanh", "threshold",
 })  # fmt: skip
+# Those that have a derivative as functions of complex numbers.
+HOLOMORPHIC = frozenset({
+    "acos", "acosh", "asin", "atan", "atanh", "cos", "cosh", "divide", "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "multiply",
+    "pow", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "sqrt", "square", "tan", "tanh",
+})  # fmt: skip
 
 
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
@@ -41,16 +48,30 @@ def strong_zero(graph: Graph) -> tuple[Graph, bool]:
 
 def _strong(block: Block) -> Block:
     """The block with its singular operations, and those of its loops, branches and calls, in calls."""
-    rewriter, changed = Rewriter(block), False
+    rewriter = Rewriter(block)
     for old in block.nodes:
         node = _with_strong_regions(rewriter.rewritten(old))
-        made = _called(node, rewriter) if _is_singular(node) else None
-        changed = changed or made is not None or node.regions != old.regions
-        if made is None:
-            rewriter.append(node)
-        else:
-            rewriter.replace(node.outputs, made)
-    return rewriter.finish() if changed else block
+        parts, result = _written(node, rewriter)
+        for one in parts:
+            part = rewriter.rewritten(one)
+            if _is_singular(part):
+                rewriter.replace(part.outputs, _called(part, rewriter))
+            else:
+                rewriter.append(part)
+        if result is not None:
+            rewriter.replace(node.outputs, (rewriter.value(result),))
+    return rewriter.finish()
+
+
+def _written(node: Node, rewriter: Rewriter) -> tuple[Sequence[Node], Value | None]:
+    """The nodes of what is written in the place of a node, and their result; the node itself where it stays."""
+    form = form_of(node)
+    if form is None:
+        return (node,), None
+    scratch = Graph("scratch", "canonical")
+    result: Value = form(Builder(scratch, node.origin, rewriter.maker), node.outputs[0], *node.inputs, **node.params)
+    result.name = node.outputs[0].name
+    return scratch.nodes, result
 
 
 def _with_strong_regions(node: Node) -> Node:
@@ -66,10 +87,13 @@ def _region(region: Region) -> Region:
 
 
 def _is_singular(node: Node) -> bool:
-    """Whether it may have slopes that are not finite, or meet them; only of real numbers a slope is one number."""
+    """Whether it may have slopes that are not finite, or meet them: each of them has to be one number, real or complex."""
+    if node.op not in SINGULAR | FLAT or not any(isinstance(item, Value) for item in node.inputs):
+        return False
     values = [item for item in (*node.inputs, *node.outputs) if isinstance(item, Value)]
-    is_real = all(is_floating(value.dtype) for value in node.outputs) and not any(is_complex(value.dtype) for value in values)
-    return node.op in SINGULAR | FLAT and is_real and any(is_floating(item.dtype) for item in node.inputs if isinstance(item, Value))
+    if any(is_complex(value.dtype) for value in values):
+        return node.op in HOLOMORPHIC and all(is_complex(value.dtype) for value in values)
+    return is_floating(node.outputs[0].dtype) and any(is_floating(value.dtype) for value in values[: -len(node.outputs)])
 
 
 def _called(node: Node, rewriter: Rewriter) -> tuple[Value, ...]:
@@ -98,4 +122,4 @@ def _wide(build: Builder, operand: Value, result: Value) -> Value:
     return wide
 
 
-__all__ = ["FLAT", "SINGULAR", "strong_zero"]
+__all__ = ["FLAT", "HOLOMORPHIC", "SINGULAR", "strong_zero"]

@@ -301,9 +301,10 @@ class Graph(Retraced, Inspected, Viewed):
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
         """The graph as a pure function of its parameters and arguments, for ``jax.grad``, ``jax.jit``, ``torch.func`` and optimizers.
 
-        Returns the result, or ``(result, state)`` where the graph changes state. ``rng`` is a key, needed where it draws random
-        numbers. Of a graph that keeps state outside of buffers, ``state=`` takes what an earlier call gave (or :attr:`state`), for
-        places that are not in it what they hold now counts. Never records: ``GuardFailed`` where no variant fits.
+        Returns the result, or ``(result, state)`` where the graph changes state: what it writes to buffers, closed-over arrays and
+        arguments (by their number), which themselves stay as they are. ``rng`` is a key, needed where it draws random numbers. Of a
+        graph that keeps state outside of buffers, ``state=`` takes what an earlier call gave (or :attr:`state`), for places that are
+        not in it what they hold now counts. Never records: ``GuardFailed`` where no variant fits.
 
         >>> import torch, graph_compiler
         >>> class Running(torch.nn.Module):
@@ -331,10 +332,12 @@ class Graph(Retraced, Inspected, Viewed):
         rng: Any,
         given: Any = None,
         compiled: bool = False,
+        in_place: bool = False,
     ) -> tuple[Any, dict[str, Any]]:
         """:meth:`functional` that always gives ``(result, state)``; ``given`` is the state. ``compiled``: by the target's compiler, where
-        the graph is compiled, rather than as it is written, which all transformations take."""
-        return purely(self, parameters, args, kwargs, rng, given, compiled)
+        the graph is compiled, rather than as it is written, which all transformations take. ``in_place``: writes of the
+        flat function go to the arrays themselves."""
+        return purely(self, parameters, args, kwargs, rng, given, compiled, in_place)
 
     def step(
         self,

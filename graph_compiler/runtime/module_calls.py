@@ -27,7 +27,7 @@ def step(
 
     def run() -> tuple[Any, dict[str, Any]]:
         draws = any(variant.is_random for variant in graph.variants if variant.holds())
-        return graph.purely(held(), args, kwargs, key() if draws else None)
+        return graph.purely(held(), args, kwargs, key() if draws else None, in_place=True)
 
     with in_mode(graph, training):
         if is_traced and not any(variant.holds() for variant in graph.variants):

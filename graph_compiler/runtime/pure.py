@@ -19,7 +19,14 @@ if TYPE_CHECKING:
 
 
 def purely(
-    graph: Graph, parameters: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any, given: Any, compiled: bool = False
+    graph: Graph,
+    parameters: Mapping[str, Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    rng: Any,
+    given: Any,
+    compiled: bool = False,
+    in_place: bool = False,
 ) -> tuple[Any, dict[str, Any]]:
     """See :meth:`Graph.purely`."""
     if not isinstance(parameters, Mapping):
@@ -31,7 +38,7 @@ def purely(
         held = _held(variant, given)
         leaves = variant.match(*call, held) if variant.state else variant.match(*call)
         if leaves is not None and all(one.variant is not variant for one in open_ones):
-            run = functools.partial(variant.unchecked, parameters, leaves, rng, held, compiled)
+            run = functools.partial(variant.unchecked, parameters, leaves, rng, held, compiled, in_place)
             try:
                 whole, checks = run()
                 if any(map(variant.target.is_traced, checks)):

@@ -109,7 +109,7 @@ class Retraced:
         if not any(map(target.is_traced, iterate_structure((args, kwargs)))):
             return None
         try:
-            result, state = purely(self._graph, self._graph.parameters, args, kwargs, None, None)
+            result, state = purely(self._graph, self._graph.parameters, args, kwargs, None, None, in_place=True)
         except GuardFailed:  # a variant that fits is recorded, or it is said why it cannot be
             return None
         if state:

@@ -90,8 +90,6 @@ class StaticGraph(LazyGraph):
             args, kwargs = self.statics.marked(tuple(args or ()), dict(kwargs or {}))
         return super().verify(runs, rtol, atol, seed, args, kwargs)
 
-    def purely(
-        self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], rng: Any, given: Any = None, compiled: bool = False
-    ) -> Any:
+    def purely(self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any, **options: Any) -> Any:
         """See :meth:`Graph.purely`."""
-        return super().purely(parameters, *self.statics.marked(args, kwargs), rng, given, compiled)
+        return super().purely(parameters, *self.statics.marked(args, kwargs), *rest, **options)

@@ -24,11 +24,13 @@ from ..tracing.state.updates import apply_updates, put
 from ..trees import leaves_at, paths, unflatten
 from .dispatch import Attempt, dispatcher
 from .following import Following, follow
+from .given_weights import lacking, require_shapes
 from .matching import UnknownMatch, matcher, matching, unknown_matcher
 from .methods import Methods
 from .missed import NO_FIT, Missed, Undecided
 from .recorded import Recorded
 from .refusals import raise_refused
+from .set_apart import set_apart
 from .stacking import as_read
 from .state_owners import owners_of
 from .traits import arrays_written, has_inner_checks, numbers_of
@@ -78,16 +80,16 @@ class Variant:
         self._changes = bool(self.graph.effects or self._updates is not None)  # more than its own arrays
         self._leading = self._leading_arguments()
         self._numbers = [*self.graph.number_outputs, *([] if self.compile_options is None else numbers_of(self.graph))]
-        self._written = arrays_written(self.graph)
-        self._saves = bool(self._written and (self.program.checks or has_inner_checks(self.graph)))
-        self._watches = bool(self._written) and self.watch is not None
+        self.writes = arrays_written(self.graph)
+        self._saves = bool(self.writes and (self.program.checks or has_inner_checks(self.graph)))
+        self._watches = bool(self.writes) and self.watch is not None
         self.is_random = self.graph.randomness.key is not None
         self.siblings: Sequence[Variant] = ()  # all variants of its graph
         self._draws = any(node.is_random for node in every(self.graph.nodes))  # from a generator that the framework holds
         self.last_failure = ""
         does_more = (self.is_random, self._draws, self._changes, self._saves, self._watches, self.state, self._numbers)
         self._only_computes = not any(does_more)
-        owners = owners_of(self.graph, self._written, self.recording.weights if self.recording else None, self.constants)
+        owners = owners_of(self.graph, self.writes, self.recording.weights if self.recording else None, self.constants)
         self.turn = StateLock(owners) if owners else None  # of a graph without state, calls wait for nobody
 
     def _dispatcher(self) -> Attempt:
@@ -218,7 +220,7 @@ class Variant:
         except GuardFailed as problem:
             return self._failed(problem)
         held = self.state.held() if self.state else ()
-        written = self._arrays_written(leading, leaves) if self._saves else []
+        written = self.arrays_written(leading, leaves) if self._saves else []
         before = [self.saved(array) for array in written] if self.saved else []
         unwritten = self._watched(leading, leaves)
         try:
@@ -281,7 +283,7 @@ class Variant:
         Not where the function has written to memory that nobody saved.
         """
         if not isinstance(problem, GuardFailed):
-            has_written = self._written and not self._saves and not (unwritten is not None and unwritten())
+            has_written = self.writes and not self._saves and not (unwritten is not None and unwritten())
             if has_written or self.target.is_signal(problem):
                 raise problem
             self.last_failure = f"it fails with {type(problem).__name__}: {problem}"
@@ -289,12 +291,13 @@ class Variant:
         self.last_failure = str(problem)
         return Missed(self.last_failure)
 
-    def _arrays_written(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> list[Any]:
+    def arrays_written(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> list[Any]:
+        """The arrays that the flat function writes to, in the order of :attr:`writes`."""
         held = dict(zip(self.program.arguments, leading))
-        return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self._written]
+        return [leaves[key] if kind == "inputs" else held[kind][key] for kind, key in self.writes]
 
     def _watched(self, leading: tuple[Any, ...], leaves: tuple[Any, ...]) -> Callable[[], bool] | None:
-        return self.watch(self._arrays_written(leading, leaves)) if self._watches and self.watch is not None else None
+        return self.watch(self.arrays_written(leading, leaves)) if self._watches and self.watch is not None else None
 
     def _guarded(self, result: Any, checks: tuple[Any, ...]) -> Any:
         """``result``, once the guards on elements hold; while the target traces, they become operations of the program that it writes."""
@@ -342,26 +345,13 @@ class Variant:
             return (self.function if compiled else self.flat)(*leading, *leaves)
         except Exception as problem:
             if isinstance(problem, KeyError) and problem.args[0] in self.graph.parameters:
-                raise self._lacking(problem.args[0]) from None
+                raise lacking(self.graph, problem.args[0]) from None
             is_open = any(None in tuple(getattr(leaf, "shape", ())) for leaf in leaves)
             if not (is_open and isinstance(problem, (TypeError, AttributeError))):
                 raise_refused(self, problem)
             raise GuardFailed(
                 f"{self.graph.name}: Python has to know a size that is not known yet ({problem}); give the shapes"
             ) from problem
-
-    def _lacking(self, name: str) -> CallMismatch:
-        needed = ", ".join(self.graph.parameters)
-        return CallMismatch(f"{self.graph.name}: there is no weight {name!r} among the parameters; it needs {needed}")
-
-    def _require_shapes(self, parameters: Mapping[str, Any]) -> None:
-        """``GuardFailed`` where a weight has another shape: the recording took that of its own for granted."""
-        for name, value in self.graph.parameters.items():
-            shape = getattr(parameters.get(name), "shape", None)
-            if isinstance(shape, tuple) and shape != value.spec.hints:
-                raise GuardFailed(
-                    f"{self.graph.name}: the weight {name!r} has the shape {tuple(shape)} and had {value.spec.hints} while recording"
-                )
 
     def pure(
         self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None, held: tuple[Any, ...] = ()
@@ -371,17 +361,26 @@ class Variant:
         return self.target.checked(whole, checks, self.program.checks) if checks else whole
 
     def unchecked(
-        self, parameters: Mapping[str, Any], leaves: tuple[Any, ...], rng: Any = None, held: tuple[Any, ...] = (), compiled: bool = False
+        self,
+        parameters: Mapping[str, Any],
+        leaves: tuple[Any, ...],
+        rng: Any = None,
+        held: tuple[Any, ...] = (),
+        compiled: bool = False,
+        in_place: bool = True,
     ) -> tuple[tuple[Any, dict[str, Any]], tuple[Any, ...]]:
-        """As :meth:`pure`, and the arrays whose elements its guards look at, apart."""
+        """As :meth:`pure`, and the arrays whose elements its guards look at, apart. Not ``in_place``, the arrays that the flat function
+        writes to stay as they are, and what it writes is state."""
         if self.is_random:
             if rng is None:
                 raise CallMismatch(f"{self.graph.name} draws random numbers: pass a key, rng={self.target.a_key}, another at each call")
             leaves = (*leaves, rng)
-        self._require_shapes(parameters)
-        outcome = self._traced(self._leading(parameters), leaves, compiled)
+        require_shapes(self.graph, parameters)
+        leading, is_apart = self._leading(parameters), bool(self.writes) and not in_place
+        leading, leaves, copies = set_apart(self, leading, leaves) if is_apart else (leading, leaves, {})
+        outcome = self._traced(leading, leaves, compiled)
         result, effects, checks = self._parts(outcome)
-        state: dict[str, Any] = {"arguments": result[1]} if self._updates else {}
+        state: dict[str, Any] = {**copies, "arguments": result[1]} if self._updates else copies
         if self.state is not None and self._updates is not None:
             state.update(self.state.named(((), {}, held), result[1]))
         result = result[0] if self._updates is not None else result

@@ -83,8 +83,7 @@ class WriteBack:
 
     def name_of(self, number: int) -> str:
         """The name of the place that input ``number`` stands in."""
-        names: list[str] = [place.name for tree, place in zip(self._children, self._state.places) for _ in range(count_leaves(tree))]
-        return str(names[number - self._first])
+        return self._state.name_of(number - self._first)
 
     def _left(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
         """What the user's objects get for one of the ``new`` ones; ``made`` are the arrays made so far, by the first output that is the

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..contracts.derivatives import Arrays
 from ..contracts.derivatives import Mapping as How
+from ..contracts.parallelism import running_over
 from ..errors import CallMismatch, InvalidOption
 from ..trees import flatten, unflatten
 from .flat import Flat, is_array
@@ -30,7 +31,7 @@ def vmap(
         in_axes: the axis of each array, None for what is the same for all: one for all arguments, or a tuple with one for each, which may
             itself be a structure for the arrays inside of the argument. Arguments by keyword have their slices along the first axis.
         out_axes: where the new axis stands in the results: one for all, or a structure as the result's.
-        axis_name: of collectives inside of the function, in JAX.
+        axis_name: by which collectives inside of the function (``parallel.psum`` and its like) name the slices.
         axis_size: how many slices, where no argument has an axis.
         randomness: whether numbers drawn inside are ``"different"`` or the ``"same"`` for each slice, or an ``"error"``. Where a function
             takes keys or seeds, as those of JAX do, they say so; TensorFlow's own generators cannot give the same.
@@ -73,7 +74,7 @@ def _slice(array: Any, axis: int | None) -> Any:
 
 
 def _put_together(found: Function, how: How, flat: Flat, arrays: Arrays, out_axes: Any) -> Any:
-    with refusing("vmap", found):
+    with refusing("vmap", found), running_over(how.axis_name, found.framework):
         results = found.derivatives.mapped(flat, how)(arrays)
     axes = list(_spread(out_axes, flat.result(results), "out_axes"))
     if None in axes:

@@ -25,7 +25,7 @@ from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
-from graph_compiler.errors import CallMismatch, CollectiveFailed, GradientRefused, InvalidOption, NotCompilable  # noqa: E402
+from graph_compiler.errors import CallMismatch, CollectiveFailed, GradientRefused, InvalidOption  # noqa: E402
 from tests.parallel import models  # noqa: E402
 from tests.parallel.checks import is_asked_for, outcomes_of, refuses, report  # noqa: E402
 from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
@@ -225,7 +225,6 @@ def check_wrong_uses() -> None:
     refuses(lambda: parallel.shard(graph, mesh, {"weight": ("model",)}), InvalidOption, "[3, 4]", "axis 0, of 3")
     refuses(lambda: parallel.shard(graph, mesh, {"nothing": ("model",)}), InvalidOption, "matches no parameter")
     refuses(lambda: parallel.shard(graph, init_device_mesh("cpu", (2,)), {}), InvalidOption, "mesh_dim_names")
-    refuses(lambda: transforms.vmap(lambda x: parallel.psum(x, "rows"), axis_name="rows")(x), NotCompilable, "no named axes")
 
 
 def check_a_process_that_changes_alone() -> None:

@@ -66,6 +66,67 @@ def test_linear_functions_are_taken_where_backward_passes_with_logarithms_have_a
     torch.testing.assert_close(transforms.linearize(lambda x: x.logcumsumexp(1).sum(), X)[1](V), first)
 
 
+def test_every_derivative_of_a_running_logsumexp_in_tensorflow() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        return (x.exp().cumsum(1).log()[:, ::2] ** 2).sum()
+
+    graph = graph_compiler.transpile(lambda x: (x.logcumsumexp(1)[:, ::2] ** 2).sum(), to="tensorflow", args=(X,))
+    first, second = expected(function)
+    third = torch.func.grad(lambda x: (torch.func.grad(lambda x: (torch.func.grad(function)(x) * V).sum())(x) * V).sum())(X)
+    np.testing.assert_allclose(transforms.jvp(graph, (X,), (V,))[1], first)
+    x, v = tf.constant(X), tf.constant(V)
+    by_reverse = lambda f: transforms.grad(lambda x: tf.reduce_sum(f(x) * v))  # noqa: E731
+    np.testing.assert_allclose(by_reverse(transforms.grad(graph))(x), second)
+    np.testing.assert_allclose(transforms.jvp(transforms.grad(graph), (x,), (v,))[1], second)
+    np.testing.assert_allclose(by_reverse(by_reverse(transforms.grad(graph)))(x), third)
+    np.testing.assert_allclose(transforms.jvp(by_reverse(transforms.grad(graph)), (x,), (v,))[1], third)
+
+
+class Squared(torch.autograd.Function):
+    """With a gradient that is another one."""
+
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, cotangent: torch.Tensor) -> torch.Tensor:
+        return 3 * ctx.saved_tensors[0] * cotangent
+
+
+@jax.custom_vjp
+def squared(x: Any) -> Any:
+    return x * x
+
+
+squared.defvjp(lambda x: (squared(x), x), lambda x, cotangent: (3 * x * cotangent,))
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
+@pytest.mark.parametrize("source", ["torch", "jax"])
+def test_forward_mode_of_functions_with_a_rule_for_reverse_mode(source: str, to: str) -> None:
+    """By two reverse modes, also in JAX, which has none."""
+    x, v = X[0].float(), V[0].float()
+    functions = {"torch": lambda x: Squared.apply(x).sin(), "jax": lambda x: jax.numpy.sin(squared(x))}
+    like = x if source == "torch" else jax.numpy.asarray(x.numpy())
+    graph = graph_compiler.transpile(functions[source], source=source, to=to, args=(like,))
+    wanted = 3 * x * torch.cos(x**2) * v
+    for found in (
+        transforms.jvp(graph, (x,), (v,))[1],
+        transforms.linearize(graph, x)[1](v),
+        np.asarray(transforms.jacfwd(graph)(x)) @ v.numpy(),
+        transforms.vmap(lambda x, v: transforms.jvp(graph, (x,), (v,))[1])(*(own(to, array[None]) for array in (x, v)))[0],
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    second = np.asarray(transforms.jacfwd(transforms.jacfwd(graph))(x))
+    np.testing.assert_allclose(second, np.asarray(transforms.jacrev(transforms.jacrev(graph))(x)), rtol=1e-4, atol=1e-5)
+
+
+def own(to: str, array: torch.Tensor) -> Any:
+    return {"torch": lambda x: x, "jax": lambda x: jax.numpy.asarray(x.numpy()), "tensorflow": tf.constant}[to](array)
+
+
 def test_the_forward_mode_of_torch_over_a_graph_gives_no_wrong_zero() -> None:
     graph = graph_compiler.transpile(
         lambda x: (x.at[0, 1].multiply(3.0) ** 2).sum(), source="jax", to="torch", args=(jax.numpy.ones((3, 4)),)

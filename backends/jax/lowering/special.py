@@ -54,6 +54,7 @@ rows.table({
     "sinc": "sine_quotient(jnp.pi * {x})",
     "refuse_gradient": "refuse_gradient({*arrays}, {message=})",
     "stop_gradient": "lax.stop_gradient({x})",
+    "strong_product": "strong_product({x1}, {x2})",
     "with_gradient": "with_gradient({*arrays})",
     "view_as_complex": "lax.complex({x}[..., 0], {x}[..., 1])",
     "view_as_real": "jnp.stack([{x}.real, {x}.imag], axis=-1)",

@@ -34,6 +34,7 @@ rows.table({
     "sinc": "np.sinc({x})",
     "spherical_bessel_j0": "spherical_bessel_j0({x})",
     "stop_gradient": "{x}",
+    "strong_product": "np.where(({x1} == 0) | ({x2} == 0), 0, {x1} * {x2})",
     "view_as_real": "np.stack([{x}.real, {x}.imag], axis=-1)",
 })  # fmt: skip
 

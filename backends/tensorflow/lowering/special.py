@@ -40,6 +40,7 @@ rows.table({
     "sinc": "sine_quotient(math.pi * {x})",
     "refuse_gradient": "refuse_gradient({*arrays}, {message=})",
     "stop_gradient": "tf.stop_gradient({x})",
+    "strong_product": "strong_product({x1}, {x2})",
     "with_gradient": "with_gradient({*arrays})",
     "view_as_complex": "tf.complex({x}[..., 0], {x}[..., 1])",
     "view_as_real": "tf.stack([tf.math.real({x}), tf.math.imag({x})], axis=-1)",

@@ -71,8 +71,9 @@ def strong_zero(function: Callable[..., tf.Tensor], *arrays: tf.Tensor) -> tf.Te
     @custom_gradient
     def ruled(*arrays: tf.Tensor) -> Any:
         def gradient(upstream: tf.Tensor) -> list[Any]:
-            has = [array.dtype.is_floating for array in arrays]
-            return [strong_product(upstream, slope_of(function, place, arrays)) if one else None for place, one in enumerate(has)]
+            has = [array.dtype.is_floating or array.dtype.is_complex for array in arrays]
+            slopes = (tf.math.conj(slope_of(function, place, arrays)) if one else None for place, one in enumerate(has))
+            return [None if slope is None else strong_product(upstream, slope) for slope in slopes]
 
         return function(*unwatched(*arrays)), gradient
 
@@ -89,7 +90,9 @@ def slope_of(function: Callable[..., tf.Tensor], place: int, arrays: Sequence[tf
 
         @tf.function(autograph=False)
         def slope_graph(*arrays: tf.Tensor) -> tf.Tensor:
-            return tf.gradients(function(*arrays), arrays[place], unconnected_gradients=tf.UnconnectedGradients.ZERO)[0]
+            result = function(*arrays)
+            found = tf.gradients(result, arrays[place], tf.ones_like(result), unconnected_gradients=tf.UnconnectedGradients.ZERO)
+            return tf.math.conj(found[0])
 
         def slope(*arrays: tf.Tensor) -> tf.Tensor:
             return slope_graph(*arrays)
@@ -105,7 +108,7 @@ def strong_product(x: tf.Tensor, y: tf.Tensor) -> tf.Tensor:
     def product(x: tf.Tensor, y: tf.Tensor) -> Any:
         a, b = unwatched(x, y)
         made = tf.where((a == 0) | (b == 0), tf.zeros([], a.dtype), a * b)
-        return made, lambda upstream: [strong_product(upstream, y), strong_product(upstream, x)]
+        return made, lambda upstream: [strong_product(upstream, tf.math.conj(y)), strong_product(upstream, tf.math.conj(x))]
 
     return product(x, y)
 

@@ -177,7 +177,39 @@ def complex_logsumexp(x: tf.Tensor, axis: Any = None, keepdims: bool = False) ->
 def cumulative_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
     """``tf.math.cumulative_logsumexp``, NaN from the first NaN on."""
     missing = tf.math.is_nan(x)
-    return tf.math.cumulative_logsumexp(x, axis) + tf.stop_gradient(tf.cumsum(tf.where(missing, x, tf.zeros_like(x)), axis))
+    return running_logsumexp(x, axis) + tf.stop_gradient(tf.cumsum(tf.where(missing, x, tf.zeros_like(x)), axis))
+
+
+def running_logsumexp(x: tf.Tensor, axis: int) -> tf.Tensor:
+    """``tf.math.cumulative_logsumexp`` with derivatives of every order: those of its gradient's logarithms are no numbers at 0."""
+
+    @custom_gradient
+    def ruled(x: tf.Tensor) -> Any:
+        return tf.math.cumulative_logsumexp(x, axis), lambda upstream: sums_of_shares(upstream, x, axis, True)
+
+    return ruled(x)
+
+
+def sums_of_shares(y: tf.Tensor, x: tf.Tensor, axis: int, reverse: bool) -> tf.Tensor:
+    """The sums over ``i <= j``, of ``y[i] * share[i, j]`` for each j, or, in ``reverse``, of ``y[j] * share[i, j]`` for each i, where
+    ``share[i, j]`` is ``exp(x[i] - logsumexp(x[: j + 1]))``."""
+
+    def of_positive(y: tf.Tensor) -> tf.Tensor:
+        total, log = tf.math.cumulative_logsumexp(x, axis), tf.where(y > 0, tf.math.log(y), y.dtype.min)
+        if reverse:
+            return tf.exp(tf.math.cumulative_logsumexp(log - total, axis, reverse=True) + x)
+        return tf.exp(tf.math.cumulative_logsumexp(log + x, axis) - total)
+
+    @custom_gradient
+    def ruled(y: tf.Tensor, x: tf.Tensor) -> Any:
+        def gradient(upstream: tf.Tensor) -> Any:
+            one, other = (upstream, y) if reverse else (y, upstream)
+            met = sums_of_shares(other * sums_of_shares(one, x, axis, False), x, axis, True)
+            return sums_of_shares(upstream, x, axis, not reverse), one * sums_of_shares(other, x, axis, True) - met
+
+        return of_positive(y) - of_positive(-y), gradient
+
+    return ruled(y, x)
 
 
 def running_recurrence(factors: tf.Tensor, terms: tf.Tensor) -> tf.Tensor:

@@ -24,6 +24,7 @@ rows.table({
     "polygamma": "torch.polygamma({n}, {x})",
     "refuse_gradient": "refuse_gradient({*arrays}, {message=})",
     "stop_gradient": "{x}.detach()",
+    "strong_product": "strong_product({x1}, {x2})",
     "with_gradient": "with_gradient({*arrays})",
     "trunc_divide": 'torch.div({x1}, {x2}, rounding_mode="trunc")',
     "view_as_complex": "torch.view_as_complex({x}.contiguous())",

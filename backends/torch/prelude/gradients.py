@@ -73,7 +73,7 @@ def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) ->
         @staticmethod
         def backward(ctx: Any, gradient: torch.Tensor) -> Any:
             arrays, places = ctx.saved_tensors, enumerate(ctx.needs_input_grad)
-            return tuple(strong_product(gradient, slope_of(function, place, arrays)) if needed else None for place, needed in places)
+            return tuple(strong_product(gradient, slope_of(function, place, arrays).conj()) if needed else None for place, needed in places)
 
         @staticmethod
         def jvp(ctx: Any, *tangents: torch.Tensor | None) -> Any:
@@ -89,7 +89,7 @@ def slope_of(function: Callable[..., torch.Tensor], place: int, arrays: Sequence
     def slope(*arrays: torch.Tensor) -> torch.Tensor:
         before, array, after = arrays[:place], arrays[place], arrays[place + 1 :]
         result, pull = torch.func.vjp(lambda array: function(*before, array, *after), array)
-        return pull(torch.ones_like(result))[0]
+        return pull(torch.ones_like(result))[0].conj()
 
     return strong_zero(slope, *arrays)
 
@@ -111,7 +111,7 @@ def strong_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
         @staticmethod
         def backward(ctx: Any, gradient: torch.Tensor) -> Any:
-            return tuple(strong_product(gradient, other) for other in reversed(ctx.saved_tensors))
+            return tuple(strong_product(gradient, other.conj()) for other in reversed(ctx.saved_tensors))
 
         @staticmethod
         def jvp(ctx: Any, *tangents: torch.Tensor | None) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...trees import Fixed, Leaf, Path, Tree
+from ...trees import Branch, Fixed, Leaf, Path, Tree, count_leaves
 from ..reach.containers import MISSING
 from ..reach.world import Held
 from .contents import contents_of
@@ -124,6 +124,11 @@ class State:
     def kept(self) -> list[Place]:
         """The places, without draws."""
         return [place for place in self.places if isinstance(place, Place)]
+
+    def name_of(self, number: int) -> str:
+        """The name of the place that an array stands in, by the number of the array among those of all places."""
+        children = self.tree.children if isinstance(self.tree, Branch) else ()
+        return [place.name for tree, place in zip(children, self.places) for _ in range(count_leaves(tree))][number]
 
     def named(self, arguments: Any, new: Sequence[Any]) -> dict[str, Any]:
         """The names of the places that hold something else afterwards, with what that is."""

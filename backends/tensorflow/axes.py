@@ -1,0 +1,110 @@
+"""The named axes of functions that ``tf.vectorized_map`` maps: collectives over the slices.
+
+``tf.vectorized_map`` traces the function of one slice, and converts each operation into one of all slices. A collective is traced as an
+operation that brings the rule of its conversion with it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import tensorflow as tf
+
+from ...errors import GradientRefused, NotCompilable
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The slices of a map: ``index`` is the number of one, in the function that is traced; ``size`` may be an array."""
+
+    index: Any
+    size: Any
+
+    def exchanged(self, array: Any, name: str) -> Any:
+        """The array of this slice with those of all: ``"psum"``, ``"pmax"``, ``"pmin"``, or ``"all_gather"`` along a new first axis."""
+
+        @tf.custom_gradient
+        def ruled(array: Any, index: Any) -> Any:
+            return _operation(array, index, name, self.size), lambda cotangent: (self._transposed(cotangent, name), None)
+
+        return ruled(array, self.index)
+
+    def _transposed(self, cotangent: Any, name: str) -> Any:
+        """Each slice has had a part in what all of them were given: its cotangent is the sum of theirs."""
+        if name in ("pmax", "pmin"):
+            raise GradientRefused(
+                "parallel.pmax and pmin have no gradient inside of the function, as in JAX; take transforms.stop_gradient of what they are "
+                "given, or the gradient of the whole map"
+            )
+        total = self.exchanged(tf.convert_to_tensor(cotangent), "psum")  # of rows that were looked up it is sparse
+        return tf.gather(total, self.index) if name == "all_gather" else total
+
+
+def _operation(array: Any, index: Any, name: str, size: Any) -> Any:
+    """A call of a function, in the place of the collective, until it is converted."""
+    if tf.compat.v1.get_default_graph() is not index.graph:
+        raise NotCompilable(
+            f"parallel.{name} runs in a tf.function, a loop or a branch inside of transforms.vmap: tf.vectorized_map traces these by "
+            "themselves, where there are no slices. Call it outside of them, or transform a graph that is written for jax or torch"
+        )
+
+    @functools.partial(tf.function, autograph=False)
+    def in_place_of_it(array: Any, index: Any) -> Any:
+        return _repeated(array, size) if name == "all_gather" else tf.identity(array)
+
+    specs = [tf.TensorSpec(item.shape, item.dtype) for item in (array, index)]
+    found = in_place_of_it.get_concrete_function(*specs)(array, index)
+    found.op.pfor_converter = functools.partial(_converted, name=name, size=size)
+    return found
+
+
+def _converted(operation: Any, name: str, size: Any) -> list[Any]:
+    """The collective over all slices of its map, of which there is one result; in another map that of each slice of that."""
+    array, index = operation.inputs
+    if index.is_stacked:
+        together, of_equal = _OVER_SLICES[name]
+        made = together(array.t) if array.is_stacked else of_equal(array.t, size)
+        return [array._replace(t=made, is_stacked=False)]
+    made = _operation(array.t, index.t, name, size)
+    rank = made.shape.rank
+    return [array._replace(t=tf.transpose(made, [1, 0, *range(2, rank)]) if name == "all_gather" else made)]
+
+
+def _repeated(array: Any, size: Any) -> Any:
+    if isinstance(size, int):
+        return tf.stack([array] * size)
+    return tf.ensure_shape(tf.broadcast_to(array, tf.concat([[size], tf.shape(array)], 0)), [None, *array.shape])
+
+
+# What becomes of an array with a first axis of slices, and of one that is the same for so many of them.
+_OVER_SLICES: dict[str, tuple[Any, Any]] = {
+    "psum": (lambda array: tf.reduce_sum(array, 0), lambda array, size: array * tf.cast(size, array.dtype)),
+    "pmax": (lambda array: tf.reduce_max(array, 0), lambda array, size: array),
+    "pmin": (lambda array: tf.reduce_min(array, 0), lambda array, size: array),
+    "all_gather": (lambda array: array, _repeated),
+}
+_axes: ContextVar[Mapping[str, Slices]] = ContextVar("axes of tensorflow", default=MappingProxyType({}))
+
+
+@contextmanager
+def running_over(name: str | None, axis: Slices) -> Iterator[None]:
+    """Inside of the block code runs over the axis of this name, if it has one."""
+    token = _axes.set(_axes.get() if name is None else {**_axes.get(), name: axis})
+    try:
+        yield
+    finally:
+        _axes.reset(token)
+
+
+def slices_of(name: str) -> Slices | None:
+    """The slices that code runs over by this name, or None."""
+    return _axes.get().get(name)
+
+
+__all__ = ["Slices", "running_over", "slices_of"]

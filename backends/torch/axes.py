@@ -1,0 +1,138 @@
+"""The named axes that code of torch runs over at this moment: processes of a group, or the slices of a function that is mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Protocol, Union
+
+import torch
+from torch.autograd import Function
+
+from ...errors import GradientRefused
+from .collectives import exchanged
+from .exchanges import Exchanges
+
+
+class Axis(Protocol):
+    """``size`` devices, of which this one has the number ``index``."""
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+
+    @property
+    def index(self) -> Any:
+        """The number of this one: a number, or an array of type int32."""
+
+    def exchanged(self, array: Any, name: str) -> Any:
+        """The array of this device with those of all: ``"total"``, ``"pmax"``, ``"pmin"``, or ``"stacked"`` along a new first axis."""
+
+
+@dataclass(frozen=True)
+class Processes:
+    """Processes, each of which runs the code; ``over`` are the exchanges of this call."""
+
+    over: Exchanges
+
+    @property
+    def size(self) -> int:
+        """``torch.distributed.get_world_size``."""
+        return self.over.size
+
+    @property
+    def index(self) -> int:
+        """``torch.distributed.get_rank``."""
+        return self.over.rank
+
+    def exchanged(self, array: Any, name: str) -> Any:
+        """By ``torch.distributed``."""
+        return exchanged(array, name, self.over)
+
+
+@dataclass(frozen=True)
+class Slices:
+    """The slices of ``torch.func.vmap``: ``index`` is mapped over the numbers of all of them."""
+
+    index: Any
+    size: int
+
+    def exchanged(self, array: Any, name: str) -> Any:
+        """By a rule of ``torch.func.vmap``, which has the arrays of all slices."""
+        return _OverSlices.apply(array, self.index, name)
+
+
+class _OverSlices(Function):
+    """A collective over the slices of the map that ``index`` is mapped by. Maps inside and outside of it leave it as it is."""
+
+    @staticmethod
+    def forward(array: Any, index: Any, name: str) -> Any:
+        raise LookupError("the function that is mapped over the axis has returned")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+        _, index, ctx.kind = inputs
+        ctx.save_for_backward(index)
+        ctx.save_for_forward(index)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, array: Any, index: Any, name: str) -> Any:
+        axis, axis_of_index, _ = in_dims
+        if axis_of_index is None:
+            return _OverSlices.apply(array, index, name), axis + (name == "stacked")
+        together, of_equal = _OVER_AXIS[name]
+        return (of_equal(array, info.batch_size) if axis is None else together(array, axis)), None
+
+    @staticmethod
+    def backward(ctx: Any, cotangent: Any) -> Any:
+        """Each slice has had a part in what all of them were given: its cotangent is the sum of theirs."""
+        _require_linear(ctx.kind)
+        (index,) = ctx.saved_tensors
+        total = _OverSlices.apply(cotangent, index, "total")
+        return total.index_select(0, index[None])[0] if ctx.kind == "stacked" else total, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Any, *_: Any) -> Any:
+        _require_linear(ctx.kind)
+        return _OverSlices.apply(tangent, *ctx.saved_tensors, ctx.kind)
+
+
+# What becomes of an array with an axis of slices, and of one that is the same for so many of them.
+_OVER_AXIS: dict[str, tuple[Any, Any]] = {
+    "total": (lambda array, axis: array.sum(axis, dtype=array.dtype), lambda array, size: array * size),
+    "pmax": (lambda array, axis: array.amax(axis), lambda array, size: array.clone()),
+    "pmin": (lambda array, axis: array.amin(axis), lambda array, size: array.clone()),
+    "stacked": (lambda array, axis: array.movedim(axis, 0).clone(), lambda array, size: torch.stack([array] * size)),
+}
+
+
+def _require_linear(name: str) -> None:
+    if name in ("pmax", "pmin"):
+        raise GradientRefused(
+            "parallel.pmax and pmin have no gradient inside of the function, as in JAX; take transforms.stop_gradient of what they are "
+            "given, or the gradient of the whole map"
+        )
+
+
+_axes: ContextVar[Mapping[str, Union[Processes, Slices]]] = ContextVar("axes of torch", default=MappingProxyType({}))
+
+
+@contextmanager
+def running_over(name: str | None, axis: Processes | Slices) -> Iterator[None]:
+    """Inside of the block code runs over the axis of this name, if it has one."""
+    token = _axes.set(_axes.get() if name is None else {**_axes.get(), name: axis})
+    try:
+        yield
+    finally:
+        _axes.reset(token)
+
+
+def axis_named(name: str) -> Axis:
+    """The axis; ``LookupError`` where code runs over none of this name."""
+    return _axes.get()[name]
+
+
+__all__ = ["Axis", "Processes", "Slices", "axis_named", "running_over"]
