@@ -244,8 +244,7 @@ class Graph(Retraced, Inspected, Viewed):
         return frozenset(name for name in self.differentiable if (owner := owners.get(name)) is not None and owner.weights.is_frozen(name))
 
     def _recordings(self) -> Mapping[str, Any]:
-        """By the name of a parameter, the recording of the first variant that has it: of models that took each other's place each has its
-        own."""
+        """By the name of a parameter, the recording of the first variant that has it: of several models each has its own."""
         return {name: variant.recording for variant in reversed(self._variants) for name in variant.graph.parameters}
 
     def as_module(self) -> Any:
@@ -301,10 +300,9 @@ class Graph(Retraced, Inspected, Viewed):
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
         """The graph as a pure function of its parameters and arguments, for ``jax.grad``, ``jax.jit``, ``torch.func`` and optimizers.
 
-        Returns the result, or ``(result, state)`` where the graph changes state: what it writes to buffers, closed-over arrays and
-        arguments (by their number), which themselves stay as they are. ``rng`` is a key, needed where it draws random numbers. Of a
-        graph that keeps state outside of buffers, ``state=`` takes what an earlier call gave (or :attr:`state`), for places that are
-        not in it what they hold now counts. Never records: ``GuardFailed`` where no variant fits.
+        Returns the result, or ``(result, state)`` where the graph changes state: buffers, arrays of a closure and arguments (by their
+        number), which themselves stay as they are. ``rng`` is a key, needed where it draws random numbers. ``state=`` takes what an
+        earlier call gave (or :attr:`state`), where state is kept outside of buffers. Never records: ``GuardFailed`` where no variant fits.
 
         >>> import torch, graph_compiler
         >>> class Running(torch.nn.Module):
@@ -334,9 +332,8 @@ class Graph(Retraced, Inspected, Viewed):
         compiled: bool = False,
         in_place: bool = False,
     ) -> tuple[Any, dict[str, Any]]:
-        """:meth:`functional` that always gives ``(result, state)``; ``given`` is the state. ``compiled``: by the target's compiler, where
-        the graph is compiled, rather than as it is written, which all transformations take. ``in_place``: writes of the
-        flat function go to the arrays themselves."""
+        """:meth:`functional` that always gives ``(result, state)``; ``given`` is the state. ``compiled``: by the target's compiler, if it
+        has one, not as it is written, which all transformations take. ``in_place``: what it writes to are the arrays themselves."""
         return purely(self, parameters, args, kwargs, rng, given, compiled, in_place)
 
     def step(
