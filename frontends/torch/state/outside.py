@@ -37,7 +37,8 @@ def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: C
     forwards = [fact for cls in classes if not _is_torchs(cls) for fact in _forward(cls)]
 
     def contents(item: Any) -> bytes | None:
-        return None if isinstance(item, torch.Tensor) and is_input(item) else _contents(item)
+        is_read = isinstance(item, torch.Tensor) and (is_input(item) or weights.name_of(item) is not None)
+        return None if is_read else _contents(item)
 
     found = facts_outside(reach, lambda owner: _of_module(owner) if isinstance(owner, torch.nn.Module) else (), contents, free)
     return [*hooks.facts(), *forwards, *found]
