@@ -6,6 +6,7 @@ import gc
 import importlib.util
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -22,6 +23,9 @@ if importlib.util.find_spec("triton") is not None:  # of torch for CUDA; torch l
 # the machine may be busy: how long an example takes says nothing
 hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
 hypothesis.settings.load_profile("busy")
+# it would read the source of the package and of all tests for numbers to try, which takes each process five seconds
+providers: Any = importlib.import_module("hypothesis.internal.conjecture.providers")
+providers.is_local_module_file = lambda file: False
 
 
 @pytest.fixture(scope="session")
@@ -38,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Of large tables, and of what takes long, each week takes a share."""
     for item in items:
         if isinstance(item, pytest.Function):
-            file = item.path.relative_to(Path(__file__).parent.parent).as_posix()
+            file = item.nodeid.partition("::")[0]
             case = item.callspec.id if hasattr(item, "callspec") else ""
             if rests(file, item.originalname, case):
                 item.add_marker(pytest.mark.out_of_turn)
