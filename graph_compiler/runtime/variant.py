@@ -72,7 +72,6 @@ class Variant:
         self.state: State | None = self.graph.state.places
         self._host_state: Any = None
         self._tracer = self.target.tracer
-        self.holds, self.match = self.environment.holds, self._matcher()
         self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
         self._updates = self.graph.state.updates  # None where a call changes no container and no place; else () at least
         self._take = self.methods.taking(self._updates or ()) if self.methods else None
@@ -113,7 +112,15 @@ class Variant:
         numbers = self.graph.numbers_of_sizes()
         return tuple(len(self.program.arguments) + place for place, value in enumerate(self.graph.inputs) if value in numbers)
 
-    def _matcher(self) -> Any:
+    @functools.cached_property
+    def holds(self) -> Callable[[], bool]:
+        """Whether what the recording relies on beside the arguments is as it was."""
+        return self.environment.holds
+
+    @functools.cached_property
+    def match(self) -> Any:
+        """The leaves of a call as the flat function takes them, None where it does not fit. Calls of a graph that only computes never ask
+        for it: they match in the function of :meth:`_dispatcher`."""
         held = None if self.write_back is None else self.write_back.convert
         match, state = matcher(self.graph, self.target, held, self.is_own), self.state
         if state is None:
@@ -259,6 +266,7 @@ class Variant:
         """See :meth:`Following.begin`; run while the target's compiler follows a call, and not followed itself."""
         if self.following is None:
             self.following = Following(self)
+            _ = self.match  # which is made here, where nothing follows
         return self.following.begin(reads_weights, mode)
 
     begin_following._dynamo_marked_constant = True  # type: ignore[attr-defined]
