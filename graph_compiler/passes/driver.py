@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -22,11 +22,13 @@ class Pass:
     do.
 
     A ``"deep"`` pass is run on the blocks of regions as well, innermost first. For a ``"top"`` pass a node with regions is one operation.
+    A pass that ``looks_for`` some operations is run on blocks that have one of them.
     """
 
     name: str
     run: Callable[[Block], Block]
     depth: Literal["deep", "top"] = "top"
+    looks_for: Container[str] | None = None
 
     def __call__(self, graph: Graph) -> tuple[Graph, bool]:
         """The graph after the pass, and whether it is another one."""
@@ -36,7 +38,13 @@ class Pass:
 
     def on(self, block: Block) -> Block:
         """The block after the pass."""
-        return self.run(_Inside(self).block(block) if self.depth == "deep" else block)
+        return self.alone(_Inside(self).block(block) if self.depth == "deep" else block)
+
+    def alone(self, block: Block) -> Block:
+        """The block after the pass, the blocks of its regions left as they are."""
+        if self.looks_for is not None and not any(node.op in self.looks_for for node in block.nodes):
+            return block
+        return self.run(block)
 
 
 @dataclass(slots=True)
@@ -58,7 +66,7 @@ class _Inside:
 
     def _region(self, region: Region) -> Region:
         if id(region) not in self.done:
-            made = self.of.run(self.block(region.block))
+            made = self.of.alone(self.block(region.block))
             self.done[id(region)] = region if made is region.block else replace(region, block=made)
         return self.done[id(region)]
 
