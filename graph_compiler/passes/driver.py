@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Literal
 
 from ..ir.block import Block, Region
@@ -13,6 +14,7 @@ from ..ir.node import Node
 from ..ir.verifier import verify
 
 _VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
+_REGIONS = attrgetter("regions")
 GraphPass = Callable[[Graph], "tuple[Graph, bool]"]
 
 
@@ -55,7 +57,7 @@ class _Inside:
     done: dict[int, Region] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
-        if not any(node.regions for node in block.nodes):
+        if not any(map(_REGIONS, block.nodes)):
             return block
         nodes = tuple(self._node(node) for node in block.nodes)
         return block if nodes == block.nodes else Block(block.inputs, nodes, block.outputs)
@@ -72,11 +74,17 @@ class _Inside:
 
 
 def passed(graph: Graph, *passes: GraphPass) -> Graph:
-    """The graph after these passes. Where GRAPH_COMPILER_VERIFY is set, it is verified before the first one and after each."""
+    """The graph after these passes; one that has left the very graph as it is is not run on it again.
+
+    Where GRAPH_COMPILER_VERIFY is set, the graph is verified before the first one and after each.
+    """
     graph = verify(graph) if _VERIFY else graph
+    settled: list[GraphPass] = []
     for each in passes:
-        graph, _ = each(graph)
-        graph = verify(graph) if _VERIFY else graph
+        if each not in settled:
+            graph, changed = each(graph)
+            settled = [] if changed else [*settled, each]
+            graph = verify(graph) if _VERIFY else graph
     return graph
 
 
