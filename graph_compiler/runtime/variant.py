@@ -11,7 +11,6 @@ from ..assumptions.same_array import first_of_each
 from ..codegen import Program, load
 from ..contracts import Live, Target
 from ..errors import CallMismatch, GuardFailed
-from ..ir.aliases import Aliases
 from ..ir.elements import same_elements
 from ..ir.graph import Effect
 from ..ir.graph import Graph as IRGraph
@@ -113,14 +112,8 @@ class Variant:
         return tuple(len(self.program.arguments) + place for place, value in enumerate(self.graph.inputs) if value in numbers)
 
     @functools.cached_property
-    def holds(self) -> Callable[[], bool]:
-        """Whether what the recording relies on beside the arguments is as it was."""
-        return self.environment.holds
-
-    @functools.cached_property
     def match(self) -> Any:
-        """The leaves of a call as the flat function takes them, None where it does not fit. Calls of a graph that only computes never ask
-        for it: they match in the function of :meth:`_dispatcher`."""
+        """See :func:`matcher`. Calls of a graph that only computes never ask for it: they match in the function of :meth:`_dispatcher`."""
         held = None if self.write_back is None else self.write_back.convert
         match, state = matcher(self.graph, self.target, held, self.is_own), self.state
         if state is None:
@@ -150,9 +143,8 @@ class Variant:
 
     def written_buffers(self) -> set[str]:
         """Names of the buffers that a call writes to."""
-        written = Aliases(self.graph).written
         effects = {effect.target for effect in self.graph.effects if effect.kind == "buffer"}
-        return effects | {name for name, value in self.graph.parameters.items() if value in written}
+        return effects.union(name for kind, name in self.writes if kind == "parameters")
 
     def state_now(self) -> dict[str, Any]:
         """What the places hold, by name, with arrays of the graph's framework."""
@@ -189,7 +181,7 @@ class Variant:
         return self._dispatcher() if self._only_computes else self._tried_apart
 
     def _tried_apart(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        leaves = self.match(args, kwargs) if self.holds() else None
+        leaves = self.match(args, kwargs) if self.environment.holds() else None
         return NO_FIT if leaves is None else self.run(leaves, args, kwargs)
 
     def run(self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE) -> Any:
