@@ -79,7 +79,7 @@ class _Writer:
         self.names = Namespace(reserved=[*always, *self.helpers, self.own])
         self.shared = Shared(dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own))
         self.shared.numbered = numbered_calls(graph)
-        self.shared.stacks = stacks_of(graph) if HELPER in self.helpers else {}
+        self.shared.stacks = stacks_of(graph) if graph.parameters and HELPER in self.helpers else {}
         self.scope = Scope(self.shared, graph.nodes, graph.roots())
         self.scope.wishes = {
             effect.value: effect.target for effect in graph.effects if effect.kind == "buffer"
