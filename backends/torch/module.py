@@ -68,7 +68,7 @@ class _Named(torch.nn.Module):
         torch._C._set_tracing_state(None)
         try:
             for variant in self._graph.variants:
-                variant.holds()
+                variant.environment.holds()
         finally:
             torch._C._set_tracing_state(state)
         return super()._slow_forward(*args, **kwargs)

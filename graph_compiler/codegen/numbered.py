@@ -60,12 +60,14 @@ NOTHING = Numbered({}, {})
 
 def numbered_calls(graph: Graph) -> dict[int, Numbered]:
     """By the identity of a block that several calls run, what its function reads by number."""
-    held = {value: Held("parameters", name) for name, value in graph.parameters.items()}
-    held.update((value, Held("constants", name)) for name, (value, _) in graph.constants.items())
     calls: dict[int, list[Node]] = {}
     for node in distinct(graph.nodes):
         if node.op == "call" and not node.params["checkpoint"]:
             calls.setdefault(id(node.regions[0].block), []).append(node)
+    if not calls:
+        return {}
+    held = {value: Held("parameters", name) for name, value in graph.parameters.items()}
+    held.update((value, Held("constants", name)) for name, (value, _) in graph.constants.items())
     return {block: _numbered(nodes, held) for block, nodes in calls.items() if len(nodes) > 1}
 
 

@@ -73,13 +73,13 @@ class _Writer:
             self.prelude, self.helpers = target.prelude, frozenset(prelude)
             self.imports = {**target.imports, **dialect.imports}
         else:
-            self.prelude, self.helpers = prelude, frozenset(name for name in vars(prelude) if name[:2] != "__") if prelude else frozenset()
+            self.prelude, self.helpers = prelude, _names_of(prelude)
         always = [*self.imports, "parameters", "constants", "math", "GuardFailed"]
         self.own = Namespace(reserved=always).unique(graph.name)  # a helper of this name is in the way only where it is used
         self.names = Namespace(reserved=[*always, *self.helpers, self.own])
         self.shared = Shared(dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own))
         self.shared.numbered = numbered_calls(graph)
-        self.shared.stacks = stacks_of(graph) if HELPER in self.helpers else {}
+        self.shared.stacks = stacks_of(graph) if graph.parameters and HELPER in self.helpers else {}
         self.scope = Scope(self.shared, graph.nodes, graph.roots())
         self.scope.wishes = {
             effect.value: effect.target for effect in graph.effects if effect.kind == "buffer"
@@ -150,7 +150,7 @@ class _Writer:
     def _guards_on(self, made: Iterable[Value]) -> None:
         """Checks the guards that the values just made are the last part of."""
         pending = [pair for value in made for pair in self.inner_guards.get(value, ())]
-        for guard, condition in {id(guard): (guard, condition) for guard, condition in pending}.values():
+        for guard, condition in {id(pair[0]): pair for pair in pending}.values():
             if all(symbol.source in self.scope.text for symbol in condition.symbols()):
                 self.scope.guard(guard.condition, guard.origin)
 
@@ -255,6 +255,11 @@ def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -
 
     visit(name for name in dict.fromkeys(_identifiers(function)) if known is None or name in known)
     return list(found.values())
+
+
+@functools.cache  # of the preludes of all targets
+def _names_of(prelude: Any) -> frozenset[str]:
+    return frozenset(name for name in vars(prelude) if name[:2] != "__") if prelude else frozenset()
 
 
 @functools.cache  # of the functions of preludes, which are few

@@ -19,7 +19,7 @@ class Aliases:
         for node in distinct(graph.nodes) if graph.dialect != "canonical" else ():
             for index, viewed in node.views.items():
                 self._base[node.outputs[index]] = self.base_of(viewed)
-            self.written.update(self.base_of(value) for value in node.writes)
+            self.written.update(map(self.base_of, node.writes))
         self.touched = self.written.union(graph.shared_memory)
 
     def base_of(self, value: Value) -> Value:

@@ -174,7 +174,8 @@ class Graph:
         """The values that no node makes."""
         yield from self.inputs
         yield from self.parameters.values()
-        yield from (value for value, _ in self.constants.values())
+        for value, _ in self.constants.values():
+            yield value
 
     def symbols(self) -> Iterator[Symbol]:
         """The symbols of all sizes and numbers in nodes, outputs and guards; may repeat."""

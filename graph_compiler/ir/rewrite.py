@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import Any
 
@@ -17,11 +18,14 @@ class Rewriter:
 
     def __init__(self, block: Block) -> None:
         self.block = block
-        self._is_canonical = all(node.record is None for node in block.nodes)  # shapes of recorded values are as seen
         self.nodes: list[Node] = []
         self._instead: dict[Value, Value] = {}
         self._regions: dict[int, Region] = {}
         self._makers = Makers()
+
+    @functools.cached_property
+    def _is_canonical(self) -> bool:
+        return all(node.record is None for node in self.block.nodes)  # shapes of recorded values are as seen
 
     def replace(self, values: tuple[Value, ...], others: tuple[Value, ...]) -> None:
         """From now on the ``others`` stand for the ``values``."""
@@ -37,7 +41,7 @@ class Rewriter:
 
     def rewritten(self, node: Node) -> Node:
         """The node with its operands replaced: itself where none is."""
-        if not any(self.is_replaced(value) for value in node.uses):
+        if not any(map(self.is_replaced, node.uses)):
             return node
         return replace(
             node,

@@ -69,7 +69,7 @@ def _varying(graph: Graph) -> set[Node]:
             if node not in varying and _varies(node, tainted, aliases):
                 varying.add(node)
                 tainted.update(node.outputs)
-                tainted.update(aliases.base_of(value) for value in (*node.outputs, *node.writes))
+                tainted.update(map(aliases.base_of, (*node.outputs, *node.writes)))
     return varying
 
 
@@ -78,6 +78,6 @@ def _varies(node: Node, tainted: set[Value], aliases: Aliases) -> bool:
     return bool(
         node.is_random
         or node.depends_on_devices
-        or any(value in tainted or aliases.base_of(value) in tainted for value in touched)
+        or not tainted.isdisjoint((*touched, *map(aliases.base_of, touched)))
         or any(isinstance(item, Size) for item in iterate_structure((node.inputs, node.params)))
     )

@@ -14,7 +14,7 @@ from .driver import Pass
 
 def conv1x1_to_linear(graph: Graph) -> tuple[Graph, bool]:
     """The graph with ``linear`` or ``matmul`` for each convolution whose kernel is one element: the weight then needs no other layout."""
-    return Pass("conv1x1_to_linear", _products, "deep")(graph)
+    return Pass("conv1x1_to_linear", _products, "deep", ("conv", "conv_channels_last"))(graph)
 
 
 def _products(block: Block) -> Block:

@@ -20,12 +20,12 @@ def cse(graph: Graph) -> tuple[Graph, bool]:
     equal where their regions are the same program.
     """
     aliases = Aliases(graph)
-    escaping = {aliases.base_of(value) for value in values_in(graph.outputs)}
+    escaping = set(map(aliases.base_of, values_in(graph.outputs)))
     return Pass("cse", lambda block: _shared(block, aliases, escaping), "deep")(graph)
 
 
 def _shared(block: Block, aliases: Aliases, escaping: set[Value]) -> Block:
-    escaping = escaping.union(aliases.base_of(value) for value in values_in(block.outputs))  # what a region gives is apart as well
+    escaping = escaping.union(map(aliases.base_of, values_in(block.outputs)))  # what a region gives is apart as well
     rewriter = Rewriter(block)
     seen: dict[Any, list[Node]] = {}
     for node in block.nodes:
@@ -44,9 +44,9 @@ def _shared(block: Block, aliases: Aliases, escaping: set[Value]) -> Block:
 def _stays(node: Node, aliases: Aliases, escaping: set[Value]) -> bool:
     if node.is_random or node.writes or not node.outputs:
         return True
-    if node.record is not None and any(aliases.base_of(value) in escaping for value in node.outputs):
+    if node.record is not None and not escaping.isdisjoint(map(aliases.base_of, node.outputs)):
         return True
-    return any(aliases.is_written(value) for value in (*node.outputs, *node.uses))
+    return any(map(aliases.is_written, (*node.outputs, *node.uses)))
 
 
 def _key(node: Node) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..ir.aliases import Aliases
 from ..ir.block import Block
 from ..ir.graph import Graph
@@ -18,8 +20,8 @@ def dce(graph: Graph) -> tuple[Graph, bool]:
     """
     aliases = Aliases(graph)
     pruned, changed = Pass("dce", lambda block: _pruned(block, aliases), "deep")(graph)
-    used = {base for node in pruned.nodes for value in node.uses for base in (value, aliases.base_of(value))}
-    used.update(base for value in pruned.roots() for base in (value, aliases.base_of(value)))
+    used = {value for node in pruned.nodes for value in node.uses}.union(pruned.roots())
+    used.update(list(map(aliases.base_of, used)))
     found, has_unused = _without_unused_sources(pruned, used)
     return found, changed or has_unused
 
@@ -27,25 +29,23 @@ def dce(graph: Graph) -> tuple[Graph, bool]:
 def _pruned(block: Block, aliases: Aliases) -> Block:
     needed: set[Value] = set()
 
-    def need(value: Value) -> None:
-        needed.add(value)
-        needed.add(aliases.base_of(value))
+    def need(values: Sequence[Value]) -> None:
+        needed.update(values)
+        needed.update(map(aliases.base_of, values))
 
-    for value in values_in(block.outputs):
-        need(value)
+    need(tuple(values_in(block.outputs)))
     kept: list[Node] = []
     for node in reversed(block.nodes):
         if _contributes(block, node, needed, aliases):
             kept.append(node)
-            for value in node.uses:
-                need(value)
+            need(node.uses)
     return block if len(kept) == len(block.nodes) else Block(block.inputs, tuple(kept[::-1]), block.outputs)
 
 
 def _contributes(block: Block, node: Node, needed: set[Value], aliases: Aliases) -> bool:
-    written = [aliases.base_of(value) for value in node.writes]
+    written = map(aliases.base_of, node.writes)
     return bool(
-        any(value in needed for value in node.outputs)
+        not needed.isdisjoint(node.outputs)
         or any(base in needed or block.maker(base) is None for base in written)
         or node.is_random
         or node.op == GUARD

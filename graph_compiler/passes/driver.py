@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Literal
 
 from ..ir.block import Block, Region
@@ -13,6 +14,7 @@ from ..ir.node import Node
 from ..ir.verifier import verify
 
 _VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
+_REGIONS = attrgetter("regions")
 GraphPass = Callable[[Graph], "tuple[Graph, bool]"]
 
 
@@ -22,11 +24,13 @@ class Pass:
     do.
 
     A ``"deep"`` pass is run on the blocks of regions as well, innermost first. For a ``"top"`` pass a node with regions is one operation.
+    A pass that ``looks_for`` some operations is run on blocks that have one of them.
     """
 
     name: str
     run: Callable[[Block], Block]
     depth: Literal["deep", "top"] = "top"
+    looks_for: Container[str] | None = None
 
     def __call__(self, graph: Graph) -> tuple[Graph, bool]:
         """The graph after the pass, and whether it is another one."""
@@ -36,7 +40,13 @@ class Pass:
 
     def on(self, block: Block) -> Block:
         """The block after the pass."""
-        return self.run(_Inside(self).block(block) if self.depth == "deep" else block)
+        return self.alone(_Inside(self).block(block) if self.depth == "deep" else block)
+
+    def alone(self, block: Block) -> Block:
+        """The block after the pass, the blocks of its regions left as they are."""
+        if self.looks_for is not None and not any(node.op in self.looks_for for node in block.nodes):
+            return block
+        return self.run(block)
 
 
 @dataclass(slots=True)
@@ -47,7 +57,7 @@ class _Inside:
     done: dict[int, Region] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
-        if not any(node.regions for node in block.nodes):
+        if not any(map(_REGIONS, block.nodes)):
             return block
         nodes = tuple(self._node(node) for node in block.nodes)
         return block if nodes == block.nodes else Block(block.inputs, nodes, block.outputs)
@@ -58,17 +68,23 @@ class _Inside:
 
     def _region(self, region: Region) -> Region:
         if id(region) not in self.done:
-            made = self.of.run(self.block(region.block))
+            made = self.of.alone(self.block(region.block))
             self.done[id(region)] = region if made is region.block else replace(region, block=made)
         return self.done[id(region)]
 
 
 def passed(graph: Graph, *passes: GraphPass) -> Graph:
-    """The graph after these passes. Where GRAPH_COMPILER_VERIFY is set, it is verified before the first one and after each."""
+    """The graph after these passes; one that has left the very graph as it is is not run on it again.
+
+    Where GRAPH_COMPILER_VERIFY is set, the graph is verified before the first one and after each.
+    """
     graph = verify(graph) if _VERIFY else graph
+    settled: list[GraphPass] = []
     for each in passes:
-        graph, _ = each(graph)
-        graph = verify(graph) if _VERIFY else graph
+        if each not in settled:
+            graph, changed = each(graph)
+            settled = [] if changed else [*settled, each]
+            graph = verify(graph) if _VERIFY else graph
     return graph
 
 

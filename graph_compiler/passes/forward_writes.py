@@ -23,7 +23,7 @@ Key = tuple[Any, ...]
 
 def forward_writes(graph: Graph) -> tuple[Graph, bool]:
     """The graph with what was written in the place of what is read there; ``dce`` then drops the writes that nothing reads."""
-    return Pass("forward_writes", lambda block: _Forwarding(block).run() if _writes_again(block) else block, "deep")(graph)
+    return Pass("forward_writes", lambda block: _Forwarding(block).run() if _writes_again(block) else block, "deep", ("setitem",))(graph)
 
 
 def _writes_again(block: Block) -> bool:

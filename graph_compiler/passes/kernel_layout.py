@@ -16,7 +16,7 @@ from .driver import Pass
 
 def kernel_layout(graph: Graph) -> tuple[Graph, bool]:
     """The graph with ``conv_channels_last`` for each convolution whose weight is such a permutation."""
-    return Pass("kernel_layout", _unpermuted, "deep")(graph)
+    return Pass("kernel_layout", _unpermuted, "deep", ("conv",))(graph)
 
 
 def _unpermuted(block: Block) -> Block:

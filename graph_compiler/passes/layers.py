@@ -29,8 +29,7 @@ _SMALLEST = 8  # operations of a layer: of fewer, a function is no shorter than 
 
 def repeated_layers(graph: Graph, keys: Keys | None = None) -> tuple[Graph, bool]:
     """The graph with equal layers as calls of one region; itself where there are none. ``keys``: as in :func:`.roll.rolled`."""
-    names = Names.of(graph)
-    if not names.may_differ(FEWEST):
+    if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (names := Names.of(graph)).may_differ(FEWEST):
         return graph, False
     nodes, checks = _with_checks(graph)
     outputs = _without(graph, checks.values()).block.outputs

@@ -25,12 +25,10 @@ from .driver import Pass
 def layout(graph: Graph, prefers: Container[str]) -> tuple[Graph, bool]:
     """The graph with the operations that ``prefers`` names computed with the channels last. Regions take and give arrays with the channels
     first."""
-    return Pass("layout", lambda block: _laid_out(block, prefers), "deep")(graph)
+    return Pass("layout", lambda block: _laid_out(block, prefers), "deep", prefers)(graph)
 
 
 def _laid_out(block: Block, prefers: Container[str]) -> Block:
-    if not any(node.op in prefers for node in block.nodes):
-        return block
     mover = _Mover(block, prefers, _wanted(block, prefers))
     for node in block.nodes:
         mover.visit(node)

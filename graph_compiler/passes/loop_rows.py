@@ -30,7 +30,7 @@ _Read = tuple[Value, Any]
 
 def loop_rows(graph: Graph) -> tuple[Graph, bool]:
     """The graph with such rows as sequences and outputs of its loops."""
-    return Pass("loop_rows", _with_rows, "deep")(graph)
+    return Pass("loop_rows", _with_rows, "deep", ("scan",))(graph)
 
 
 def _with_rows(block: Block) -> Block:

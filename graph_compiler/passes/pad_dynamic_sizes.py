@@ -30,7 +30,7 @@ _FIRST = (0, 1, 1)
 
 def pad_dynamic_sizes(graph: Graph) -> tuple[Graph, bool]:
     """The graph without sizes that depend on elements; as it is where one of them has to stay."""
-    return Pass("pad_dynamic_sizes", _bounded, "deep")(graph)
+    return Pass("pad_dynamic_sizes", _bounded, "deep", _TAKEN)(graph)
 
 
 def _bounded(block: Block) -> Block:

@@ -29,6 +29,8 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
     left ``n == 10``. Those that stay stand in the place of the first, for guards behind it may be computed only where it holds
     (``10 // n``).
     """
+    if not graph.guards:
+        return graph, False
     entry = {id(guard) for guard in graph.entry_guards()}
     rows = [each for guard in graph.guards for each in (_solved(guard) if id(guard) in entry else [(guard, None)])]
     rows = _unsettled(rows)

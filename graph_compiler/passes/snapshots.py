@@ -11,8 +11,10 @@ from ..registration import trait
 
 def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
     """Guards look at the guarded value itself where nothing writes to its memory."""
-    aliases = Aliases(graph)
     guarded = {guard.condition for guard in graph.guards if isinstance(guard.condition, Value)}
+    if not guarded:
+        return graph, False
+    aliases = Aliases(graph)
     uses: dict[Value, int] = {}
     for node in graph.nodes:
         for value in node.uses:

@@ -34,7 +34,7 @@ class Following:
         """The number under which a compiled program asks :meth:`still_holds`; -1 where the variant is for something else."""
         variant = self._variant
         with self._in_mode(mode):
-            if not variant.holds():
+            if not variant.environment.holds():
                 return -1
             if reads_weights:
                 self._current = dict(variant.parameters())

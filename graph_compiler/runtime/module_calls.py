@@ -26,11 +26,11 @@ def step(
     """See :meth:`Graph.step`."""
 
     def run() -> tuple[Any, dict[str, Any]]:
-        draws = any(variant.is_random for variant in graph.variants if variant.holds())
+        draws = any(variant.is_random for variant in graph.variants if variant.environment.holds())
         return graph.purely(held(), args, kwargs, key() if draws else None, in_place=True)
 
     with in_mode(graph, training):
-        if is_traced and not any(variant.holds() for variant in graph.variants):
+        if is_traced and not any(variant.environment.holds() for variant in graph.variants):
             _record_like(graph, _alike(graph, args, kwargs))
         try:
             return run()

@@ -31,7 +31,7 @@ def purely(
     """See :meth:`Graph.purely`."""
     if not isinstance(parameters, Mapping):
         raise CallMismatch(f"{graph.name}: parameters come first, a dict of arrays by their names: functional(graph.parameters, ...)")
-    variants = [variant for variant in graph.variants if variant.holds()]
+    variants = [variant for variant in graph.variants if variant.environment.holds()]
     problem: GuardFailed | None = None
     open_ones: list[Alternative] = []
     for variant, call in _spelt(graph, variants, args, kwargs):

@@ -40,7 +40,7 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
     arrays = {f"parameters/{name}": array for name, array in parameters.items()}
     bodies = []
     # What a variant assumes of globals, attributes and modes does not go into a file, and the first that fits a call answers it there.
-    variants = sorted(graph.variants, key=lambda variant: not variant.holds())
+    variants = sorted(graph.variants, key=lambda variant: not variant.environment.holds())
     for number, variant in enumerate(variants):
         bodies.append(Encoder(variant.graph, graph.pipeline.frontend.files.spell).graph_json())
         arrays.update((f"constants/{number}/{name}", array) for name, array in variant.constants.items())

@@ -22,15 +22,15 @@ class Owning(Protocol):
 def owners_of(graph: Graph, written: Written, weights: Owning | None, constants: Mapping[str, Any]) -> list[Any]:
     """The objects that hold buffers, captured arrays and places which a call changes; of numbers that Python draws, its generator."""
     changed = [*written, *((f"{effect.kind}s", effect.target) for effect in graph.effects)]
-    buffers = dict.fromkeys(name for kind, name in changed if kind in ("parameters", "buffers"))
-    captured = dict.fromkeys(name for kind, name in changed if kind == "constants")
-    held = [weights.owner_of(name) for name in buffers] if weights is not None else []
-    return [
-        *held,
-        *(graph.constants[name][1] for name in captured),
-        *([constants] if captured else []),
-        *_of_state(graph.state.places),
-    ]
+    return [*(_of_arrays(graph, changed, weights, constants) if changed else ()), *_of_state(graph.state.places)]
+
+
+def _of_arrays(graph: Graph, changed: Written, weights: Owning | None, constants: Mapping[str, Any]) -> Iterator[Any]:
+    if weights is not None:
+        yield from map(weights.owner_of, dict.fromkeys(name for kind, name in changed if kind in ("parameters", "buffers")))
+    if captured := dict.fromkeys(name for kind, name in changed if kind == "constants"):
+        yield from (graph.constants[name][1] for name in captured)
+        yield constants
 
 
 def _of_state(state: State | None) -> Iterator[Any]:

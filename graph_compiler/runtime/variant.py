@@ -11,7 +11,6 @@ from ..assumptions.same_array import first_of_each
 from ..codegen import Program, load
 from ..contracts import Live, Target
 from ..errors import CallMismatch, GuardFailed
-from ..ir.aliases import Aliases
 from ..ir.elements import same_elements
 from ..ir.graph import Effect
 from ..ir.graph import Graph as IRGraph
@@ -72,7 +71,6 @@ class Variant:
         self.state: State | None = self.graph.state.places
         self._host_state: Any = None
         self._tracer = self.target.tracer
-        self.holds, self.match = self.environment.holds, self._matcher()
         self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
         self._updates = self.graph.state.updates  # None where a call changes no container and no place; else () at least
         self._take = self.methods.taking(self._updates or ()) if self.methods else None
@@ -113,7 +111,9 @@ class Variant:
         numbers = self.graph.numbers_of_sizes()
         return tuple(len(self.program.arguments) + place for place, value in enumerate(self.graph.inputs) if value in numbers)
 
-    def _matcher(self) -> Any:
+    @functools.cached_property
+    def match(self) -> Any:
+        """See :func:`matcher`. Calls of a graph that only computes never ask for it: they match in the function of :meth:`_dispatcher`."""
         held = None if self.write_back is None else self.write_back.convert
         match, state = matcher(self.graph, self.target, held, self.is_own), self.state
         if state is None:
@@ -143,9 +143,8 @@ class Variant:
 
     def written_buffers(self) -> set[str]:
         """Names of the buffers that a call writes to."""
-        written = Aliases(self.graph).written
         effects = {effect.target for effect in self.graph.effects if effect.kind == "buffer"}
-        return effects | {name for name, value in self.graph.parameters.items() if value in written}
+        return effects.union(name for kind, name in self.writes if kind == "parameters")
 
     def state_now(self) -> dict[str, Any]:
         """What the places hold, by name, with arrays of the graph's framework."""
@@ -182,7 +181,7 @@ class Variant:
         return self._dispatcher() if self._only_computes else self._tried_apart
 
     def _tried_apart(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        leaves = self.match(args, kwargs) if self.holds() else None
+        leaves = self.match(args, kwargs) if self.environment.holds() else None
         return NO_FIT if leaves is None else self.run(leaves, args, kwargs)
 
     def run(self, leaves: tuple[Any, ...], args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE) -> Any:
@@ -259,6 +258,7 @@ class Variant:
         """See :meth:`Following.begin`; run while the target's compiler follows a call, and not followed itself."""
         if self.following is None:
             self.following = Following(self)
+            _ = self.match  # which is made here, where nothing follows
         return self.following.begin(reads_weights, mode)
 
     begin_following._dynamo_marked_constant = True  # type: ignore[attr-defined]

@@ -38,7 +38,7 @@ class NativeWeights(Live):
         self._tables = {name: adopted if weights.is_trained(name) else copied for name in self._steady}
         self._live = weights.live(names)
         self._watch_of = self._live.watch
-        waits = bool(awaited_of(weights, names))  # then they are converted once they are there
+        waits = not names or bool(awaited_of(weights, names))  # then they are converted once they are there
         self._converted = _Native(_NONE, Unwatched(), dict.fromkeys(names)) if waits else self._all_converted(dict.fromkeys(names))
 
     def __call__(self) -> Mapping[str, Any]:

@@ -134,12 +134,12 @@ class Recorder:
     ) -> Node:
         """A new node, which makes ``outputs``."""
         node = Node(op, inputs, params, origin, outputs, record, regions)
-        if node.is_random or node.depends_on_devices or _reads_sizes(node) or any(value in self.varying for value in node.uses):
+        if node.is_random or node.depends_on_devices or _reads_sizes(node) or not self.varying.isdisjoint(node.uses):
             self.varying.update(outputs)
-            self.varying.update(self.base_of(value) for value in node.writes)
+            self.varying.update(map(self.base_of, node.writes))
             self.varying.update(node.writes)
-        if node.is_random or any(self.is_random(value) for value in node.uses):
-            self._random.update((*outputs, *node.writes), (self.base_of(value) for value in node.writes))
+        if node.is_random or any(map(self.is_random, node.uses)):
+            self._random.update((*outputs, *node.writes), map(self.base_of, node.writes))
         for index, viewed in node.views.items():
             self.set_base(outputs[index], viewed)
         self.graph.nodes.append(node)

@@ -78,7 +78,7 @@ def _graph_of(model: Any, to: str | None, given: Given) -> Graph:
         raise InvalidOption(f"{graph.name} is not recorded yet: give an example of its inputs, args=(x,), or call the graph once before")
     _engine_of(graph.pipeline.target.name)
     with in_mode(graph, True):
-        if (args is not None or kwargs is not None) and not any(variant.holds() for variant in graph.variants):
+        if (args is not None or kwargs is not None) and not any(variant.environment.holds() for variant in graph.variants):
             graph.add_variant(tuple(args or ()), dict(kwargs or {}), "training mode")
     return graph
 

@@ -109,7 +109,7 @@ class Plan:
         """The model's outputs in training mode, and what the call changes, by name."""
         compiled = self.engine.compiles_models and self.compile_options is not None
         with in_mode(self.graph, True):
-            draws = any(variant.is_random for variant in self.graph.variants if variant.holds())
+            draws = any(variant.is_random for variant in self.graph.variants if variant.environment.holds())
             with telling(f"the model {self.graph.name}", (*args, *kwargs.values()), "", self.graph.pipeline.target.target):
                 return self.graph.purely(parameters, args, kwargs, key if draws else None, places or None, compiled)
 

@@ -73,6 +73,8 @@ def _marked(key: str) -> Iterator[tuple[int, str]]:
 def written_beside(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """The tensors among those arguments."""
     parameters = _RENORMED if _shortens(key, args, kwargs) else written_arguments(key)
+    if not parameters:
+        return []
     given = [args[position] if position < len(args) else kwargs.get(keyword) for position, keyword in parameters]
     return [item for item in iterate_structure(given) if isinstance(item, torch.Tensor)]
 

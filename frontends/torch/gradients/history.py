@@ -41,13 +41,13 @@ class History:
         """What is to be noted of a call that is made now, with more ``facts`` of it."""
         enabled = self.enabled
         aside = any(self._is_aside(value, enabled) for value in written)
-        no_grad = not enabled and any(value in self._differentiable for value in values_in(inputs))
+        no_grad = not enabled and not self._differentiable.isdisjoint(values_in(inputs))
         return CallRecord(key, writes=tuple(dict.fromkeys(written)), aside=aside, no_grad=no_grad, **facts)
 
     def follow(self, node: Node, written: Sequence[Value]) -> None:
         """What a call has made of values with gradients has them too; a view that is taken without gradients says that it requires them."""
         key = node.key
-        if key not in kinds.CUT and any(value in self._differentiable for value in node.uses):
+        if key not in kinds.CUT and not self._differentiable.isdisjoint(node.uses):
             self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.views]))
         if key == "requires_grad_":
             self.add(*written)

@@ -49,6 +49,8 @@ def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
     if places:
         graph.assume(DisjointMemory(tuple(apart), tuple(same.firsts[index] for index in places)))
     capture.layouts.rely_on_copies(graph)
+    if not places:
+        return
     tensors = [tensor for index in apart if (tensor := capture.input_tensors[index]) is not None]
     written = [apart.index(same.firsts[index]) for index in places]
     if overlap(tensors, written):

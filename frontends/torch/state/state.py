@@ -121,6 +121,8 @@ class State:
 
     def _written(self, capture: Trace) -> Iterator[Place]:
         """The places of arrays that were taken for constants, and that the function writes to. ``TracingError`` for one that is nowhere."""
+        if not capture.recorder.graph.constants:
+            return
         arrays, alone = _constants_written(capture)
         entries = ((held, key, part) for held in self.world.held for key, item in held.before.items() for part in _parts(item))
         placed = [(held, key, id(part)) for held, key, part in entries if id(part) in arrays] if arrays else []

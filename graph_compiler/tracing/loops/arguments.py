@@ -24,6 +24,8 @@ def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, 
     >>> counting_arguments(add, (1, 2, 3), {})
     frozenset()
     """
+    if int not in map(type, (*args, *kwargs.values())):
+        return frozenset()
     function = function if isinstance(function, types.FunctionType) else entry_method(function, function)
     plain = function.__func__ if isinstance(function, types.MethodType) else function
     if not isinstance(plain, types.FunctionType):
