@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import GraphCompilerError, TracingError
 from ..reach.origin import owner_of
-from ..reach.world import World
+from ..reach.world import Change, World
 from .regions import Kind, Regions
 from .state import Cells
 
@@ -28,9 +28,10 @@ class Trials:
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, Kind]] = ()) -> None:
         """Calls it on arrays like those that are given. ``TracingError`` with the line where it cannot be a block."""
         before, world = self.cells.read(), World([("", function) for function in self.functions])
+        changed: list[Change] = []
         try:
             self.regions.trial(function, given)
-            changed = [change for change in world.changes() if not self.cells.holds(change.held.item)]
+            changed.extend(change for change in world.changes() if not self.cells.holds(change.held.item))
         except GraphCompilerError:
             raise
         except Exception as problem:
@@ -41,10 +42,9 @@ class Trials:
                 "What is in it has to compute the same shapes and types whatever the values are"
             ) from problem
         finally:
+            world.restore()  # of a block that fails as well: the loop may be written out instead
             self.cells.write(before)
         if changed:
-            world.restore()
-            self.cells.write(before)
             raise TracingError(
                 f"{self.place}: {self.what} changes {changed[0].where.lstrip('.') or 'an object'}, which would be changed once for all "
                 "values. Give it to the code after it in a variable instead: assign an array, and change objects outside"
