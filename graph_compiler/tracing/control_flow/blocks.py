@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import GraphCompilerError, TracingError
 from ..reach.origin import owner_of
-from ..reach.world import Change, World
+from ..reach.world import World
 from .regions import Kind, Regions
 from .state import Cells
 
@@ -28,10 +28,15 @@ class Trials:
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, Kind]] = ()) -> None:
         """Calls it on arrays like those that are given. ``TracingError`` with the line where it cannot be a block."""
         before, world = self.cells.read(), World([("", function) for function in self.functions])
-        changed: list[Change] = []
+        changed: list[str] = []
+
+        def watched(*arrays: Any) -> Any:
+            found = function(*arrays)  # a changed dict may have the number of the step for a key, which is asked for inside alone
+            changed.extend(change.where.lstrip(".") for change in world.changes() if not self.cells.holds(change.held.item))
+            return found
+
         try:
-            self.regions.trial(function, given)
-            changed.extend(change for change in world.changes() if not self.cells.holds(change.held.item))
+            self.regions.trial(watched, given)
         except GraphCompilerError:
             raise
         except Exception as problem:
@@ -46,7 +51,7 @@ class Trials:
             self.cells.write(before)
         if changed:
             raise TracingError(
-                f"{self.place}: {self.what} changes {changed[0].where.lstrip('.') or 'an object'}, which would be changed once for all "
+                f"{self.place}: {self.what} changes {changed[0] or 'an object'}, which would be changed once for all "
                 "values. Give it to the code after it in a variable instead: assign an array, and change objects outside"
             )
 
