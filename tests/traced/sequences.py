@@ -278,6 +278,31 @@ def growing_list_of_any_length(xp: Any, xs: Any) -> Any:
     return xp.stack(found)
 
 
+@program((floats(4, 3),), (floats(6, 4),), (floats(1, 2),), variants=3)
+def list_that_grows_in_a_step_that_fails(xp: Any, xs: Any) -> Any:
+    found, s = [], xs[0]
+    for i in range(1, len(xs)):
+        found.append(s.argmax())
+        s = s + xs[i]  # there is no such row where there is one alone
+    return xp.stack([s.argmax(), *found])
+
+
+@program((floats(4, 3),), (floats(6, 4),), (floats(1, 2),), variants=3)
+def dictionary_by_the_number_of_the_step(xp: Any, xs: Any) -> Any:
+    found = {}
+    for i in range(len(xs)):
+        found[i] = xs[i] * 2
+    return xp.stack([found[i] for i in range(len(xs))])
+
+
+@program((floats(3) - 1,), (floats(6) - 1,), (floats(0),), variants=2)
+def first_positive_of_none(xp: Any, xs: Any) -> Any:
+    for i in range(len(xs)):
+        if xs[i] > 0:
+            return i
+    return -1
+
+
 @program((floats(5),), (floats(9),), (floats(3),), differentiable=True)
 def counters(xp: Any, xs: Any) -> Any:
     s, sign = 0.0, 1.0

@@ -28,9 +28,15 @@ class Trials:
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, Kind]] = ()) -> None:
         """Calls it on arrays like those that are given. ``TracingError`` with the line where it cannot be a block."""
         before, world = self.cells.read(), World([("", function) for function in self.functions])
+        changed: list[str] = []
+
+        def watched(*arrays: Any) -> Any:
+            found = function(*arrays)  # a changed dict may have the number of the step for a key, which is asked for inside alone
+            changed.extend(change.where.lstrip(".") for change in world.changes() if not self.cells.holds(change.held.item))
+            return found
+
         try:
-            self.regions.trial(function, given)
-            changed = [change for change in world.changes() if not self.cells.holds(change.held.item)]
+            self.regions.trial(watched, given)
         except GraphCompilerError:
             raise
         except Exception as problem:
@@ -41,12 +47,11 @@ class Trials:
                 "What is in it has to compute the same shapes and types whatever the values are"
             ) from problem
         finally:
+            world.restore()  # of a block that fails as well: the loop may be written out instead
             self.cells.write(before)
         if changed:
-            world.restore()
-            self.cells.write(before)
             raise TracingError(
-                f"{self.place}: {self.what} changes {changed[0].where.lstrip('.') or 'an object'}, which would be changed once for all "
+                f"{self.place}: {self.what} changes {changed[0] or 'an object'}, which would be changed once for all "
                 "values. Give it to the code after it in a variable instead: assign an array, and change objects outside"
             )
 

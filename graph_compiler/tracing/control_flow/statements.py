@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 from ...errors import NotCompilable, TracingError
-from ...sizes import apply, is_symbolic
+from ...sizes import apply, hint_of, is_symbolic
 from ..reach.origin import is_users
 from .blocks import Raised
 from .branches import VALUE, Branch
@@ -200,12 +200,12 @@ class Statements:
 
     def _recorded(self, found: Regions, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str]) -> None:
         """The steps from the first one on, as an operation of the graph. Where they cannot be one, and how many there are is a size, they
-        are written out, for that size."""
+        are written out, for that size: without exits on values, or where there are none."""
         place = _place()
         try:
             self._begun(found, place, source, length, first, body, exits, guarded)
         except TracingError:
-            if exits is not None or not as_size(length):
+            if not as_size(length) or exits is not None and hint_of(length) > first:
                 raise
             self._in_python(itertools.islice(in_python(source), first, None), body, None)
 
