@@ -18,6 +18,7 @@ from .fold_loops import StepsMissing as StepsMissing
 from .fold_loops import fold_loops as fold_loops
 from .forward_writes import forward_writes as forward_writes
 from .freeze import freeze as freeze
+from .full_selections import full_selections as full_selections
 from .full_widths import full_widths as full_widths
 from .generators import GeneratorState as GeneratorState
 from .generators import bake_generators as bake_generators
