@@ -29,6 +29,7 @@ from .inline_calls import inlined_calls as inlined_calls
 from .inline_calls import without_checks as without_checks
 from .interpreter import Interpreter as Interpreter
 from .kernel_layout import kernel_layout as kernel_layout
+from .known_sizes import SizesUnknown as SizesUnknown
 from .known_sizes import require_known_sizes as require_known_sizes
 from .layer_scans import scanned_layers as scanned_layers
 from .layers import repeated_layers as repeated_layers

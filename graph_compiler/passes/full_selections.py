@@ -1,6 +1,6 @@
 """Elements that a mask selects, and that are written back under the same mask, for targets that compile: whole arrays, and ``where``.
 
-``z[m] = z[m] ** 2 + c[m]`` finds the places of the elements, gathers and scatters. As whole arrays it is one loop over all of them, of which
+``z[m] = z[m] ** 2 + c[m]`` finds the places of the elements, gathers and scatters. As whole arrays it is one loop over all of them, and
 ``where`` takes the selected ones; all shapes are known. What an operation makes of whole arrays ``ragged_rows`` says: what is not selected
 reaches neither results nor gradients. Where something becomes of a selection that is not here, that stays as it is.
 """

@@ -211,6 +211,58 @@ def test_what_only_looks_like_it_is_right(program: Program, to: str) -> None:
     _check(program, to)
 
 
+def moving(x: Any, y: Any, n: int) -> Any:
+    """Fewer points from step to step, as of the Mandelbrot set."""
+    z = x + 1j * y
+    c = z.copy()
+    counts = np.zeros(z.shape, dtype=np.int32)
+    for i in range(n):
+        near = np.abs(z) < 2
+        counts[near] = i
+        z[near] = z[near] ** 2 + c[near]
+    return counts
+
+
+def ordered(x: Any, y: Any, n: int) -> Any:
+    """What no loop can have in JAX."""
+    h = np.zeros_like(x)
+    for _ in range(n):
+        near = h + x < 2
+        h[near] = np.sort(h[near]) + y[near]
+    return h
+
+
+def stopped(x: Any, y: Any, n: int) -> Any:
+    """How many there are decides."""
+    h = np.zeros_like(x)
+    for _ in range(n):
+        near = h + x < 2
+        if len(x[near]) < 3:
+            break
+        h[near] += y[near]
+    return h
+
+
+def over_rows(x: Any, y: Any, n: int) -> Any:
+    """A loop that is written out where a target has to know the sizes in it."""
+    h = np.zeros_like(x[0])
+    for row in x * n:
+        near = h + row < 3
+        h[near] = np.sort(h[near]) + row[near]
+    return h
+
+
+@pytest.mark.parametrize("to", ["numpy", *TARGETS])
+@pytest.mark.parametrize(("program", "is_loop"), [(moving, True), (ordered, False), (stopped, False), (over_rows, False)])
+def test_loops_in_which_fewer_are_selected(program: Program, is_loop: bool, to: str) -> None:
+    pytest.importorskip(to)
+    x, y, _ = _arguments(4, 6, 0)
+    graph = graph_compiler.transpile(program, source="numpy", to=to, args=(x, y, 4))
+    for number, (x, y, _) in zip((4, 7, 2), (_arguments(4, 6, 1), _arguments(5, 3, 2), _arguments(2, 2, 3))):
+        np.testing.assert_allclose(np.asarray(graph(x.copy(), y.copy(), number)), program(x, y, number), rtol=1e-4)
+    assert len(graph.variants) == 1 or not is_loop, graph.explain()
+
+
 def loss(x: Any, y: Any, s: Any, m: Any) -> Any:
     """What reads nothing that ``m`` does not select."""
     z = x.copy()
