@@ -293,7 +293,7 @@ def _differences(x: Any, y: Any, s: Any, m: Any) -> list[Any]:
             for step in (1e-6, -1e-6):
                 moved = [np.array(item) for item in (x, y, s)]
                 moved[place][at] += step
-                values.append(loss(*moved, m))
+                values.append(loss(moved[0], moved[1], moved[2], m))
             gradient[at] = (values[0] - values[1]) / 2e-6
         found.append(gradient)
     return found
