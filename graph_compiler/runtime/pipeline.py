@@ -285,11 +285,7 @@ class Pipeline:
     def for_framework(self, framework: str) -> Pipeline:
         """The same callable, written for another framework."""
         target = self.backend_of(framework)
-        return replace(
-            self,
-            target=target,
-            same_framework=target.name == self.frontend.name,
-        )
+        return replace(self, target=target, same_framework=target.name == self.frontend.name)
 
     def with_passes(self, passes: Sequence[GraphPass]) -> Pipeline:
         """The same, with more passes, over canonical operations."""
