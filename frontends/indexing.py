@@ -294,10 +294,19 @@ def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, beh
         source = made.inputs[0]
         if source.shape == x.shape and value.ndim == x.ndim - mask.ndim + 1:
             return source  # x[mask] = y[mask]
-    if hint_of(value.shape[place]) != 1:
+    if hint_of(value.shape[place]) != 1 or _counts(b, value.shape[place], mask, axis):
         return None
     b.fix(value.shape[place])
     return b.reshape(value, shape=(*value.shape[:place], *(1,) * mask.ndim, *value.shape[place + 1 :]))
+
+
+def _counts(b: RaisingBuilder, size: Any, mask: Value, axis: int) -> bool:
+    """Whether a size is how many elements the mask selects, be it 1 while recording."""
+    symbol = next(size.symbols(), None) if isinstance(size, Size) else None
+    made = b.maker(symbol.source) if symbol is not None and size == Size.of(symbol) else None
+    if symbol is None or made is None or made.op != "boolean_mask":
+        return False
+    return made.inputs[1] is mask and made.params["axis"] == axis == symbol.axis
 
 
 def _write_in_order(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Value, behind: int) -> Value:

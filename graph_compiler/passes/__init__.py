@@ -18,6 +18,7 @@ from .fold_loops import StepsMissing as StepsMissing
 from .fold_loops import fold_loops as fold_loops
 from .forward_writes import forward_writes as forward_writes
 from .freeze import freeze as freeze
+from .full_selections import full_selections as full_selections
 from .full_widths import full_widths as full_widths
 from .generators import GeneratorState as GeneratorState
 from .generators import bake_generators as bake_generators
@@ -28,6 +29,7 @@ from .inline_calls import inlined_calls as inlined_calls
 from .inline_calls import without_checks as without_checks
 from .interpreter import Interpreter as Interpreter
 from .kernel_layout import kernel_layout as kernel_layout
+from .known_sizes import SizesUnknown as SizesUnknown
 from .known_sizes import require_known_sizes as require_known_sizes
 from .layer_scans import scanned_layers as scanned_layers
 from .layers import repeated_layers as repeated_layers

@@ -85,6 +85,11 @@ class Places:
         return any(self._is_of_step(bound) for item in items if isinstance(item, slice) for bound in (item.start, item.stop))
 
     @staticmethod
+    def selects(node: Node) -> bool:
+        """Whether a mask says how many elements a node reads."""
+        return node.key == "__getitem__" and any(isinstance(item, Value) and item.dtype == "bool" for item in _items(node))
+
+    @staticmethod
     def _goes_forward(item: Any) -> bool:
         """Whether this is a slice in the order of the axis."""
         return isinstance(item, slice) and (item.step is None or (type(item.step) is int and item.step > 0))

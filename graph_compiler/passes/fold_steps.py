@@ -125,13 +125,17 @@ class _Fold:
             raise NotEqual
 
     def _sizes_are_even(self) -> bool:
-        """Whether arrays have the same sizes in all steps, but for those that are cut, or made of arrays that are cut, at a number of the
-        step: sizes of these grow evenly with it."""
+        """Whether arrays have the same sizes in all steps, but for those that a mask selects, or are made of such, and those that are cut,
+        or made of arrays that are cut, at a number of the step: sizes of these grow evenly with it."""
         uneven: set[Value] = set()
+        selected: set[Value] = set()
         for nodes in zip(*self.steps):
             for values in zip(*(node.outputs for node in nodes)):
                 shapes = [value.shape for value in values]
                 if any(shape != shapes[0] for shape in shapes) and values[-1] not in self.places.rows.counters:
+                    if self.places.selects(nodes[-1]) or not selected.isdisjoint(nodes[-1].uses):
+                        selected.update(values)
+                        continue
                     uneven.update(values)
                     is_cut = self.places.cuts_at_step(nodes[-1]) or not uneven.isdisjoint(nodes[-1].uses)
                     if not is_cut or any(len({two - one for one, two in pairwise(sizes)}) > 1 for sizes in zip(*shapes)):

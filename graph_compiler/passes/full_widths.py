@@ -12,19 +12,18 @@ from dataclasses import replace
 from typing import Any
 
 from ..ir.block import Region
-from ..ir.builder import Builder
 from ..ir.closing import Body, close
 from ..ir.graph import Graph
 from ..ir.guard import Guard
 from ..ir.inlining import inline
 from ..ir.node import Node, Value, every
 from ..ops.control import own_operands
-from ..ops.registry import ArraySpec, Unknown
+from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, apply, hint_of, substitute
 from ..sizes.extremes import greatest
 from ..trees import iterate_structure, map_structure
 from .bounded_loops import ends_of
-from .ragged import NotWhole, Ragged, Wide
+from .ragged import Agreed, NotWhole, Ragged, Wide
 from .ragged_rows import ROWS, Moment
 
 _INDEXED = ("getitem", "setitem")
@@ -45,20 +44,11 @@ def _is_uneven(value: Value) -> bool:
     return any(symbol.kind == "item" for size in value.shape if isinstance(size, Size) for symbol in size.symbols())
 
 
-class _Agreed(Builder):
-    """A builder for arrays whose sizes were found equal."""
-
-    def settled(self, spec: ArraySpec) -> ArraySpec:
-        """Sizes that have to be equal are the first one of them."""
-        shape = (dim.if_equal[0] if isinstance(dim, Unknown) and dim.if_equal else dim for dim in spec.shape)
-        return ArraySpec(tuple(shape), spec.dtype)
-
-
 class _Widening:
     """The widening of one graph. Regions that hold such arrays are opened, so that what they read are values of the outside."""
 
     def __init__(self) -> None:
-        self.build = _Agreed(Graph("scratch", "canonical"))
+        self.build = Agreed(Graph("scratch", "canonical"))
         self.wide = Wide(self.build, self._are_equal)
         self.guards: list[Guard] = []
         self.ragged: dict[Value, Ragged] = {}

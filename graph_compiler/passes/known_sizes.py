@@ -20,12 +20,16 @@ _FIND = frozenset(
 )  # how many elements they give may depend on the elements that they are given
 
 
+class SizesUnknown(UnsupportedOperation):
+    """Operations that find elements stand in a loop or branch."""
+
+
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
-    """The graph as it is; ``UnsupportedOperation`` lists all operations that ``framework`` cannot compile."""
+    """The graph as it is; ``SizesUnknown`` lists all operations that ``framework`` cannot compile."""
     problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]
     if problems:
         lines = "\n".join(f"  {problem}" for problem in problems)
-        raise UnsupportedOperation(
+        raise SizesUnknown(
             f"{framework} compiles loops and branches, so it has to know all sizes in them, and how many elements these operations of "
             f"{graph.name} give depends on elements:\n{lines}\nTake them out of the loop or branch, or compute with all elements there "
             "and leave out by `where` those that do not count: a sum, mean or write of what a mask finds is translated.",

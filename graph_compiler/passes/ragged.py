@@ -15,6 +15,7 @@ from ..ir.builder import Builder
 from ..ir.node import Value
 from ..ops.axes import WHOLE
 from ..ops.dtypes import is_bool, is_integer
+from ..ops.registry import ArraySpec, Unknown
 
 FINITE = "finite"
 Label = TypeVar("Label", bound=Hashable)
@@ -51,6 +52,15 @@ class Ragged:
     full: Value
     spans: tuple[Span | None, ...]
     outside: Any = None
+
+
+class Agreed(Builder):
+    """A builder for arrays whose sizes were found equal."""
+
+    def settled(self, spec: ArraySpec) -> ArraySpec:
+        """Sizes that have to be equal are the first one of them."""
+        shape = (dim.if_equal[0] if isinstance(dim, Unknown) and dim.if_equal else dim for dim in spec.shape)
+        return ArraySpec(tuple(shape), spec.dtype)
 
 
 class Wide:
@@ -165,4 +175,4 @@ def _typed(number: Any, dtype: str) -> Any:
     return bool(number) if is_bool(dtype) else int(number) if is_integer(dtype) else float(number)
 
 
-__all__ = ["FINITE", "NotWhole", "Ragged", "Span", "Wide", "spans_of", "turned"]
+__all__ = ["FINITE", "Agreed", "NotWhole", "Ragged", "Span", "Wide", "spans_of", "turned"]

@@ -359,6 +359,9 @@ _SAFE: Mapping[str, tuple[float, ...]] = {
 }
 """Numbers of which others are finite, with finite slopes."""
 
+BY_ELEMENT = frozenset((*_GENTLE, *_SAFE, "copy", "astype"))
+"""Operations that make of each element one, whatever stands elsewhere."""
+
 ROWS: Mapping[str, Row] = {
     **dict.fromkeys(_GENTLE, _by_element),
     **{name: partial(_steep, safe=safe) for name, safe in _SAFE.items()},
@@ -389,4 +392,4 @@ ROWS: Mapping[str, Row] = {
     "astype": _copied,
 }
 
-__all__ = ["ROWS", "Moment"]
+__all__ = ["BY_ELEMENT", "ROWS", "Moment"]

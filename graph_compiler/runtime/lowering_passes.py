@@ -14,6 +14,7 @@ from ..passes import (
     dce,
     decompose,
     forward_writes,
+    full_selections,
     full_widths,
     inlined_calls,
     kernel_layout,
@@ -54,7 +55,7 @@ def canonical_passes(target: Backend, roll: str) -> list[GraphPass]:
     the next arrays would change it back."""
     rows = target.rows
     return [
-        *([] if rows.counts else [bounded_loops, dce, full_widths, moving_slices]),
+        *([] if rows.counts else [full_selections, bounded_loops, dce, full_widths, moving_slices]),
         forward_writes,
         dce,
         *([] if rows.counts else [loop_rows]),

@@ -22,6 +22,7 @@ from ..ir.verifier import verify
 from ..passes import (
     GraphPass,
     NotWhole,
+    SizesUnknown,
     StepsMissing,
     bake_generators,
     constant_folding,
@@ -168,7 +169,7 @@ class Pipeline:
         except StepsMissing:
             return self._recorded(args, kwargs, why, numbers, all_steps=True)
         except UnsupportedOperation as problem:  # which is none when it is written out either, after all steps
-            if not isinstance(problem, NotWhole):
+            if not isinstance(problem, NotWhole) and not (has_loops and isinstance(problem, SizesUnknown)):
                 raise
             log.debug("%s: its loops are written out: %s", self.name, problem)
             return self.written_out(args, kwargs, why)
@@ -284,11 +285,7 @@ class Pipeline:
     def for_framework(self, framework: str) -> Pipeline:
         """The same callable, written for another framework."""
         target = self.backend_of(framework)
-        return replace(
-            self,
-            target=target,
-            same_framework=target.name == self.frontend.name,
-        )
+        return replace(self, target=target, same_framework=target.name == self.frontend.name)
 
     def with_passes(self, passes: Sequence[GraphPass]) -> Pipeline:
         """The same, with more passes, over canonical operations."""
