@@ -46,6 +46,32 @@ def check_structures_and_static_arguments() -> None:
         assert found["y"][1] == 4
 
 
+def check_calls_like_the_last_one() -> None:
+    function = parallel.Parallel(lambda held, x: x @ held["w"] + held["b"])
+    held = parallel.replicate({"w": w, "b": jnp.ones(2)})
+    whole, turned = parallel.replicate(x), {"b": held["b"], "w": held["w"]}
+    for batch in (x, x * 2, x[:8], x.astype(jnp.int32), whole, x, np.asarray(x), x):
+        expected = jnp.tile(batch, (8, 1)) if batch is whole else batch
+        for given in (held, held, turned):
+            found = function(given, batch), function(held=given, x=batch)
+            assert all(array.dtype == jnp.float32 for array in found)
+            close(found[0], expected @ w + 1, rtol=1e-6)
+            close(found[1], found[0])
+    refuses(lambda: function(held, x[:7]), CallMismatch, "[7, 3]", "8 devices")
+    close(jax.jvp(lambda x: function(held, x), (x,), (x,))[1], x @ w, rtol=1e-6)
+    model = torch.nn.Linear(3, 2)
+    of_graph = parallel.Parallel(graph_compiler.transpile(model, to="jax", args=(torch.ones(2, 3),)))
+    for change in (
+        lambda: None,
+        lambda: None,
+        lambda: model.weight.add_(1),
+        lambda: setattr(model, "bias", torch.nn.Parameter(torch.ones(2))),
+    ):
+        with torch.no_grad():
+            change()
+            close(of_graph(x), model(torch.tensor(np.asarray(x))), rtol=1e-5)
+
+
 def check_collectives() -> None:
     def function(x: Any) -> Any:
         gathered = parallel.all_gather(x, "device"), parallel.all_gather(x, "device", axis=1), parallel.all_gather(x, "device", tiled=True)
