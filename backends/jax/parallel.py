@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -37,7 +37,7 @@ _REDUCED: dict[Any, tuple[Callable[[Any, str], Any], bool]] = {
 
 
 @functools.cache
-def _has_elements(cls: type) -> bool:
+def _has_elements(cls: Any) -> bool:
     return issubclass(cls, jax.Array) and not issubclass(cls, jax.core.Tracer)
 
 
@@ -56,7 +56,7 @@ class JaxParallelism(Parallelism):
 
     def likeness(self, array: Any) -> Any:
         """Of an array that is not traced."""
-        return (array.shape, array.dtype, array.sharding) if _has_elements(type(array)) else None
+        return (array.shape, array.dtype, array.sharding) if _has_elements(cast(Hashable, type(array))) else None
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """``jax.devices()``, some of them, or a mesh with this axis alone."""
