@@ -36,7 +36,15 @@ _UNDECIDED = (
 ).InconclusiveDimensionOperation  # of jax.export
 _WIDER = "JAX has numbers of more than 32 bits only where jax_enable_x64 is set"
 _DONATED = "the graph's own parameters were donated: donate copies of them, jax.tree.map(jax.numpy.copy, dict(graph.parameters))"
-_REMEDIES = (("OverflowError", _WIDER), ("has been deleted", _DONATED))  # words of what is told, what helps
+_ONE_DEVICE = (
+    "an argument lies on several devices, and the parameters on one: call the graph by parallel.Parallel(graph), or by "
+    "parallel.shard(graph, mesh, rules)"
+)
+_REMEDIES = (
+    ("OverflowError", _WIDER),
+    ("has been deleted", _DONATED),
+    ("incompatible devices", _ONE_DEVICE),
+)  # words of what is told, what helps
 
 
 def jax_dtype(dtype: str) -> str:

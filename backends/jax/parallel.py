@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import functools
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -35,6 +36,11 @@ _REDUCED: dict[Any, tuple[Callable[[Any, str], Any], bool]] = {
 }
 
 
+@functools.cache
+def _has_elements(cls: Any) -> bool:
+    return issubclass(cls, jax.Array) and not issubclass(cls, jax.core.Tracer)
+
+
 def _stacked(array: Any, axis: str) -> Any:
     return array[None]
 
@@ -47,6 +53,10 @@ class JaxParallelism(Parallelism):
     def array(self, item: Any) -> Any:
         """As ``jnp.asarray``."""
         return automatic(derivatives.array(item))
+
+    def likeness(self, array: Any) -> Any:
+        """Of an array that is not traced."""
+        return (array.shape, array.dtype, array.sharding) if _has_elements(cast(Hashable, type(array))) else None
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """``jax.devices()``, some of them, or a mesh with this axis alone."""
@@ -90,12 +100,14 @@ class JaxParallelism(Parallelism):
         mapped = jax.shard_map(given, mesh=mesh, in_specs=tuple(specs), out_specs=out, check_vma=False)
         after: Callable[[Any], Any] = how.reduce if callable(how.reduce) else lambda array: array
         compiled = jax.jit(lambda *arrays: list(map(after, mapped(*arrays))))
-        shardings = [NamedSharding(mesh, spec) for spec in specs]
+        places = [(place, NamedSharding(mesh, specs[place]), how.local_batch and how.split[place]) for place in range(len(specs))]
+        of_call = places[how.parameters :]
 
         def run(arrays: Arrays) -> Arrays:
-            there = [placed(array, sharding, how.local_batch and split) for array, sharding, split in zip(arrays, shardings, how.split)]
+            for place, sharding, is_local in of_call:
+                arrays[place] = placed(arrays[place], sharding, is_local)
             with failures():
-                results: Arrays = compiled(*there)
+                results: Arrays = compiled(*arrays)
             return list(map(_parts, results)) if how.reduce == "none" else results
 
         return run

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ...contracts.training import Arrays, Held, Make, Program, Training
-from ...errors import FrameworkNotInstalled
+from ...errors import CallMismatch, FrameworkNotInstalled, GraphCompilerError
 from .native import target
 
 jax.tree_util.register_dataclass(Held, [field.name for field in fields(Held)], [])
@@ -153,7 +153,17 @@ class JaxTraining(Training):
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
         """``jax.jit``; the memory of what was held becomes that of what is."""
         found: Program = jax.jit(step, donate_argnums=(0,) if is_consuming else (), **dict(options or {}))
-        return found
+
+        def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+            try:
+                return found(held, arrays, rate)
+            except GraphCompilerError:
+                raise
+            except Exception as problem:
+                _require_one_place(held, arrays, problem)
+                raise
+
+        return run
 
     def placed(self, array: Any, where: Any) -> Any:
         """``jax.device_put``."""
@@ -180,6 +190,18 @@ class _Own:
 def _is_key(array: Any) -> bool:
     """Whether the elements are keys of random numbers, which numpy has not."""
     return bool(jnp.issubdtype(array.dtype, jax.dtypes.prng_key))
+
+
+def _require_one_place(held: Held, arrays: Any, problem: Exception) -> None:
+    """``CallMismatch`` where a batch lies on other devices than what is trained."""
+    own = {device for array in held.trained.values() for device in array.devices()}
+    for place, array in enumerate(jax.tree.leaves(arrays)):
+        if isinstance(array, jax.Array) and len(array.devices()) > 1 and array.devices() != own:
+            raise CallMismatch(
+                f"array {place} of the batch has the shape {list(array.shape)} and lies on {len(array.devices())} devices, and the state "
+                f"on {len(own)}; put the state on them by state = parallel.replicate(state), or parallel.shard, or give the batch on one "
+                "device"
+            ) from problem
 
 
 def _require_optax() -> None:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,19 +26,23 @@ _gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tenso
 _GATHERED_TYPES = frozenset({torch.float32, torch.float64, torch.int32, torch.int64, torch.uint8})  # others as bytes: gloo has few
 
 
-@contextmanager
-def failures(group: Any, words: tuple[str, ...] = ("",)) -> Iterator[None]:
-    """Errors of communication as this package's: those of torch whose message has one of these words."""
-    try:
-        yield
-    except RuntimeError as problem:
-        if not isinstance(problem, dist.DistError) and not any(word in str(problem) for word in words):
-            raise
-        raise CollectiveFailed(
-            f"process {dist.get_rank(group)} of {dist.get_world_size(group)} could not exchange arrays with the others: one has ended, did "
-            "not come to the same collective within the timeout of torch.distributed.init_process_group(timeout=), or came with an array "
-            f"of another shape. Look for its own error first, then start all processes again. torch says: {problem}"
-        ) from problem
+class failures:
+    """Errors of communication as this package's: those of torch whose message has one of these words. A class, as each exchange enters it:
+    less runs than of a generator."""
+
+    def __init__(self, group: Any, words: tuple[str, ...] = ("",)) -> None:
+        self._group, self._words = group, words
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
+        if isinstance(problem, RuntimeError) and (isinstance(problem, dist.DistError) or any(word in str(problem) for word in self._words)):
+            raise CollectiveFailed(
+                f"process {dist.get_rank(self._group)} of {dist.get_world_size(self._group)} could not exchange arrays with the others: "
+                "one has ended, did not come to the same collective within the timeout of torch.distributed.init_process_group(timeout=), "
+                "or came with an array of another shape. Look for its own error first, then start all processes again. torch says: "
+                f"{problem}"
+            ) from problem
 
 
 @dataclass(frozen=True)

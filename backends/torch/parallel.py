@@ -48,6 +48,10 @@ class TorchParallelism(Parallelism):
         """As ``torch.as_tensor``; parameters stay what their gradients are gathered in."""
         return item if isinstance(item, torch.Tensor) else derivatives.array(item)
 
+    def likeness(self, array: Any) -> Any:
+        """Of a plain tensor."""
+        return (array.shape, array.dtype) if type(array) is torch.Tensor else None
+
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """The processes of the default group, or of a ``DeviceMesh`` of one axis."""
         if not (dist.is_available() and dist.is_initialized()):
@@ -98,10 +102,9 @@ class TorchParallelism(Parallelism):
         def run(arrays: Arrays) -> Arrays:
             batch = next((array for array, is_split in zip(arrays, how.split) if is_split), None)
             over = CheckedExchanges(processes.group, processes.agreement, batch)
-            parts = [
-                exchanged(array, "part", over) if is_split and not how.local_batch else _local(array)
-                for array, is_split in zip(arrays, how.split)
-            ]
+            parts = arrays[: how.parameters]
+            for array, is_split in zip(arrays[how.parameters :], how.split[how.parameters :]):
+                parts.append(exchanged(array, "part", over) if is_split and not how.local_batch else _local(array))
             with running_over(name, Processes(over)):
                 results = function(_shared(parts, how.split, processes.group))
             found = [_reduced(array, how.reduce, processes.mesh, over) for array in results]
@@ -176,8 +179,11 @@ def _local(array: Any) -> Any:
 
 def _shared(arrays: Arrays, split: Sequence[bool], group: Any) -> Arrays:
     """With the gradients of what is whole on each device added up over the devices."""
-    places = [place for place, is_split in enumerate(split) if not is_split and derivatives.is_differentiable(arrays[place])]
-    if not places or not is_followed(*(arrays[place] for place in places)):
+    whole = [place for place, is_split in enumerate(split) if not is_split]
+    if not is_followed(*[arrays[place] for place in whole]):
+        return arrays
+    places = [place for place in whole if derivatives.is_differentiable(arrays[place])]
+    if not places:
         return arrays
     found = dict(zip(places, applied(Shared, group, *(arrays[place] for place in places))))
     return [found.get(place, array) for place, array in enumerate(arrays)]

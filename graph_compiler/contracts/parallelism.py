@@ -38,13 +38,14 @@ class Spread:
 
     ``split`` says which arrays are divided along their first axis; the others are whole on every device. ``reduce`` is one of
     ``REDUCTIONS``, or a function of the results of all devices, stacked along a new first axis. ``local_batch``: a process gives the part
-    of its own devices.
+    of its own devices. So many arrays in front are ``parameters``, as :meth:`Parallelism.everywhere` gives them.
     """
 
     axis: DeviceAxis
     split: tuple[bool, ...]
     reduce: str | Callable[[Any], Any]
     local_batch: bool = False
+    parameters: int = 0
 
 
 @contextmanager
@@ -83,6 +84,12 @@ class Parallelism(Protocol):
 
     def array(self, item: Any) -> Any:
         """A number or an array of any framework as a native array; None for what is neither."""
+
+    @default
+    def likeness(self, array: Any) -> Any:
+        """What decides how an array that is an argument is taken: a call whose arrays are equal in this to those of the last one is not
+        taken apart again. None where each call has to be."""
+        return None
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """The devices as an axis; all there are for None. ``InvalidOption`` for what are none, or where they have to be set up first."""

@@ -14,13 +14,16 @@ from ..trees import Path, Tree, flatten, paths, unflatten
 
 
 class GivenCall:
-    """Arguments of a call: their arrays, and the rest. ``static`` are positions of what is part of the program."""
+    """Arguments of a call: their arrays, and the rest. ``static`` are positions of what is part of the program; ``is_flat``: there is
+    nothing but arrays, by position, beside it."""
 
     def __init__(self, args: Sequence[Any], kwargs: dict[str, Any], static: Sequence[int]) -> None:
         self.static = {place: args[place] for place in static}
         self.places = [place for place in range(len(args)) if place not in self.static]
         values = [*(args[place] for place in self.places), *kwargs.values()]
-        if all(map(is_array, values)):
+        are_arrays = all(map(is_array, values))
+        self.is_flat = are_arrays and not kwargs
+        if are_arrays:
             order, self.tree = _tree_of_arrays(len(self.places), tuple(kwargs))
             self.leaves = [values[place] for place in order]
         else:
@@ -43,6 +46,7 @@ class SplitCall:
     def __init__(self, engine: Parallelism, name: str, axis: DeviceAxis, given: GivenCall, replicated: Sequence[int] | None) -> None:
         self._engine, self._name, self._axis, self._replicated = engine, name, axis, replicated
         self.static, self._places, self.tree, leaves = given.static, given.places, given.tree, given.leaves
+        self._is_flat = given.is_flat
         self.arrays: Arrays = list(map(engine.array, leaves))
         if replicated is None:
             self.split = tuple(bool(leaf.shape) and not engine.is_replicated(leaf, axis) for leaf in leaves)
@@ -95,8 +99,7 @@ class SplitCall:
 
     def arguments(self, arrays: Arrays) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of the call with other arrays in the place of these."""
-        given, kwargs = unflatten(self.tree, arrays)
-        args = [*given]
+        args, kwargs = ([*arrays], {}) if self._is_flat else unflatten(self.tree, arrays)
         for place in sorted(self.static):
             args.insert(place, self.static[place])
         return args, kwargs
@@ -105,6 +108,25 @@ class SplitCall:
         """Arguments as the first device gets them."""
         parts = [array[: array.shape[0] // self._axis.size] if is_split else array for array, is_split in zip(self.arrays, self.split)]
         return self.arguments(parts)
+
+
+class Unlike(Exception):
+    """Something in the arguments of a call decides anew, each time, how it is run."""
+
+
+def likeness(item: Any, of_array: Callable[[Any], Any], arrays: Arrays) -> Any:
+    """What decides how a call with this is run: equal for calls alike. Its arrays are added to ``arrays``, of which ``of_array`` tells, in
+    the order of :class:`GivenCall`. ``Unlike`` where there is something else in it."""
+    found = of_array(item)
+    if found is not None:
+        arrays.append(item)
+        return found
+    cls = type(item)
+    if cls is dict:
+        return tuple(item), [likeness(value, of_array, arrays) for value in item.values()]
+    if cls is list or cls is tuple:
+        return cls, [likeness(value, of_array, arrays) for value in item]
+    raise Unlike
 
 
 class FlatFunction:
@@ -145,4 +167,4 @@ class FlatFunction:
         return ["".join(f"[{key!r}]" for key in path) for path in paths(self._result)]
 
 
-__all__ = ["FlatFunction", "GivenCall", "SplitCall"]
+__all__ = ["FlatFunction", "GivenCall", "SplitCall", "Unlike", "likeness"]

@@ -12,7 +12,7 @@ from ..contracts.parallelism import Arrays
 from ..errors import CallMismatch, GuardFailed, InvalidOption, NotCompilable
 from ..runtime import Graph
 from ..transforms.flat import is_value
-from .calls import FlatFunction, GivenCall, SplitCall
+from .calls import FlatFunction, GivenCall, SplitCall, Unlike, likeness
 from .engines import engine_named, framework_of_call, name_of
 from .reductions import concat, first, require_reduction
 
@@ -41,6 +41,29 @@ class _Means:
     framework: str
     engine: Parallelism
     axis: DeviceAxis
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What calls have in common that one program serves, by its number. ``alike`` is the :func:`likeness` of the last; None where each has
+    to be looked at."""
+
+    means: _Means
+    number: int
+    alike: Any
+
+    def arrays_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arrays | None:
+        """The arrays of a call like the last one; None of others."""
+        arrays: Arrays = []
+        return arrays if self.alike is not None and _likeness(self.means, args, kwargs, arrays) == self.alike else None
+
+
+def _likeness(means: _Means, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: Arrays) -> Any:
+    of_array = means.engine.likeness
+    try:
+        return likeness(args, of_array, arrays), kwargs and likeness(kwargs, of_array, arrays)
+    except Unlike:
+        return None
 
 
 class Parallel:
@@ -96,6 +119,7 @@ class Parallel:
         self._means: dict[tuple[type, ...], _Means] = {}  # classes of arrays in the arguments ->
         self._programs: dict[Hashable, _Program] = {}
         self._forms: dict[Hashable, int] = {}  # keys of calls -> their number
+        self._last: _Form | None = None
         self._sent: tuple[list[Any], list[Any]] = [], []  # parameters of a graph, and the same on all devices
         self.__name__ = f"Parallel({name_of(function)})"
         self.__doc__ = getattr(function, "__doc__", None)
@@ -104,26 +128,38 @@ class Parallel:
         return f"<{self.__name__} over {self.axis_name!r}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        given = GivenCall(args, kwargs, [_place(place, args, self.__name__) for place in self._static])
-        means = self._means_for(given, args, kwargs)
-        call = SplitCall(means.engine, name_of(self.function), means.axis, given, self._replicated)
-        form = self._form(call)
-        opened = self._opened(means.engine)
-        parameters = self._sent_to(means, opened)
-        key = means.framework, None if opened is None else tuple(opened.parameters), form
+        form = self._last
+        arrays = None if form is None else form.arrays_of(args, kwargs)
+        if form is None or arrays is None:
+            form, arrays = self._form(args, kwargs)
+        opened = self._opened(form.means.engine)
+        parameters = self._sent_to(form.means, opened)
+        key = form.means.framework, form.number, None if opened is None else tuple(opened.parameters)
         program = self._programs.get(key)
         if program is None:
-            program = self._programs[key] = self._program(means, call, opened)
+            program = self._programs[key] = self._program(form.means, self._split(form.means, args, kwargs), opened)
         try:
-            results = program.run([*parameters, *call.arrays])
+            results = program.run([*parameters, *arrays])
         except GuardFailed:
-            if not self._record(call, True):
+            if not self._record(self._split(form.means, args, kwargs), True):
                 raise
             return self(*args, **kwargs)
         if not program.is_checked:
-            self._require_equal(means, program.flat, results)
+            self._require_equal(form.means, program.flat, results)
             program.is_checked = True
         return program.flat.result(results)
+
+    def _form(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Form, Arrays]:
+        """The form of a call, and its arrays; a later call that is like it is not taken apart."""
+        given = self._given(args, kwargs)
+        means = self._means_for(given, args, kwargs)
+        call = SplitCall(means.engine, name_of(self.function), means.axis, given, self._replicated)
+        number = self._number(call)
+        arrays: Arrays = []
+        alike = None if self._has_checks() else _likeness(means, args, kwargs, arrays)
+        is_as_given = len(arrays) == len(call.arrays) and all(map(operator.is_, arrays, call.arrays))
+        self._last = _Form(means, number, alike if is_as_given else None)
+        return self._last, call.arrays
 
     def _means_for(self, given: GivenCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Means:
         """Those of the framework, for which the classes of the arrays decide."""
@@ -139,8 +175,14 @@ class Parallel:
         engine = engine_named(framework, self.__name__)
         return _Means(framework, engine, engine.axis(self.devices, self.axis_name))
 
-    def _form(self, call: SplitCall) -> int:
-        """The number of this form of a call, which is checked, and for which a graph is recorded, the first time."""
+    def _split(self, means: _Means, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SplitCall:
+        return SplitCall(means.engine, name_of(self.function), means.axis, self._given(args, kwargs), self._replicated)
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> GivenCall:
+        return GivenCall(args, kwargs, [_place(place, args, self.__name__) for place in self._static])
+
+    def _number(self, call: SplitCall) -> int:
+        """Of this form of a call, which is checked, and for which a graph is recorded, the first time."""
         try:
             found = self._forms.get(call.key)
         except TypeError as problem:
@@ -154,7 +196,7 @@ class Parallel:
         names = None if opened is None else list(opened.parameters)
         function = self.function if opened is None else opened.function or _pure(self.function)
         flat = FlatFunction(function, names, call, means.engine, (means.axis.name, means.framework))
-        how = Spread(means.axis, (*(False for _ in names or ()), *call.split), self._reduction(), self.local_batch)
+        how = Spread(means.axis, (*(False for _ in names or ()), *call.split), self._reduction(), self.local_batch, len(names or ()))
         return _Program(flat, means.engine.spread(flat, how), self.reduce != first)
 
     def _reduction(self) -> str | Callable[[Any], Any]:
@@ -184,13 +226,18 @@ class Parallel:
         """Records a graph for the part of one device, where this is a new form of a call, or elements decide, and none of its variants
         fits; whether it did."""
         graph = self.function
-        if not isinstance(graph, Graph) or not (is_new or any(variant.program.checks for variant in graph.variants)):
+        if not isinstance(graph, Graph) or not (is_new or self._has_checks()):
             return False
         before = len(graph.variants)
         _record_first(graph, call)
         if len(graph.variants) > before:
             self._programs.clear()
+            self._last = None
         return len(graph.variants) > before
+
+    def _has_checks(self) -> bool:
+        """Whether elements decide which variant of a graph runs."""
+        return isinstance(self.function, Graph) and any(variant.program.checks for variant in self.function.variants)
 
     def _opened(self, engine: Parallelism) -> _Opened | None:
         """A graph, or a module, as its parameters of the moment and a function of them; None of a function."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ import torch  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
-from graph_compiler.errors import CallMismatch, InvalidOption, NotCompilable, UnsupportedOperation  # noqa: E402
+from graph_compiler.errors import CallMismatch, InvalidOption, NotCompilable, TargetRefused, UnsupportedOperation  # noqa: E402
 from tests.parallel import models  # noqa: E402
 from tests.parallel.checks import checks_in, outcomes_of, refuses, report  # noqa: E402
 from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
@@ -44,6 +45,32 @@ def check_structures_and_static_arguments() -> None:
         found = function({"x": x, "n": 4}, power, bias=jnp.ones(16)[:, None])
         close(found["y"][0], x**power + 1, rtol=1e-5)
         assert found["y"][1] == 4
+
+
+def check_calls_like_the_last_one() -> None:
+    function = parallel.Parallel(lambda held, x: x @ held["w"] + held["b"])
+    held = parallel.replicate({"w": w, "b": jnp.ones(2)})
+    whole, turned = parallel.replicate(x), {"b": held["b"], "w": held["w"]}
+    for batch in (x, x * 2, x[:8], x.astype(jnp.int32), whole, x, np.asarray(x), x):
+        expected = jnp.tile(batch, (8, 1)) if batch is whole else batch
+        for given in (held, held, turned):
+            found = function(given, batch), function(held=given, x=batch)
+            assert all(array.dtype == jnp.float32 for array in found)
+            close(found[0], expected @ w + 1, rtol=1e-6)
+            close(found[1], found[0])
+    refuses(lambda: function(held, x[:7]), CallMismatch, "[7, 3]", "8 devices")
+    close(jax.jvp(lambda x: function(held, x), (x,), (x,))[1], x @ w, rtol=1e-6)
+    model = torch.nn.Linear(3, 2)
+    of_graph = parallel.Parallel(graph_compiler.transpile(model, to="jax", args=(torch.ones(2, 3),)))
+    for change in (
+        lambda: None,
+        lambda: None,
+        lambda: model.weight.add_(1),
+        lambda: setattr(model, "bias", torch.nn.Parameter(torch.ones(2))),
+    ):
+        with torch.no_grad():
+            change()
+            close(of_graph(x), model(torch.tensor(np.asarray(x))), rtol=1e-5)
 
 
 def check_collectives() -> None:
@@ -248,6 +275,21 @@ def check_explicit_axes() -> None:
     state = training.TrainState.create(model, "sgd", loss=torch.nn.MSELoss(), to="jax", args=(torch.ones(16, 3),))
     _, metrics = training.single_train_step(parallel.replicate(state), (rows, target))
     close(metrics["loss"], ((expected - 1) ** 2).mean(), rtol=1e-5)
+
+
+def check_batches_on_more_devices_than_the_rest() -> None:
+    graph = graph_compiler.transpile(torch.nn.Linear(4, 2), to="jax", args=(torch.ones(2, 4),))
+    batch, wanted = jnp.ones((16, 4)), jnp.ones((16, 2))
+    optimizer, loss = training.optimizer("sgd", learning_rate=0.1), lambda found, wanted: ((found - wanted) ** 2).mean()
+    state = training.TrainState.create(graph, optimizer, loss=loss, args=(batch,))
+    for kind in (jax.sharding.AxisType.Auto, jax.sharding.AxisType.Explicit):
+        mesh = jax.make_mesh((8,), ("device",), axis_types=(kind,))
+        split = jax.device_put(batch, jax.NamedSharding(mesh, jax.P("device")))
+        refuses(functools.partial(graph, split), TargetRefused, "float32[16", "parallel.Parallel(graph)")
+        step = functools.partial(training.single_train_step, state)
+        refuses(functools.partial(step, (split, wanted)), CallMismatch, "array 0", "[16, 4]", "8 devices", "parallel.replicate(state)")
+        close(parallel.Parallel(graph)(split), graph(batch), rtol=1e-6)
+    assert float(step((batch, wanted))[1]["loss"]) > 0
 
 
 def check_wrong_uses() -> None:

@@ -50,6 +50,34 @@ def check_reductions() -> None:
     close(parallel.Parallel(lambda x: x * 2, local_batch=True)(parts[rank]), x * 2)
 
 
+def check_calls_like_the_last_one() -> None:
+    def replaced() -> None:
+        module[0].bias = torch.nn.Parameter(torch.ones(2))
+
+    def without_bias() -> None:
+        module[0].bias = None
+
+    module = torch.nn.Sequential(torch.nn.Linear(3, 2))
+    function = parallel.Parallel(module)
+    for change in (lambda: None, lambda: module[0].weight.add_(1), replaced, without_bias, lambda: module.append(torch.nn.Linear(2, 3))):
+        with torch.no_grad():
+            change()
+        torch.distributed.broadcast(module[-1].weight.detach(), 0)
+        for batch in (x, x * 2, x[:4], x.double().float(), x):
+            module.zero_grad()
+            with torch.no_grad():
+                close(function(batch), module(batch))
+            function(batch).sum().backward()
+            found = module[0].weight.grad
+            module.zero_grad()
+            module(batch).sum().backward()
+            close(found, module[0].weight.grad)
+    refuses(lambda: function(x[:3]), CallMismatch, "[3, 3]", "2 devices")
+    held = parallel.Parallel(lambda held, x: x @ held["w"])
+    for batch in (x, x, x.int(), x):
+        close(held({"w": parallel.replicate(w.to(batch.dtype))}, batch), batch @ w.to(batch.dtype))
+
+
 def check_collectives() -> None:
     def function(x: Any) -> Any:
         gathered = parallel.all_gather(x, "device"), parallel.all_gather(x, "device", axis=1), parallel.all_gather(x, "device", tiled=True)
@@ -303,7 +331,7 @@ def check_a_process_that_is_killed_in_a_step() -> None:
 TOGETHER = (
     check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_collectives_of_every_source,
     check_layouts_over_meshes, check_hints, check_training, check_buffers_are_averaged, check_wrong_uses,
-    check_a_process_that_changes_alone,
+    check_a_process_that_changes_alone, check_calls_like_the_last_one,
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
     (2, 60, TOGETHER),
