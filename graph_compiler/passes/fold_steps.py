@@ -58,12 +58,15 @@ class _Fold:
         self.steps = [self.all_steps[place].nodes for place in whole]
         self.rows: list[list[Row]] = [[places.rows.of(node) for node in step] for step in self.steps]
         self.made = [made_in(step) for step in self.steps]
+        self.made_in_any = {value for step in self.all_steps for node in step.nodes for value in node.outputs}
         self.begins, self.ends = [self.marks[place] for place in whole], [self.marks[place + 1] for place in whole]
         self.slots, self.last_slots = slots_of(self.begins[0]), slots_of(self.marks[-1])
         self.carried: dict[Path, Value] = {}
         self.first: dict[Path, Value] = {}
         self.is_spared = False
         self.written: dict[Value, Value] = {}
+        self.memory: set[Value] = set()
+        self.reached: dict[Value, Pattern] = {}
         self.index: Value | None = None
 
     def _has_conditions(self, mark: Mark) -> bool:
@@ -172,22 +175,31 @@ class _Fold:
 
     def _writes_are_apart(self, patterns: list[list[Pattern]]) -> None:
         """Memory that steps write to, and did not make themselves, is reached in one way only."""
-        base_of = self.places.aliases.base_of
-        written = {base_of(value) for step in self.steps for node in step for value in node.writes}
-        for value in written:
+        self.memory = {self.places.aliases.base_of(value) for step in self.all_steps for node in step.nodes for value in node.writes}
+        for value in self.memory:
             self._keep_written(value)
-        outside: dict[Value, Any] = {}
         for place, row in enumerate(patterns):
             for at, pattern in enumerate(row):
-                if pattern is None or pattern is _INDEX or isinstance(pattern, Made):
-                    continue
-                for leaf in (leaves[at] for leaves in self._leaves(place)):
-                    if base_of(leaf) in written and (base_of(leaf) is not leaf or outside.setdefault(leaf, pattern) != pattern):
-                        raise NotEqual
+                if not (pattern is None or pattern is _INDEX or isinstance(pattern, Made)):
+                    for leaves in self._leaves(place):
+                        self._reach(leaves[at], pattern)
+
+    def _variables_are_apart(self) -> None:
+        """So is what variables hold before any step, before those too whose inner loops are too short to tell what steps read."""
+        for path in self.carried:
+            for mark in self.marks[:-1]:
+                value = value_at(mark, path)
+                if value is not None:
+                    self._reach(value, path)
+
+    def _reach(self, value: Value, pattern: Pattern) -> None:
+        base = self.places.aliases.base_of(value)
+        if base in self.memory and (base is not value or self.reached.setdefault(value, pattern) != pattern):
+            raise NotEqual
 
     def _keep_written(self, value: Value) -> None:
         """What is written to from before the loop is an array that stands for itself in all steps."""
-        if any(value in made for made in self.made):
+        if value in self.made_in_any:
             return
         if not self.places.is_before(value, self.marks[0]) or not self._writes_in_all(value):
             raise NotEqual
@@ -307,6 +319,7 @@ class _Fold:
         made: dict[Made, Value] = {}
         nodes = list(self._copies(steps, made))
         finals = self._finals()
+        self._variables_are_apart()
         following = {path: self._read(pattern, self.carried[path], made) for path, pattern in finals.items()}
         body = Body(
             "body",

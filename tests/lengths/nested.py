@@ -387,6 +387,17 @@ def triangle_that_grows_in_a_while(xp: Any, x: Any, n: int) -> Any:
     return y
 
 
+def written_by_its_first_name(xp: Any, x: Any, n: int) -> Any:
+    y = x * 1.0
+    z = y
+    for i in range(x.shape[0]):
+        y[i] = x[i] * 0.5
+        for j in range(i):
+            y[j] = y[j] * 0.5
+        z = z * 0.5 + 0.25
+    return z, y
+
+
 FOLDED: dict[str, Program] = {
     each.__name__: each
     for each in (
@@ -417,7 +428,7 @@ RIGHT: dict[str, Program] = {
         neighbour_cut_off, windows_from_behind,
         before_the_inner_loop, last_of_the_inner_loop, number_behind_the_inner_loop, set_inside_alone, counter_inside, list_inside,
         diagonal_asked, left_in_the_middle, squares_of_steps, products_of_steps, halves_of_steps, past_the_end,
-        triangle_that_grows_in_a_while,
+        triangle_that_grows_in_a_while, written_by_its_first_name,
     )
 }  # fmt: skip
 """What may be recorded again, and is right, or raises what the program raises."""
