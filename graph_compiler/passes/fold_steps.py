@@ -359,6 +359,7 @@ class _Fold:
 
     def _node(self, op: str, operands: Sequence[Value], params: dict[str, Any], regions: tuple[Region, ...]) -> Node:
         carried = (*self.written, *(self.first[path] for path in self.carried))
+        self.places.note_use(carried, self.marks[0])
         results = tuple(self._outputs())
         record = CallRecord(op, result=results, writes=tuple(self.written))
         return Node(op, (*carried, *operands), {"carried": len(carried), **params}, self.loop.origin, results, record, regions)

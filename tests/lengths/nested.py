@@ -398,13 +398,34 @@ def written_by_its_first_name(xp: Any, x: Any, n: int) -> Any:
     return z, y
 
 
+def row_of_the_last_inner_step(xp: Any, x: Any, n: int) -> Any:
+    z, h = x[0] * 0, x[0, 0] * 0
+    for i in range(x.shape[0]):
+        for j in range(1, i):
+            h = h * 0.5 + x[j, 0]
+            z = x[j]
+    return z, h
+
+
+def inside_of_what_is_written_out(xp: Any, x: Any, n: int) -> Any:
+    rows, m, y = x.shape[0], x @ x.T, x[:, 0] * 1.0
+    h = x[0, 0] * 0
+    for i in range(1, rows):
+        h = h + m[rows - i :, i + 1 :].sum(1).sum() * 0.1
+        for j in range(rows - i):
+            y[i - 1] = y[i - 1] * 0.5
+            for k in range(j):
+                h = h * 0.5 + x[k, 0] * k
+    return h, y
+
+
 FOLDED: dict[str, Program] = {
     each.__name__: each
     for each in (
         windows, windows_that_are_written, windows_of_two_axes, windows_with_gaps, row_and_window, windows_backwards,
         windows_apart, windows_of_half_the_rows, written_windows_of_two_axes, written_windows_of_axes_apart,
         windows_and_gaps_that_are_written, triangle, lower_triangle, with_the_diagonal, backwards_in_triangles, every_other_of_a_triangle, tetrahedron, sorted_by_bubbles,
-        forward_substitution, back_substitution, lu, cholesky, triangle_with_windows,
+        forward_substitution, back_substitution, lu, cholesky, triangle_with_windows, row_of_the_last_inner_step,
     )
 }  # fmt: skip
 """One recording serves all sizes."""
@@ -428,7 +449,7 @@ RIGHT: dict[str, Program] = {
         neighbour_cut_off, windows_from_behind,
         before_the_inner_loop, last_of_the_inner_loop, number_behind_the_inner_loop, set_inside_alone, counter_inside, list_inside,
         diagonal_asked, left_in_the_middle, squares_of_steps, products_of_steps, halves_of_steps, past_the_end,
-        triangle_that_grows_in_a_while, written_by_its_first_name,
+        triangle_that_grows_in_a_while, written_by_its_first_name, inside_of_what_is_written_out,
     )
 }  # fmt: skip
 """What may be recorded again, and is right, or raises what the program raises."""
