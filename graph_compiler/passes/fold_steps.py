@@ -76,6 +76,7 @@ class _Fold:
     # ------------------------------------------------------------------------------ what has to hold
     def result(self) -> tuple[list[Node], list[Guard]]:
         self._states_are_equal()
+        self._kept_are_certain()
         self._calls_are_equal()
         patterns = [[self._pattern(list(leaves)) for leaves in zip(*self._leaves(place))] for place in range(len(self.rows[0]))]
         self._writes_are_apart(patterns)
@@ -145,9 +146,27 @@ class _Fold:
         """Whether variables that later code may read hold, before the first step, something else than behind one."""
         if self.peeled or self.is_spared:
             return True
-        one, two = self.marks[0].state, self.marks[1].state
-        paths = {path for path in (*one, *two) if path[0] in self.loop.after}
-        return any(one.get(path, Held(None)).kind != two.get(path, Held(None)).kind for path in paths)
+        return any(self._held(0, path) != self._held(1, path) for path in self._after())
+
+    def _kept_are_certain(self) -> None:
+        """Arrays from before the loop that later code may read by its variables are the same after however many steps."""
+        for path in self._after():
+            last = value_at(self.marks[-1], path)
+            if last is not None and self.places.is_before(last, self.marks[0]):
+                if any(value_at(mark, path) is not last for mark in self.marks[0 if self.peeled else 1 :]):
+                    raise NotEqual
+
+    def _after(self) -> set[Path]:
+        """The variables that later code may read."""
+        return {path for path in (*self.marks[0].state, *self.marks[1].state) if path[0] in self.loop.after}
+
+    def _held(self, place: int, path: Path) -> Any:
+        """What a variable holds at a mark that the loop does not carry: of arrays that the steps make, their kind alone."""
+        held = self.marks[place].state.get(path, Held(None))
+        if isinstance(held.item, Size):
+            return held.kind, held.item.text(lambda symbol: f"{symbol.kind} {symbol.axis} {id(symbol.source)}")
+        last = value_at(self.marks[-1], path)
+        return held.kind, held.item if last is not None and self.places.is_before(last, self.marks[0]) else None
 
     # ------------------------------------------------------------------------------ patterns
     def _pattern(self, leaves: list[Any]) -> Pattern:

@@ -419,6 +419,37 @@ def inside_of_what_is_written_out(xp: Any, x: Any, n: int) -> Any:
     return h, y
 
 
+def named_anew(xp: Any, x: Any, n: int) -> Any:
+    z = x * 2.0
+    for _ in range(2, n):
+        z = x
+    return z * 1.0
+
+
+def named_in_turn(xp: Any, x: Any, n: int) -> Any:
+    z, w, h = x * 2.0, x * 3.0, x
+    for _ in range(n):
+        z, w = w, z
+        h = h * 0.5
+    return z, h
+
+
+def lengths_named_anew(xp: Any, x: Any, n: int) -> Any:
+    k, h = x.shape[0], x
+    for _ in range(2, n):
+        k = x.shape[1] + 4
+        h = h * 0.5
+    return h * k
+
+
+def named_anew_inside(xp: Any, x: Any, n: int) -> Any:
+    z = x * 2.0
+    for i in range(x.shape[0]):
+        for _ in range(2, i):
+            z = x
+    return z + 1
+
+
 FOLDED: dict[str, Program] = {
     each.__name__: each
     for each in (
@@ -449,7 +480,8 @@ RIGHT: dict[str, Program] = {
         neighbour_cut_off, windows_from_behind,
         before_the_inner_loop, last_of_the_inner_loop, number_behind_the_inner_loop, set_inside_alone, counter_inside, list_inside,
         diagonal_asked, left_in_the_middle, squares_of_steps, products_of_steps, halves_of_steps, past_the_end,
-        triangle_that_grows_in_a_while, written_by_its_first_name, inside_of_what_is_written_out,
+        triangle_that_grows_in_a_while, written_by_its_first_name, inside_of_what_is_written_out, named_anew, named_in_turn,
+        lengths_named_anew, named_anew_inside,
     )
 }  # fmt: skip
 """What may be recorded again, and is right, or raises what the program raises."""
