@@ -14,10 +14,11 @@ from ..ir.copying import copied_among
 from ..ir.guard import Guard
 from ..ir.node import Node, Value
 from ..ir.record import CallRecord
-from ..ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
+from ..ir.recorded_loop import ASKED, Mark, Path, RecordedLoop
 from ..ops.bounds import nonnegative
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, apply
+from .fold_kept import Kept
 from .fold_places import Places, outer_loops
 from .fold_values import Made, NotEqual, Step, TooShort, made_in, slots_of, value_at
 from .roll_keys import Row
@@ -61,6 +62,7 @@ class _Fold:
         self.made_in_any = {value for step in self.all_steps for node in step.nodes for value in node.outputs}
         self.begins, self.ends = [self.marks[place] for place in whole], [self.marks[place + 1] for place in whole]
         self.slots, self.last_slots = slots_of(self.begins[0]), slots_of(self.marks[-1])
+        self.kept = Kept(places, loop, self.marks)
         self.carried: dict[Path, Value] = {}
         self.first: dict[Path, Value] = {}
         self.is_spared = False
@@ -76,7 +78,6 @@ class _Fold:
     # ------------------------------------------------------------------------------ what has to hold
     def result(self) -> tuple[list[Node], list[Guard]]:
         self._states_are_equal()
-        self._kept_are_certain()
         self._calls_are_equal()
         patterns = [[self._pattern(list(leaves)) for leaves in zip(*self._leaves(place))] for place in range(len(self.rows[0]))]
         self._writes_are_apart(patterns)
@@ -90,8 +91,9 @@ class _Fold:
 
     def _states_are_equal(self) -> None:
         """From the second mark on variables hold the same, but for elements: so each further step does what the recorded ones did."""
-        first, *others = (self._state(place) for place in range(0 if self.peeled else 1, len(self.marks)))
-        if any(state != first for state in others):
+        begin = 0 if self.peeled else 1
+        first, *others = (self._state(place) for place in range(begin, len(self.marks)))
+        if any(state != first for state in others) or not self.kept.are_certain(begin):
             raise NotEqual
 
     def _state(self, place: int) -> Mapping[Path, Any]:
@@ -144,29 +146,7 @@ class _Fold:
 
     def _needs_a_step(self) -> bool:
         """Whether variables that later code may read hold, before the first step, something else than behind one."""
-        if self.peeled or self.is_spared:
-            return True
-        return any(self._held(0, path) != self._held(1, path) for path in self._after())
-
-    def _kept_are_certain(self) -> None:
-        """Arrays from before the loop that later code may read by its variables are the same after however many steps."""
-        for path in self._after():
-            last = value_at(self.marks[-1], path)
-            if last is not None and self.places.is_before(last, self.marks[0]):
-                if any(value_at(mark, path) is not last for mark in self.marks[0 if self.peeled else 1 :]):
-                    raise NotEqual
-
-    def _after(self) -> set[Path]:
-        """The variables that later code may read."""
-        return {path for path in (*self.marks[0].state, *self.marks[1].state) if path[0] in self.loop.after}
-
-    def _held(self, place: int, path: Path) -> Any:
-        """What a variable holds at a mark that the loop does not carry: of arrays that the steps make, their kind alone."""
-        held = self.marks[place].state.get(path, Held(None))
-        if isinstance(held.item, Size):
-            return held.kind, held.item.text(lambda symbol: f"{symbol.kind} {symbol.axis} {id(symbol.source)}")
-        last = value_at(self.marks[-1], path)
-        return held.kind, held.item if last is not None and self.places.is_before(last, self.marks[0]) else None
+        return bool(self.peeled) or self.is_spared or self.kept.need_a_step()
 
     # ------------------------------------------------------------------------------ patterns
     def _pattern(self, leaves: list[Any]) -> Pattern:
