@@ -135,7 +135,8 @@ class _Folding:
     def _may_be_short(self, loop: RecordedLoop) -> bool:
         """Whether another step of an outer loop, which may tell what this one does, can have more steps."""
         sources = {symbol.source for bound in loop.bounds() for symbol in bound.symbols()}
-        return loop.outer is not None and any(self.places.of_index.get(source) in set(outer_loops(loop)) for source in sources)
+        folding = set(outer_loops(loop)) - self.counted
+        return any(self.places.of_index.get(source) in folding for source in sources)
 
     def _step(self, loop: RecordedLoop, place: int) -> Step:
         first, end = loop.marks[place].position, loop.marks[place + 1].position

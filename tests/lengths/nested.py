@@ -419,6 +419,16 @@ def inside_of_what_is_written_out(xp: Any, x: Any, n: int) -> Any:
     return h, y
 
 
+def short_inside_of_what_is_written_out(xp: Any, x: Any, n: int) -> Any:
+    h, y = x[0, 0] * 0, x * 1.0
+    for i in range(x.shape[0] - 1, -1, -1):
+        for j in range(i - 1, -1, -1):
+            if i % 2 == 0:
+                h = h + 1
+            y[x.shape[0] - 1 - j :, :j] = y[x.shape[0] - 1 - j :, :j] * 0.5
+    return h, y
+
+
 def named_anew(xp: Any, x: Any, n: int) -> Any:
     z = x * 2.0
     for _ in range(2, n):
@@ -481,7 +491,7 @@ RIGHT: dict[str, Program] = {
         before_the_inner_loop, last_of_the_inner_loop, number_behind_the_inner_loop, set_inside_alone, counter_inside, list_inside,
         diagonal_asked, left_in_the_middle, squares_of_steps, products_of_steps, halves_of_steps, past_the_end,
         triangle_that_grows_in_a_while, written_by_its_first_name, inside_of_what_is_written_out, named_anew, named_in_turn,
-        lengths_named_anew, named_anew_inside,
+        lengths_named_anew, named_anew_inside, short_inside_of_what_is_written_out,
     )
 }  # fmt: skip
 """What may be recorded again, and is right, or raises what the program raises."""
