@@ -57,6 +57,7 @@ class _Folding:
         self.counted: set[RecordedLoop] = set(graph.loops) if written_out else {loop for loop in graph.loops if not loop.is_whole}
         self.short: set[RecordedLoop] = set()
         """Those with too few steps to tell what a step does, in an outer loop whose steps decide how many there are."""
+        self.folded: set[RecordedLoop] = set()
         self.instead: dict[RecordedLoop, Sequence[Node]] = {}
         self.guards: list[Guard] = []
         self.numbers: dict[Any, Any] = {}  # of steps that are written out
@@ -68,7 +69,7 @@ class _Folding:
     def graph(self) -> Graph:
         """The graph without marks."""
         self._fold()
-        while left := {loop for loop in self.instead if loop not in self.counted and self._reads_number(loop)}:
+        while left := {loop for loop in self.instead if self._is_left(loop)}:
             self.counted |= left
             self._fold()
         return self._made()
@@ -84,6 +85,10 @@ class _Folding:
         nodes = self._folded(loop)
         return None if not self.counted.isdisjoint((*inside, loop)) or loop in self.short else nodes
 
+    def _is_left(self, loop: RecordedLoop) -> bool:
+        """Whether a loop has still to be written out: it was folded before another one asked for the number of its step, or reads such."""
+        return loop in self.folded if loop in self.counted else self._reads_number(loop)
+
     def _reads_number(self, loop: RecordedLoop) -> bool:
         """Whether a folded loop reads the number of a step of one that is written out."""
         return any(
@@ -91,7 +96,7 @@ class _Folding:
         )
 
     def _fold(self) -> None:
-        self.guards, self.numbers, self.short = [], {}, set()
+        self.guards, self.numbers, self.short, self.folded = [], {}, set(), set()
         for loop in reversed(self.recorded.loops):
             if loop in self.counted:
                 self._count(loop)
@@ -119,6 +124,7 @@ class _Folding:
                 except NotEqual:
                     continue
                 self.guards += guards
+                self.folded.add(loop)
                 for place, mark in enumerate(loop.marks[:peeled] if not loop.is_while else ()):
                     self.numbers[mark.index] = loop.start + place * loop.step
                 return nodes
@@ -129,7 +135,8 @@ class _Folding:
     def _may_be_short(self, loop: RecordedLoop) -> bool:
         """Whether another step of an outer loop, which may tell what this one does, can have more steps."""
         sources = {symbol.source for bound in loop.bounds() for symbol in bound.symbols()}
-        return loop.outer is not None and any(self.places.of_index.get(source) in set(outer_loops(loop)) for source in sources)
+        folding = set(outer_loops(loop)) - self.counted
+        return any(self.places.of_index.get(source) in folding for source in sources)
 
     def _step(self, loop: RecordedLoop, place: int) -> Step:
         first, end = loop.marks[place].position, loop.marks[place + 1].position

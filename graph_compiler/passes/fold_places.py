@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ..ir.graph import Graph
@@ -109,6 +109,11 @@ class Places:
     def is_before(self, value: Value, mark: Mark) -> bool:
         """Whether a value is there before a loop."""
         return self.made.get(value, -1) < mark.position
+
+    def note_use(self, values: Sequence[Value], mark: Mark) -> None:
+        """A loop begins with these values, whether or not its recorded steps read them: those before it have to give them."""
+        for value in values:
+            self.used[value] = max(self.used.get(value, -1), mark.position)
 
     def is_used_after(self, value: Value, mark: Mark) -> bool:
         """Whether a value, or the number of a step, is used behind a loop."""

@@ -14,10 +14,11 @@ from ..ir.copying import copied_among
 from ..ir.guard import Guard
 from ..ir.node import Node, Value
 from ..ir.record import CallRecord
-from ..ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
+from ..ir.recorded_loop import ASKED, Mark, Path, RecordedLoop
 from ..ops.bounds import nonnegative
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, apply
+from .fold_kept import Kept
 from .fold_places import Places, outer_loops
 from .fold_values import Made, NotEqual, Step, TooShort, made_in, slots_of, value_at
 from .roll_keys import Row
@@ -58,12 +59,16 @@ class _Fold:
         self.steps = [self.all_steps[place].nodes for place in whole]
         self.rows: list[list[Row]] = [[places.rows.of(node) for node in step] for step in self.steps]
         self.made = [made_in(step) for step in self.steps]
+        self.made_in_any = {value for step in self.all_steps for node in step.nodes for value in node.outputs}
         self.begins, self.ends = [self.marks[place] for place in whole], [self.marks[place + 1] for place in whole]
         self.slots, self.last_slots = slots_of(self.begins[0]), slots_of(self.marks[-1])
+        self.kept = Kept(places, loop, self.marks)
         self.carried: dict[Path, Value] = {}
         self.first: dict[Path, Value] = {}
         self.is_spared = False
         self.written: dict[Value, Value] = {}
+        self.memory: set[Value] = set()
+        self.reached: dict[Value, Pattern] = {}
         self.index: Value | None = None
 
     def _has_conditions(self, mark: Mark) -> bool:
@@ -86,8 +91,9 @@ class _Fold:
 
     def _states_are_equal(self) -> None:
         """From the second mark on variables hold the same, but for elements: so each further step does what the recorded ones did."""
-        first, *others = (self._state(place) for place in range(0 if self.peeled else 1, len(self.marks)))
-        if any(state != first for state in others):
+        begin = 0 if self.peeled else 1
+        first, *others = (self._state(place) for place in range(begin, len(self.marks)))
+        if any(state != first for state in others) or not self.kept.are_certain(begin):
             raise NotEqual
 
     def _state(self, place: int) -> Mapping[Path, Any]:
@@ -144,11 +150,7 @@ class _Fold:
 
     def _needs_a_step(self) -> bool:
         """Whether variables that later code may read hold, before the first step, something else than behind one."""
-        if self.peeled or self.is_spared:
-            return True
-        one, two = self.marks[0].state, self.marks[1].state
-        paths = {path for path in (*one, *two) if path[0] in self.loop.after}
-        return any(one.get(path, Held(None)).kind != two.get(path, Held(None)).kind for path in paths)
+        return bool(self.peeled) or self.is_spared or self.kept.need_a_step()
 
     # ------------------------------------------------------------------------------ patterns
     def _pattern(self, leaves: list[Any]) -> Pattern:
@@ -176,22 +178,31 @@ class _Fold:
 
     def _writes_are_apart(self, patterns: list[list[Pattern]]) -> None:
         """Memory that steps write to, and did not make themselves, is reached in one way only."""
-        base_of = self.places.aliases.base_of
-        written = {base_of(value) for step in self.steps for node in step for value in node.writes}
-        for value in written:
+        self.memory = {self.places.aliases.base_of(value) for step in self.all_steps for node in step.nodes for value in node.writes}
+        for value in self.memory:
             self._keep_written(value)
-        outside: dict[Value, Any] = {}
         for place, row in enumerate(patterns):
             for at, pattern in enumerate(row):
-                if pattern is None or pattern is _INDEX or isinstance(pattern, Made):
-                    continue
-                for leaf in (leaves[at] for leaves in self._leaves(place)):
-                    if base_of(leaf) in written and (base_of(leaf) is not leaf or outside.setdefault(leaf, pattern) != pattern):
-                        raise NotEqual
+                if not (pattern is None or pattern is _INDEX or isinstance(pattern, Made)):
+                    for leaves in self._leaves(place):
+                        self._reach(leaves[at], pattern)
+
+    def _variables_are_apart(self) -> None:
+        """So is what variables hold before any step, before those too whose inner loops are too short to tell what steps read."""
+        for path in self.carried:
+            for mark in self.marks[:-1]:
+                value = value_at(mark, path)
+                if value is not None:
+                    self._reach(value, path)
+
+    def _reach(self, value: Value, pattern: Pattern) -> None:
+        base = self.places.aliases.base_of(value)
+        if base in self.memory and (base is not value or self.reached.setdefault(value, pattern) != pattern):
+            raise NotEqual
 
     def _keep_written(self, value: Value) -> None:
         """What is written to from before the loop is an array that stands for itself in all steps."""
-        if any(value in made for made in self.made):
+        if value in self.made_in_any:
             return
         if not self.places.is_before(value, self.marks[0]) or not self._writes_in_all(value):
             raise NotEqual
@@ -311,6 +322,7 @@ class _Fold:
         made: dict[Made, Value] = {}
         nodes = list(self._copies(steps, made))
         finals = self._finals()
+        self._variables_are_apart()
         following = {path: self._read(pattern, self.carried[path], made) for path, pattern in finals.items()}
         body = Body(
             "body",
@@ -350,6 +362,7 @@ class _Fold:
 
     def _node(self, op: str, operands: Sequence[Value], params: dict[str, Any], regions: tuple[Region, ...]) -> Node:
         carried = (*self.written, *(self.first[path] for path in self.carried))
+        self.places.note_use(carried, self.marks[0])
         results = tuple(self._outputs())
         record = CallRecord(op, result=results, writes=tuple(self.written))
         return Node(op, (*carried, *operands), {"carried": len(carried), **params}, self.loop.origin, results, record, regions)

@@ -387,13 +387,86 @@ def triangle_that_grows_in_a_while(xp: Any, x: Any, n: int) -> Any:
     return y
 
 
+def written_by_its_first_name(xp: Any, x: Any, n: int) -> Any:
+    y = x * 1.0
+    z = y
+    for i in range(x.shape[0]):
+        y[i] = x[i] * 0.5
+        for j in range(i):
+            y[j] = y[j] * 0.5
+        z = z * 0.5 + 0.25
+    return z, y
+
+
+def row_of_the_last_inner_step(xp: Any, x: Any, n: int) -> Any:
+    z, h = x[0] * 0, x[0, 0] * 0
+    for i in range(x.shape[0]):
+        for j in range(1, i):
+            h = h * 0.5 + x[j, 0]
+            z = x[j]
+    return z, h
+
+
+def inside_of_what_is_written_out(xp: Any, x: Any, n: int) -> Any:
+    rows, m, y = x.shape[0], x @ x.T, x[:, 0] * 1.0
+    h = x[0, 0] * 0
+    for i in range(1, rows):
+        h = h + m[rows - i :, i + 1 :].sum(1).sum() * 0.1
+        for j in range(rows - i):
+            y[i - 1] = y[i - 1] * 0.5
+            for k in range(j):
+                h = h * 0.5 + x[k, 0] * k
+    return h, y
+
+
+def short_inside_of_what_is_written_out(xp: Any, x: Any, n: int) -> Any:
+    h, y = x[0, 0] * 0, x * 1.0
+    for i in range(x.shape[0] - 1, -1, -1):
+        for j in range(i - 1, -1, -1):
+            if i % 2 == 0:
+                h = h + 1
+            y[x.shape[0] - 1 - j :, :j] = y[x.shape[0] - 1 - j :, :j] * 0.5
+    return h, y
+
+
+def named_anew(xp: Any, x: Any, n: int) -> Any:
+    z = x * 2.0
+    for _ in range(2, n):
+        z = x
+    return z * 1.0
+
+
+def named_in_turn(xp: Any, x: Any, n: int) -> Any:
+    z, w, h = x * 2.0, x * 3.0, x
+    for _ in range(n):
+        z, w = w, z
+        h = h * 0.5
+    return z, h
+
+
+def lengths_named_anew(xp: Any, x: Any, n: int) -> Any:
+    k, h = x.shape[0], x
+    for _ in range(2, n):
+        k = x.shape[1] + 4
+        h = h * 0.5
+    return h * k
+
+
+def named_anew_inside(xp: Any, x: Any, n: int) -> Any:
+    z = x * 2.0
+    for i in range(x.shape[0]):
+        for _ in range(2, i):
+            z = x
+    return z + 1
+
+
 FOLDED: dict[str, Program] = {
     each.__name__: each
     for each in (
         windows, windows_that_are_written, windows_of_two_axes, windows_with_gaps, row_and_window, windows_backwards,
         windows_apart, windows_of_half_the_rows, written_windows_of_two_axes, written_windows_of_axes_apart,
         windows_and_gaps_that_are_written, triangle, lower_triangle, with_the_diagonal, backwards_in_triangles, every_other_of_a_triangle, tetrahedron, sorted_by_bubbles,
-        forward_substitution, back_substitution, lu, cholesky, triangle_with_windows,
+        forward_substitution, back_substitution, lu, cholesky, triangle_with_windows, row_of_the_last_inner_step,
     )
 }  # fmt: skip
 """One recording serves all sizes."""
@@ -417,7 +490,8 @@ RIGHT: dict[str, Program] = {
         neighbour_cut_off, windows_from_behind,
         before_the_inner_loop, last_of_the_inner_loop, number_behind_the_inner_loop, set_inside_alone, counter_inside, list_inside,
         diagonal_asked, left_in_the_middle, squares_of_steps, products_of_steps, halves_of_steps, past_the_end,
-        triangle_that_grows_in_a_while,
+        triangle_that_grows_in_a_while, written_by_its_first_name, inside_of_what_is_written_out, named_anew, named_in_turn,
+        lengths_named_anew, named_anew_inside, short_inside_of_what_is_written_out,
     )
 }  # fmt: skip
 """What may be recorded again, and is right, or raises what the program raises."""
