@@ -1,5 +1,4 @@
-"""One recorded loop as a ``scan``, or a ``while_loop``, of any length: what its steps have in common, what they carry, and what is used of
-them afterwards."""
+"""One recorded loop as a ``scan`` or ``while_loop`` of any length: what its steps have in common and carry, and what is used afterwards."""
 
 from __future__ import annotations
 
@@ -63,8 +62,7 @@ class _Fold:
         self.begins, self.ends = [self.marks[place] for place in whole], [self.marks[place + 1] for place in whole]
         self.slots, self.last_slots = slots_of(self.begins[0]), slots_of(self.marks[-1])
         self.kept = Kept(places, loop, self.marks)
-        self.carried: dict[Path, Value] = {}
-        self.first: dict[Path, Value] = {}
+        self.carried, self.first = dict[Path, Value](), dict[Path, Value]()
         self.is_spared = False
         self.written: dict[Value, Value] = {}
         self.memory: set[Value] = set()
@@ -120,9 +118,7 @@ class _Fold:
             raise NotEqual
         own = [[self.places.rows.of(node).key for node in step.own] for step in self.all_steps]
         longest = max(own, key=len)
-        if any(step != (longest[: len(step)] if self.loop.is_while else longest) for step in own):
-            raise NotEqual
-        if not self._sizes_are_even():
+        if any(step != (longest[: len(step)] if self.loop.is_while else longest) for step in own) or not self._sizes_are_even():
             raise NotEqual
         cuts = [[self.places.cuts(node) for node in step] for step in self.steps]
         if any(cut != whole for step in cuts for cut, whole in zip(step, cuts[0])):
