@@ -174,7 +174,7 @@ class _Fold:
 
     def _writes_are_apart(self, patterns: list[list[Pattern]]) -> None:
         """Memory that steps write to, and did not make themselves, is reached in one way only."""
-        self.memory = {self.places.aliases.base_of(value) for step in self.all_steps for node in step.nodes for value in node.writes}
+        self.memory = set().union(*(step.written(self.places.aliases.base_of) for step in self.all_steps))
         for value in self.memory:
             self._keep_written(value)
         for place, row in enumerate(patterns):

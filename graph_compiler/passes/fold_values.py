@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..ir.node import Node, Value
@@ -25,6 +25,11 @@ class Step:
     nodes: Sequence[Node]
     own: Sequence[Node]
     is_whole: bool = True
+
+    def written(self, base_of: Callable[[Value], Value]) -> set[Value]:
+        """The memory that it writes to and has not made itself."""
+        made = {value for node in self.nodes for value in node.outputs}
+        return {base_of(value) for node in self.nodes for value in node.writes} - made
 
 
 @dataclass(frozen=True)
