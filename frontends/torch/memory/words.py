@@ -34,9 +34,10 @@ def words_of(tensor: torch.Tensor) -> Words | None:
 
     >>> weight = torch.zeros(2)
     >>> words = words_of(weight)
-    >>> before = words and gathered([], [], [words]).copy()
+    >>> versions = words and gathered([], [], [words])
+    >>> before = versions and versions.copy()
     >>> _ = weight.add_(1)
-    >>> words is None or gathered([], [], [words]).now != before
+    >>> versions is None or versions.now != before
     True
     """
     return _words(tensor) if is_readable and not tensor.is_inference() and has_memory(tensor) else None
