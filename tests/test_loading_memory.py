@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import subprocess
@@ -89,6 +90,19 @@ def test_arrays_of_every_type_and_shape_come_back(target: str, tmp_path: Path) -
         assert tuple(array.shape) == tuple(held[name].shape)
         expected = held[name].float() if name == "low" else held[name]
         np.testing.assert_array_equal(np.asarray(array.float() if hasattr(array, "float") and name == "low" else array), expected.numpy())
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_bytes_that_begin_anywhere_are_taken(target: str) -> None:
+    """Whole numbers that were saved by JAX as 32 bits are widened, and lie where NumPy put them: TensorFlow ended the process."""
+    native = importlib.import_module(f"graph_compiler.backends.{target}").target
+    for begin in range(0, 64, 8):
+        memory = np.zeros(192, np.uint8)
+        first = -memory.ctypes.data % 64 + begin
+        held = memory[first : first + 64]
+        held[:] = np.arange(16, dtype=np.int32).view(np.uint8)
+        made = native.from_bytes(held, "int32", (2, 8))
+        assert np.asarray(made + made).sum() == 240
 
 
 def test_a_loaded_graph_has_memory_of_its_own(tmp_path: Path) -> None:

@@ -96,13 +96,15 @@ class TensorFlowTarget(Target):
         return np.asarray(array.numpy()).tobytes()
 
     def from_bytes(self, data: np.ndarray[Any, Any], dtype: str, shape: tuple[int, ...]) -> Any:
-        """A tensor of these elements; where there is no GPU, these bytes are its memory."""
+        """A tensor of these elements; where there is no GPU, and their place in memory allows, these bytes are its memory."""
         kind = tf.as_dtype(dtype)
         carried = np.uint16 if kind == tf.bfloat16 else kind.as_numpy_dtype  # numpy hands over its own types only
         array = data.view(carried).reshape(shape)
         try:
             if tf.config.list_logical_devices("GPU"):
                 raise BufferError("a tensor that shares memory of the host stays there")
+            if data.ctypes.data % _ALIGNED:  # elements that were widened lie anywhere
+                raise BufferError("TensorFlow takes no memory that begins here")
             return tf.bitcast(tf.experimental.dlpack.from_dlpack(array.__dlpack__()), kind)
         except (BufferError, RuntimeError, TypeError, ValueError, tf.errors.OpError):  # what DLPack does not carry
             return tf.constant(array.view(kind.as_numpy_dtype), dtype=kind)
