@@ -21,7 +21,7 @@ hypothesis = pytest.importorskip("hypothesis")
 from hypothesis import strategies  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import InvalidFile, NotSerialisable  # noqa: E402
+from graph_compiler.errors import GuardFailed, InvalidFile, NotSerialisable  # noqa: E402
 
 from .support.compare import assert_same, to_numpy  # noqa: E402
 
@@ -183,3 +183,69 @@ def test_what_holds_now_answers_after_loading(tmp_path: Path) -> None:
     assert (graph(x) == 0.5).all() and len(graph.variants) == 2
     graph.save(tmp_path / "graph.zip")
     assert (graph_compiler.load(tmp_path / "graph.zip")(x) == 0.5).all()
+
+
+def _loaded(graph: Any, folder: Path) -> Any:
+    graph.save(folder / "graph.zip")
+    return graph_compiler.load(folder / "graph.zip")
+
+
+class Drops(torch.nn.Module):
+    """Half of its results are 0 in training mode; elsewhere none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(64))
+
+    def forward(self, x: Any) -> Any:
+        return torch.nn.functional.dropout(x * self.weight, 0.5, self.training)
+
+
+IN_MODE: dict[str, Callable[[Any, Any, bool], Any]] = {
+    "torch": lambda module, x, training: module.train(training)(x),
+    "jax": lambda module, x, training: (module.train() if training else module.eval()) or module(x),
+    "tensorflow": lambda module, x, training: module(x, training=training),
+    "numpy": lambda module, x, training: module(x),
+}
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("to", IN_MODE)
+def test_modes_choose_among_the_variants_of_a_file(to: str, first: bool, tmp_path: Path) -> None:
+    """What ``train()`` and ``eval()`` of a loaded graph, and of its modules, said was not heard."""
+    pytest.importorskip(to)
+    x, model = torch.ones(64), Drops().train(first)
+    graph = graph_compiler.transpile(model, to=to, args=(x,))
+    graph.train(not first)(x)
+    graph.train(first)
+    again = _loaded(graph, tmp_path)
+    module = again.as_module()
+    for mode in (first, not first, first):
+        drops = [0 in to_numpy(run(x)) for run in (again.train(mode), copy.deepcopy(again).train(mode))]
+        drops += [0 in to_numpy(IN_MODE[to](module, x, mode))]
+        assert drops == [mode] * 3
+    assert 0 not in to_numpy(_loaded(again.eval(), tmp_path)(x))
+
+
+@pytest.mark.parametrize("to", ["torch", "jax"])
+def test_a_mode_that_no_file_holds_is_refused(to: str, tmp_path: Path) -> None:
+    """A model without a use for modes answers in both."""
+    x = torch.ones(64)
+    module = _loaded(graph_compiler.transpile(Drops().eval(), to=to, args=(x,)), tmp_path).as_module()
+    assert 0 not in to_numpy(IN_MODE[to](module, x, False))
+    with pytest.raises(GuardFailed, match=r"no recorded variant fits.*the mode of training \(by train\(\) or eval\(\)\) changed"):
+        IN_MODE[to](module, x, True)
+    plain = _loaded(graph_compiler.transpile(torch.nn.Linear(64, 2).eval(), to=to, args=(x,)), tmp_path).as_module()
+    assert_same(IN_MODE[to](plain, x, True), IN_MODE[to](plain, x, False))
+
+
+def test_a_file_trains_in_the_mode_that_it_holds(tmp_path: Path) -> None:
+    """So do copies and pickles of its modules."""
+    x = torch.ones(64)
+    graph = graph_compiler.compile(Drops().train(), args=(x,))
+    module = copy.deepcopy(_loaded(graph, tmp_path).as_module())
+    assert module.training and 0 in module(x)
+    with pytest.raises(GuardFailed, match="the mode of training"):
+        module.eval()(x)
+    with pytest.raises(GuardFailed, match="the mode of training"):
+        pickle.loads(pickle.dumps(module))(x)

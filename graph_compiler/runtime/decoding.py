@@ -58,6 +58,16 @@ def _graph_of(body: Any, number: int, arrays: Mapping[str, Any], frontend: Any, 
     return graph
 
 
+def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
+    """The mode of training that the model was in, and those that each variant answers in. The first files do not say, and take both."""
+    training, modes = data.get("training"), data.get("modes", [[True, False]] * len(data["variants"]))
+    if len(modes) != len(data["variants"]) or any(type(mode) is not bool for each in modes for mode in each):
+        raise InvalidFile("the modes of its variants are not of the right form")
+    if training is not None and type(training) is not bool:
+        raise InvalidFile(f"{training!r:.80} is no mode of training")
+    return training, modes
+
+
 def dtypes_of(data: Any) -> dict[str, str]:
     """Names in the safetensors file -> dtypes of the graph."""
     return {name: dtype for number, body in enumerate(data["variants"]) for name, dtype in _dtypes_of(body, number)}

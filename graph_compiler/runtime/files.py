@@ -18,8 +18,7 @@ from ..errors import FrameworkNotInstalled, GraphCompilerError, GuardFailed, Inv
 from ..ir.graph import Graph as IRGraph
 from ..ir.serialisation import KEY, NAME, matching
 from ..ops.dtypes import ITEMSIZE, NARROWED
-from ..tracing import EnvironmentGuards
-from .decoding import checked_index, dtypes_of, graphs_of, read_json, require_stored
+from .decoding import checked_index, dtypes_of, graphs_of, modes_of, read_json, require_stored
 from .graph import Graph
 from .loaded import Held, LoadedPipeline
 from .missing_frontend import MissingFrontend
@@ -63,6 +62,7 @@ def _graph_in(
         graphs, arrays = _graphs(data, _arrays(data, opened, digests, _native(data, backend, target)), frontend, backend)
         trained = frozenset(map(str, data.get("trained", arrays)))  # the first files do not say
         frozen = frozenset(map(str, data.get("frozen", ())))
+        training, modes = modes_of(data)
     except _DAMAGE as problem:
         raise (
             problem
@@ -70,10 +70,10 @@ def _graph_in(
             else InvalidFile(f"{path} is no readable saved graph: {type(problem).__name__}: {problem}")
         ) from problem
     pipeline = LoadedPipeline(_nothing, name, frontend, target, graphs[0].dialect == target.name, Options(), backend_of)
-    graph, held = Graph(pipeline, pipeline.name, max_variants=len(graphs) + 1), Held(arrays, trained, frozen)
+    graph, held = Graph(pipeline, pipeline.name, max_variants=len(graphs) + 1), Held(arrays, trained, frozen, training)
     try:
-        for one in graphs:
-            graph.adopt(pipeline.written(Recorded(one, held), EnvironmentGuards(), "loaded"))
+        for one, answered in zip(graphs, modes):
+            graph.adopt(pipeline.written(Recorded(one, held), held.guards(answered), "loaded"))
     except _DAMAGE as problem:
         if to not in (None, written_for) and isinstance(problem, GraphCompilerError):
             raise

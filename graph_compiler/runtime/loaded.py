@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ..contracts import Live, Weights
 from ..errors import GuardFailed
 from ..ir.graph import Graph as IRGraph
+from ..tracing import EnvironmentGuards
+from ..tracing.environment.conjunction import EnvironmentGuard
 from .pipeline import Pipeline
 from .variant import Recorded, Variant
 
@@ -57,10 +60,36 @@ class _Arrays(Live):
 
 
 class Held(Weights):
-    """Arrays in the place of a model's weights, of which these are trained, and those could be."""
+    """Arrays in the place of a model's weights, of which these are trained, and those could be; in the place of its modules a mode, which
+    says which variants answer. ``training`` is the mode that the model was in, None where it had none."""
 
-    def __init__(self, arrays: dict[str, Any], trained: frozenset[str], frozen: frozenset[str]) -> None:
-        self.arrays, self._trained, self._frozen = arrays, trained, frozen
+    def __init__(self, arrays: dict[str, Any], trained: frozenset[str], frozen: frozenset[str], training: bool | None) -> None:
+        self.arrays, self._trained, self._frozen, self._training = arrays, trained, frozen, training
+        self.mode: bool | None = None  # until somebody sets it, the first variant that fits a call answers
+
+    def guards(self, modes: list[bool]) -> EnvironmentGuards:
+        """That a variant which was recorded for these modes is called in one of them."""
+        what = "the mode of training (by train() or eval())"
+        fact = EnvironmentGuard("({}.mode is None or {}.mode in {})", (self, self, frozenset(modes)), what)
+        return EnvironmentGuards([fact] if len(set(modes)) < 2 else [])
+
+    @property
+    def has_modes(self) -> bool:
+        return self._training is not None
+
+    def set_training(self, mode: bool) -> None:
+        self.mode = mode
+
+    def is_training(self) -> bool:
+        return next((mode for mode in (self.mode, self._training) if mode is not None), True)
+
+    @contextmanager
+    def in_mode(self, mode: bool) -> Iterator[None]:
+        before, self.mode = self.mode, mode
+        try:
+            yield
+        finally:
+            self.mode = before
 
     def live(self, names: Iterable[str]) -> _Arrays:
         return _Arrays(self.arrays, list(names))

@@ -35,6 +35,8 @@ def step(
         try:
             return run()
         except GuardFailed as problem:
+            if not graph.pipeline.has_original:
+                raise
             if is_traced:
                 raise GuardFailed(f"{problem}. Call the module once with such arguments before it is compiled") from None
             graph.add_variant(args, kwargs, "called as a module")

@@ -6,6 +6,7 @@ import io
 import json
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from .piecewise import FILES, safetensors_of, write, write_zip
 
 if TYPE_CHECKING:
     from .graph import Graph
+    from .variant import Variant
 
 
 def save(graph: Graph, path: str | os.PathLike[str]) -> None:
@@ -39,7 +41,7 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
     parameters = graph.parameters
     arrays = {f"parameters/{name}": array for name, array in parameters.items()}
     bodies = []
-    # What a variant assumes of globals, attributes and modes does not go into a file, and the first that fits a call answers it there.
+    # What a variant assumes of globals and attributes does not go into a file, and the first that fits a call answers it there.
     variants = sorted(graph.variants, key=lambda variant: not variant.environment.holds())
     for number, variant in enumerate(variants):
         bodies.append(Encoder(variant.graph, graph.pipeline.frontend.files.spell).graph_json())
@@ -57,6 +59,8 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
             **about,
             "trained": sorted(graph.trained),
             "frozen": sorted(graph.frozen),
+            "modes": [_modes_of(variant) for variant in variants],
+            "training": _mode_of(variants[0]),
             "array_shapes": {name: list(a.shape) for name, a in arrays.items()},
             "variants": bodies,
         },
@@ -64,6 +68,21 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
     ).encode()
     _read_back(graph, text, arrays)
     return dict(zip(FILES, ([text], safetensors_of(arrays, target.to_bytes))))
+
+
+def _modes_of(variant: Variant) -> list[bool]:
+    """The modes of training in which it answers calls: both where none matters, none where something else has changed since."""
+    modes = []
+    for mode in (True, False):
+        with nullcontext() if variant.recording is None else variant.recording.weights.in_mode(mode):
+            modes += [mode] if variant.environment.holds() else []
+    return modes
+
+
+def _mode_of(variant: Variant) -> bool | None:
+    """The mode that its model is in; None where it has none."""
+    weights = None if variant.recording is None else variant.recording.weights
+    return weights.is_training() if weights is not None and weights.has_modes else None
 
 
 def _read_back(graph: Graph, text: bytes, arrays: Mapping[str, Any]) -> None:
