@@ -164,7 +164,8 @@ class TensorFlowDerivatives(Derivatives):
         return isinstance(problem, (LookupError, NotImplementedError)) and "grad" in str(problem)
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        """``tf.vectorized_map``, over first axes. The numbers of TensorFlow's own generators are others for each slice."""
+        """``tf.vectorized_map``, over first axes; slice by slice what it cannot convert, as the second derivative of a branch. Numbers of
+        TensorFlow's own generators are others for each slice."""
 
         def over_first(arrays: Arrays) -> Arrays:
             axes = {place: axis for place, axis in enumerate(how.axes) if axis is not None}
@@ -183,7 +184,13 @@ class TensorFlowDerivatives(Derivatives):
                     raise CallMismatch(_told(how.randomness, drawn))
                 return results
 
-            return list(tf.vectorized_map(one, (tf.range(size), moved), warn=False))
+            try:
+                return list(tf.vectorized_map(one, (tf.range(size), moved), warn=False))
+            except ValueError as problem:
+                if _UNCONVERTED not in str(problem) or not isinstance(size, int):
+                    raise
+            each = [one((tf.constant(place), {index: array[place] for index, array in moved.items()})) for place in range(size)]
+            return [tf.stack(arrays) for arrays in zip(*each)]
 
         return over_first
 
@@ -253,5 +260,7 @@ def _traced_scan(run: Callable[[Arrays], Arrays], one: Callable[[Arrays], Arrays
     last, outputs = scan(body, tuple(state), tuple(rows), length, specs)
     return list(last), list(outputs)
 
+
+_UNCONVERTED = "dtype=variant"  # what it cannot map: lists that a branch gives, as it says in several ways
 
 derivatives = TensorFlowDerivatives()

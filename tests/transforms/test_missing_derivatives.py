@@ -193,3 +193,17 @@ def test_why_a_graph_would_have_to_be_recorded_inside_of_a_transform() -> None:
     graph = graph_compiler.transpile(lambda x: torch.linalg.cholesky(x).sum(), to="torch", args=(torch.eye(3),))
     with pytest.raises(TracingError, match=r"variant 0: it fails with _LinAlgError: .* not positive-definite"):
         torch.func.grad(graph)(-torch.eye(3))
+
+
+def test_second_derivatives_of_a_branch_in_tensorflow() -> None:
+    """``tf.vectorized_map`` cannot convert them, and its error came out."""
+
+    def chosen(x: torch.Tensor) -> torch.Tensor:
+        total = (x**3).sum()
+        return torch.cond(total > 0, lambda total: total * total, lambda total: total * 3, (total,))
+
+    hessian = transforms.hessian(graph_compiler.transpile(chosen, to="tensorflow", args=(torch.ones(2),)))
+    above, below = np.array([1.0, 2.0], np.float32), np.array([-1.0, 1.0], np.float32) - 1
+    cubes = float((above**3).sum())
+    np.testing.assert_allclose(hessian(above), 18 * np.outer(above**2, above**2) + np.diag(12 * cubes * above), rtol=1e-5)
+    np.testing.assert_allclose(hessian(below), np.diag(18 * below), rtol=1e-5)
