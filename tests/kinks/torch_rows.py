@@ -145,6 +145,8 @@ ROWS: dict[str, Kink] = {
     "matrix_norm": kink(torch.linalg.matrix_norm, [[0.0, 0.0], [0.0, 0.0]]),
     "norm-ties": kink(lambda x: torch.linalg.vector_norm(x, INF, dim=1), [[1.0, -3.0, 3.0, 2.0], [0.0, -0.0, 0.0, 0.0]]),
     "matrix_norm-1": kink(lambda x: torch.linalg.matrix_norm(x, 1), [[1.0, -1.0], [-1.0, 1.0]]),
+    "matrix_norm-1-zeros": kink(lambda x: torch.linalg.matrix_norm(x, 1), [[1.0, -1.0], [0.0, 0.0], [-1.0, 1.0]]),
+    "matrix_norm-inf": kink(lambda x: torch.linalg.matrix_norm(x, INF), [[1.0, 0.0, -1.0], [2.0, 0.0, 0.0]]),
     "renorm": kink(lambda x: torch.renorm(x, 2, 0, 1.0), [[0.0, 0.0], [0.6, 0.8], [3.0, 4.0]]),
     "dist": kink(torch.dist, [1.0, 2.0], [1.0, 2.0]),
     "diff": kink(lambda x: x.diff().abs(), TIES),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -19,6 +21,9 @@ def matrix_norm(x: jax.Array, *, ord: float | str = "fro", keepdims: bool = Fals
     """The norm of the matrices in the last two axes."""
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if not isinstance(ord, str) and abs(ord) in (1, math.inf):  # by sums whose derivative at 0 is 0
+        extreme = jnp.max if ord > 0 else jnp.min
+        return extreme(vector_norm(x, axis=-2 if abs(ord) == 1 else -1, ord=1, keepdims=True), axis=(-2, -1), keepdims=keepdims)
     return jnp.linalg.matrix_norm(x, ord=ord, keepdims=keepdims)
 
 
