@@ -182,6 +182,17 @@ def test_an_unknown_class_becomes_a_plain_one(tmp_path: Path) -> None:
     assert any("Pair, which is not known here" in message for message in messages)
 
 
+@pytest.mark.parametrize("to", TARGETS)
+def test_an_unknown_named_tuple_is_an_argument(to: str, tmp_path: Path) -> None:
+    """One of the same name and fields, for the class itself is nowhere. Nothing else could be given, and no call fitted."""
+    graph = graph_compiler.transpile(lambda pair: pair.first - pair.second * 2, to=to, args=(Pair(torch.ones(2), torch.ones(2)),))
+    again = graph_compiler.load(saved(graph_compiler.load(saved(graph, tmp_path / "graph.zip")), tmp_path / "again.zip"))
+    assert to_numpy(again(Pair(torch.ones(3), torch.zeros(3)))).tolist() == [1, 1, 1]
+    for other in (namedtuple("Pair", ["first", "last"]), namedtuple("Two", ["first", "second"]), lambda *parts: parts):
+        with pytest.raises(GuardFailed, match="argument 0 is"):
+            again(other(torch.ones(3), torch.zeros(3)))  # type: ignore[operator]
+
+
 def test_a_known_class_comes_back(tmp_path: Path) -> None:
     outputs = pytest.importorskip("transformers.modeling_outputs")
     graph = graph_compiler.transpile(lambda x: outputs.BaseModelOutput(last_hidden_state=x + 1), args=(torch.ones(2),))

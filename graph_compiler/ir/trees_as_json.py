@@ -11,7 +11,7 @@ from typing import Any
 
 from ..errors import InvalidFile
 from ..registration import trait
-from ..trees import Branch, Fixed, Leaf, Setting, Static, Tree, TypedLeaf
+from ..trees import Branch, Fixed, Leaf, Setting, Static, Tree, TypedLeaf, stand_in
 
 _PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "OrderedDict": collections.OrderedDict}
 _NUMBERS: dict[str, type] = {"int": int, "float": float}
@@ -78,7 +78,7 @@ def _class(name: Any, form: Any, keys: tuple[Any, ...], known: Known) -> type:
 
 def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:
     try:
-        return collections.namedtuple(name.rpartition(".")[2], [str(key) for key in keys])
+        return stand_in(name.rpartition(".")[2], [str(key) for key in keys])
     except ValueError:
         return tuple
 

@@ -29,6 +29,8 @@ from ..trees import (
     Tree,
     TypedLeaf,
     is_container,
+    is_like,
+    is_stand_in,
     parts_of,
     plain_class,
     registered_class,
@@ -203,6 +205,9 @@ class _Matcher:
         if not is_container(cls):  # what an earlier call has given is of a class that stands for it
             self.bound["plain_class"] = plain_class
             is_one += f" or plain_class(type({name})) is {bound}"
+        elif is_stand_in(cls):
+            self.bound["is_like"] = is_like
+            is_one += f" or is_like(type({name}), {bound})"
         self._require(is_one)
         if isinstance(tree, AppendOnly):
             return

@@ -8,7 +8,23 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ..trees import AppendOnly, Branch, Leaf, Path, Setting, Static, Tree, TypedLeaf, child_of, items_of, plain_class, same_static, unfixed
+from ..trees import (
+    AppendOnly,
+    Branch,
+    Leaf,
+    Path,
+    Setting,
+    Static,
+    Tree,
+    TypedLeaf,
+    child_of,
+    is_like,
+    is_stand_in,
+    items_of,
+    plain_class,
+    same_static,
+    unfixed,
+)
 
 OUTSIDE = 2  # how the path of a place outside of the arguments begins
 IsArray = Callable[[Any], bool]
@@ -27,7 +43,7 @@ def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) 
 
 
 def _branch_differences(old: Branch, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:
-    if plain_class(type(value)) is not old.type:
+    if plain_class(type(value)) is not old.type and not (is_stand_in(old.type) and is_like(type(value), old.type)):
         yield _of_other_class(old, value, path, is_array)
         return
     if isinstance(old, AppendOnly):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import types
 from collections import defaultdict, deque
@@ -19,6 +20,30 @@ class Setting(str):
 def is_namedtuple(cls: type) -> bool:
     """Whether objects of a class have their items under names too."""
     return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def stand_in(name: str, fields: Sequence[str]) -> type:
+    """A named tuple in the place of a class of that name which is not known here, as of one that a file names."""
+    made = collections.namedtuple(name, fields)  # type: ignore[misc]
+    setattr(made, _STANDS_IN, True)
+    return made
+
+
+def is_stand_in(cls: type) -> bool:
+    """Whether it is one that :func:`stand_in` made."""
+    return _STANDS_IN in cls.__dict__
+
+
+def is_like(cls: type, stands_in: type) -> bool:
+    """Whether objects of a class are what a stand-in is in the place of: named tuples of the same name and fields.
+
+    >>> is_like(collections.namedtuple("Pair", "a b"), stand_in("Pair", "ab"))
+    True
+    """
+    return is_namedtuple(cls) and (cls.__name__, cls._fields) == (stands_in.__name__, stands_in._fields)  # type: ignore[attr-defined]
+
+
+_STANDS_IN = "_graph_compiler_stands_in"
 
 
 def _is_struct_sequence(cls: type) -> bool:
