@@ -737,3 +737,23 @@ def test_elements_that_numpy_refuses_or_that_decide_a_size(function: Any, good: 
     assert_same(graph(*good), np.asarray(function(*good), np.float32))
     with pytest.raises(error):
         graph(*bad)
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "numpy", "tensorflow"])
+def test_ranges_that_are_empty_at_some_sizes(to: str) -> None:
+    """Recorded where they are not, and called where they are; and the other way round, where the size was a negative number."""
+    pytest.importorskip(to)
+
+    def ranges(x: Any) -> Any:
+        n = x.shape[0]
+        return (
+            np.arange(2, n) + len(np.arange(3, n, 2)),
+            np.arange(n - 2, -1, -1),
+            np.arange(n - 3).sum(),
+            np.ones((len(np.arange(2, n)), 2)),
+        )
+
+    for recorded in (5, 1, 0):
+        graph = graph_compiler.transpile(ranges, source="numpy", to=to, args=(np.zeros(recorded),))
+        for n in (0, 1, 2, 4, 7):
+            assert_same(graph(np.zeros(n)), ranges(np.zeros(n)))

@@ -82,7 +82,8 @@ def arange(
         raise UnsupportedOperation("arange between numbers that are computed has a length that depends on them; use int(..) or linspace")
     kind = _kind(b, dtype)
     if not any(type(hint_of(item)) is float for item in (first, last, by)):
-        return b.arange(start=first, stop=last, step=by, dtype=kind)
+        beyond = isinstance(by, int) and (hint_of(last) - hint_of(first)) * by < 0  # nothing; at other sizes it may be something
+        return b.arange(start=first, stop=apply("max" if by > 0 else "min", last, first) if beyond else last, step=by, dtype=kind)
     counted = b.arange(start=0, stop=apply("max", apply("ceil", (last - first) / by), 0), step=1, dtype="int64")
     if is_inexact(kind):  # as numpy computes it: from the first step on
         return b.add(b.multiply(b.astype(counted, dtype=kind), _float(by)), _float(first))
