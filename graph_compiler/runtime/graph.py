@@ -284,7 +284,8 @@ class Graph(Retraced, Inspected, Viewed):
         return spread(self._variants, self.call_signature(), args, kwargs)
 
     def train(self, mode: bool = True) -> Graph:
-        """Sets the training mode of the original's modules; the next call records a variant for it where there is none."""
+        """Sets the training mode of the original's modules; the next call records a variant for it where there is none. Of a graph that
+        was loaded it chooses among the variants of the file, and a call that finds none of this mode is ``GuardFailed``."""
         for variant in self._variants:
             if variant.recording is None or not variant.recording.weights.has_modes:
                 why = "was loaded from a file" if not self.pipeline.has_original else f"is written in {self.pipeline.frontend.name}"
