@@ -7,6 +7,8 @@ import types
 from collections.abc import Callable
 from typing import Any, Protocol
 
+import tensorflow as tf
+
 from ...sizes import Size, computed, expression_of, is_symbolic
 from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
 from ...tracing.probes.host_math import Symbols
@@ -38,7 +40,8 @@ def symbols_of(trace: Numbers) -> Symbols:
     def made(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
         return symbolic(trace, computed(function, operands, trace.decide))
 
-    return Symbols(is_symbolic, opened, made, trace.number, trace.length)
+    asked = (is_symbolic, opened, made, trace.number, trace.length)  # by shims that AutoGraph rewrites: it knows ``int`` inside of them
+    return Symbols(*map(tf.autograph.experimental.do_not_convert, asked))
 
 
 def number_shims(symbols: Symbols, functions: list[types.FunctionType]) -> list[Place]:

@@ -13,11 +13,14 @@ from ...tracing import Reached, facts_outside
 from ...tracing.environment.conjunction import EnvironmentGuard
 from ...tracing.reach.walk import Policy
 
+_FUNCTION = tf.function(lambda: None)
+_KEPT = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}  # which it has once it is traced
+
 
 def outside_of(reached: Reached, roots: Iterable[Any]) -> list[EnvironmentGuard]:
     """What these callables refer to is as it was; of layers of Keras, whether they are trained."""
     facts = (fact for layer in layers_of(reached, roots) for fact in _of_layer(layer))
-    return [*facts_outside(reached, contents=_contents), *facts]
+    return [*facts_outside(reached, contents=_contents, free=_is_kept_by_tensorflow), *facts]
 
 
 def layers_of(reached: Reached, roots: Iterable[Any]) -> list[Any]:
@@ -42,6 +45,11 @@ def _called(item: Any) -> list[Any]:
     if isinstance(item, (keras.Layer, tf.Module)):
         return [method for name in ("call", "__call__") if (method := getattr(type(item), name, None)) is not None]
     return list(_behind(item))
+
+
+def _is_kept_by_tensorflow(holder: Any, key: Any) -> bool:
+    """Whether it is an attribute of a ``tf.function`` by which TensorFlow keeps what it has traced."""
+    return isinstance(holder, type(_FUNCTION)) and key in _KEPT
 
 
 def _is_leaf(item: Any) -> bool:

@@ -57,6 +57,7 @@ from .outside import layers_of, outside_of, reach_of
 from .reader import Reader, is_numeric, what_is
 from .regions import TensorFlowRegions
 from .tracing import Trace
+from .unbuilt import built_or_as_before
 from .variables import Weights
 
 _READERS = (bookkeeping, assertions, branches, loops, lists, derivatives, partial_writes, generators, intermediates, grouped_volumes)
@@ -183,13 +184,18 @@ class _Attempt:
         self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()), self.mode)
         self.recorder = Recorder(request.name, "tensorflow")
         locator = Locator()
-        self.reader = Reader(self.recorder, self.weights, _HANDLERS, (layer.name for layer in layers_of(reached, self._referred())))
+        layers = layers_of(reached, self._referred())
+        self.reader = Reader(self.recorder, self.weights, _HANDLERS, (layer.name for layer in layers))
         trace = Trace(self.recorder, self.reader, locator, self.hypotheses.reading)
         self.session.symbols = symbols = symbols_of(trace)
         spaces = (function.__globals__ for function in reached.functions)
         shims = (*self.globals.places(), *number_shims(symbols, reached.functions))
         try:
-            with probing(_PROBES, self.session, spaces, shims), self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen):
+            with (
+                probing(_PROBES, self.session, spaces, shims),
+                self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen),
+                built_or_as_before(layers),
+            ):
                 result, tree = self._traced(trace, leaves)
             return self._finished(result, tree)
         except Exception:

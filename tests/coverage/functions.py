@@ -72,9 +72,18 @@ def public(name: str) -> Any:
 
 
 def judge(name: str, target: str) -> dict[str, Any]:
-    """A graph that is recorded with some elements and sizes gives with others what TensorFlow gives."""
+    """A graph that is recorded with some elements and sizes gives with others what TensorFlow gives.
+
+    It is recorded once for all targets that judge it one after another.
+    """
     function, _, place = name.partition("#")
-    return judged(function, int(place), target)[0]
+    recorded = _latest.pop(name, None)
+    _latest.clear()
+    facts, _latest[name] = judged(function, int(place), target, recorded)
+    return facts
+
+
+_latest: dict[str, Any] = {}
 
 
 def judged(name: str, place: int, target: str, recorded: Any = None) -> tuple[dict[str, Any], Any]:

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from .table import Call, Keywords, Traps, drawn
+from .table import Call, Keywords, Trap, Traps, drawn
 
 TRAPS = Traps()
 L = keras.layers
@@ -259,6 +259,26 @@ def weights_are_assigned_between_calls() -> Any:
 @TRAPS.made()
 def layer_that_is_not_built() -> Any:
     return L.Dense(4, kernel_initializer="ones")
+
+
+def _unbuilt() -> Any:
+    return keras.Sequential([L.Rescaling(2.0), L.Dense(4, kernel_initializer="ones"), L.BatchNormalization(), L.Dense(2)])
+
+
+TRAPS["model_that_is_not_built"] = Trap(_unbuilt)
+
+
+@TRAPS.made()
+def part_that_is_not_built() -> Any:
+    class Net(keras.Model):
+        def __init__(self) -> None:
+            super().__init__()
+            self.parts = [_unbuilt(), keras.Sequential([L.Flatten(), L.Dense(3)])]
+
+        def call(self, x: Any, training: Any = None) -> Any:
+            return [part(x, training=training) for part in self.parts]
+
+    return Net()
 
 
 @TRAPS.made()
