@@ -299,7 +299,7 @@ class _Attempt:
         if isinstance(problem, ElementsAsked):
             return replace(self.hypotheses, reads=True)
         if isinstance(problem, TracingError):
-            return self.hypotheses
+            return replace(self.hypotheses, loops=False) if self.numbers else self.hypotheses
         if not self.hypotheses.equal and len(set(sizes)) < len(sizes):
             return replace(self.hypotheses, equal=True)
         if self.hypotheses.loops and self.loops.found:

@@ -32,7 +32,7 @@ def converted(function: types.FunctionType, statements: Any) -> types.FunctionTy
     ``NotCompilable`` where there is no source, or for generators.
     """
     code = function.__code__
-    if OWN in code.co_freevars:
+    if is_converted(function):
         return function
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise NotCompilable(f"{_place(function)} gives its results one by one (yield, await): its statements cannot be traced")
@@ -45,6 +45,11 @@ def converted(function: types.FunctionType, statements: Any) -> types.FunctionTy
         setattr(found, kept, getattr(function, kept))
     found.__dict__.update(function.__dict__)
     return found
+
+
+def is_converted(function: types.FunctionType) -> bool:
+    """Whether the statements of a function are calls already."""
+    return OWN in function.__code__.co_freevars
 
 
 def _place(function: types.FunctionType) -> str:

@@ -53,8 +53,9 @@ class Loop:
         self.carried: dict[Place, _Carried] = {}
 
     # ------------------------------------------------------------------------------ the nodes
-    def while_loop(self, step: Callable[[], None]) -> None:
-        """Steps while ``goes_on`` gives True."""
+    def while_loop(self, step: Callable[[], None], probe: Callable[[], Any] | None = None) -> None:
+        """Steps while ``goes_on`` gives True; trial steps ask ``probe`` instead, where that is given."""
+        self.probe = probe or self.goes_on
         self._settle(step, ())
         carried = list(self.carried.values())
 
@@ -75,6 +76,7 @@ class Loop:
 
     def scan(self, step: Callable[..., None], rows: Sequence[Any], length: Any, checkpoint: bool) -> None:
         """``length`` steps, each with one row of each array."""
+        self.probe = self.goes_on
         self._settle(step, rows)
         carried = list(self.carried.values())
 
@@ -150,7 +152,7 @@ class Loop:
         def run(*arrays: Any) -> tuple[()]:
             self._enter(carried, arrays)
             given = {name: list(leaves) for name, leaves in self.current.items()}
-            self.goes_on()
+            self.probe()
             step(*arrays[len(carried) :])
             found.update({name: (noted(self.regions, value), given[name]) for name, value in self._after().items()})
             return ()

@@ -9,7 +9,6 @@ import operator
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
@@ -135,21 +134,20 @@ class Statements:
             body()
         functions = tuple(filter(None, (test, body, exits)))
         loop = Loop(found, _place(), "this loop", functions, lambda: self._goes_on(found, exits, test), guarded)
-        loop.while_loop(body)
+        loop.while_loop(body, lambda: self._probed(test))
 
     def _is_recorded(self, test: Any, exits: Any) -> bool:
         """Whether Python does not know if a loop goes on."""
         if _flags(exits)[0]:
             return True
-        with self._probing():
-            answer = test()
+        answer = self._probed(test)
         return type(answer) is SizeCondition or _open(answer) is not None
 
-    @contextmanager
-    def _probing(self) -> Iterator[None]:
+    def _probed(self, test: Any) -> Any:
+        """What the condition of a ``while`` gives as far as it decides nothing of sizes."""
         before, self._is_probing = self._is_probing, True
         try:
-            yield
+            return test()
         finally:
             self._is_probing = before
 
