@@ -149,6 +149,34 @@ def test_an_exception_on_one_side_is_a_condition() -> None:
             graph(x)
 
 
+def doubled(x: Any) -> Any:
+    count = 0
+    while x < 50:
+        if x < 0.9:
+            raise ValueError("too small")
+        x, count = x * 2, count + 1
+    return x, count
+
+
+def from_place(x: Any) -> Any:
+    return x[int(x[0]) :].sum() if x[1] > 0 else x.sum()
+
+
+@pytest.mark.parametrize("to", ["numpy", "torch", "jax"])
+def test_what_blocks_assume_of_elements_is_checked(to: str) -> None:
+    """Inside of a loop that an exception is false, inside of a branch that a number that bounds a slice is what it was."""
+    to_array = {"numpy": np.asarray, "torch": pytest.importorskip("torch").tensor, "jax": pytest.importorskip("jax").numpy.asarray}[to]
+    rows = ((doubled, ((1.0, 3.0, 70.0), 0.5)), (from_place, (([3.0, 1, 2, 5], [2.0, 1, 2, 5], [1.0, -1.0, 4.0]), None)))
+    for function, (calls, refused) in rows:
+        graph = graph_compiler.compile(function, source="numpy", to=to, args=(np.asarray(calls[0]),), trace_control_flow=True)
+        for call in calls:
+            found, expected = graph(to_array(call)), function(np.asarray(call))
+            np.testing.assert_allclose(np.asarray(found, np.float64), np.asarray(expected, np.float64))
+        if refused is not None:
+            with pytest.raises(ValueError, match="too small"):
+                graph(to_array(refused))
+
+
 def test_checkpoints_are_kept() -> None:
     jax = pytest.importorskip("jax")
 

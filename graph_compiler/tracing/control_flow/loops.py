@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...sizes import Size
-from .blocks import Trials
+from .blocks import Raised, Trials
 from .jumps import PREFIX
 from .regions import Kind, Regions
 from .state import UNDEFINED, Form, Leaf, Noted, NotEqual, common, noted, opened
@@ -158,7 +158,10 @@ class Loop:
             return ()
 
         rows_given = [(array, None) for array in rows]
-        self.trials.run(run, [*((one.first, one.kind) for one in carried), *rows_given])  # type: ignore[list-item]
+        try:
+            self.trials.run(run, [*((one.first, one.kind) for one in carried), *rows_given])  # type: ignore[list-item]
+        except Raised as raised:
+            raise raised.problem from None
         return found
 
     def _learn(self, found: dict[str, tuple[Noted, list[Any]]]) -> bool:
