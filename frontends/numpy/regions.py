@@ -48,6 +48,9 @@ class BlockCapture(Capture):
         base = self.recorder.base_of(item._value)
         self.tied.refuse(base, self.here())
         if self.blocks and not self.recorder.is_made_here(base) and not self.recorder.is_given_here(base):
+            if self.recorder.is_made_here(item._value):  # a view taken inside: a[i] += x
+                whole = self.recorder.array_of(base)
+                item = item if whole is None else whole
             owner = item._seen if item._seen.base is None else item._seen.base
             self.blocks[-1].setdefault(item._value, (item, owner.copy() if isinstance(owner, np.ndarray) else item._seen.copy()))
 
