@@ -30,6 +30,7 @@ from ..collectives import CALLS
 from .capture import Capture
 from .names import METHOD
 from .sizes import hint, symbolic
+from .stand_ins import within
 from .traced import TracedArray, TracedScalar, is_traced, seen_of
 
 _ARRAYS = (np.ndarray, np.generic)
@@ -42,6 +43,10 @@ class BlockCapture(Capture):
         super().__init__(*args)
         self.blocks: list[dict[Value, tuple[Any, Any]]] = []  # of each open block: the array outside that is written to, and before
         self.tied = TiedArrays(self.recorder)
+
+    def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
+        function, args = within(function, args) if self.blocks else (function, args)
+        return super()._attempt(function, operands, args, kwargs)
 
     def _save(self, item: Any) -> None:
         super()._save(item)

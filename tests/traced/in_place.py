@@ -194,3 +194,15 @@ def lu_of_jax(xp: Any, m: Any) -> Any:
         for i in range(k + 1, n):
             m = m.at[i].add(-m[k] * (m[i, k] / m[k, k]))
     return m
+
+
+@program((floats(4, 3),), (floats(7, 3, seed=1),), (floats(2, 2, seed=2),), sources=IN_PLACE)
+def forces(xp: Any, x: Any) -> Any:
+    """Rows that an inner loop adds to, beside others of the same array."""
+    sums = xp.zeros_like(x)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            if i != j:
+                sums[i] += x[j] - x[i]
+                sums[j] -= x[i]
+    return sums

@@ -177,6 +177,22 @@ def test_what_blocks_assume_of_elements_is_checked(to: str) -> None:
                 graph(to_array(refused))
 
 
+def found_from_the_end(x: Any) -> Any:
+    place, last = 0, x.shape[0] - 1
+    while place < x.shape[0] and x[last - place] < 0.5:
+        place += 1
+    return place
+
+
+def test_without_rows_what_a_step_would_read_is_not_there() -> None:
+    graph = graph_compiler.compile(found_from_the_end, source="numpy", to="numpy", args=(np.ones(2),), trace_control_flow=True)
+    for x in (np.arange(4.0)[::-1] / 4, np.zeros(1), np.zeros(0)):
+        assert graph(x) == found_from_the_end(x)
+    assert len(graph.variants) == 1, graph.explain()
+    graph = graph_compiler.compile(found_from_the_end, source="numpy", to="numpy", args=(np.ones(0),), trace_control_flow=True)
+    assert graph(np.zeros(3)) == 3
+
+
 def test_checkpoints_are_kept() -> None:
     jax = pytest.importorskip("jax")
 
