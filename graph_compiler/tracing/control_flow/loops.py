@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...sizes import Size
 from .blocks import Raised, Trials
 from .jumps import PREFIX
 from .regions import Kind, Regions
@@ -228,8 +227,3 @@ _TRUTH = Kind("bool", ())
 
 def _title(name: str) -> str:
     return "the result" if name == f"{PREFIX}result" else name
-
-
-def as_size(length: Any) -> bool:
-    """Whether a length is a number, or a size of arrays: known before the loop begins."""
-    return type(length) is int or isinstance(length, Size) and all(symbol.kind == "size" for symbol in length.symbols())

@@ -49,7 +49,7 @@ class RecordedRegions(Regions, Generic[B]):
     copy: str
 
     def __init__(self, recording: Recording, tied: TiedArrays, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any]) -> None:
-        super().__init__(symbolic, decided)
+        super().__init__(symbolic, decided, recording.recorder.numbers)
         self.recording, self.recorder, self.tied = recording, recording.recorder, tied
 
     @property

@@ -18,7 +18,7 @@ from ..reach.origin import is_users
 from .blocks import Raised
 from .branches import VALUE, Branch
 from .conversion import converted
-from .loops import Loop, as_size
+from .loops import Loop
 from .regions import Regions, regions
 from .sources import Source, in_python, making, source_of
 from .state import Cells, NotEqual
@@ -203,7 +203,7 @@ class Statements:
         try:
             self._begun(found, place, source, length, first, body, exits, guarded)
         except TracingError:
-            if not as_size(length) or exits is not None and hint_of(length) > first:
+            if not found.is_size(length) or exits is not None and hint_of(length) > first:
                 raise
             self._in_python(itertools.islice(in_python(source), first, None), body, None)
 
@@ -214,7 +214,7 @@ class Statements:
             self._region(found, place, source, length, first, body, exits, guarded)
             return
         except NotEqual:
-            if first or not as_size(length):
+            if first or not found.is_size(length):
                 raise
         if not found.decide_size(apply("ge", length, 1)):
             return
@@ -228,7 +228,7 @@ class Statements:
         functions = tuple(filter(None, (body, exits)))
         loop = Loop(found, place, "this loop", functions, lambda: True, guarded)
         at = loop.counter(first)
-        if exits is None and as_size(length):
+        if exits is None and found.is_size(length):
             arrays = source.arrays() if not first else [array[first:] for array in source.arrays()]
             loop.scan(lambda *rows: body(source.item(at(), rows)), arrays, length - first, self.checkpoint)
             return
