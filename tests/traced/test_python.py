@@ -193,6 +193,23 @@ def test_without_rows_what_a_step_would_read_is_not_there() -> None:
     assert graph(np.zeros(3)) == 3
 
 
+def test_a_loop_is_written_out_behind_its_first_step() -> None:
+    """The first step gives a variable its type; the others turn out to be no step of an operation."""
+
+    def sums(x: Any) -> Any:
+        best, s = None, 0.0
+        for i in range(len(x)):
+            t = x[i:].sum()
+            if best is None or t > best:
+                best = t
+            s += best
+        return s
+
+    graph = graph_compiler.compile(sums, source="numpy", to="numpy", args=(np.ones(2),), trace_control_flow=True)
+    for x in (np.ones(2), np.array([3.0, -2.0, 1.0]), np.ones(1), np.zeros(0)):
+        np.testing.assert_allclose(graph(x), sums(x))
+
+
 def test_checkpoints_are_kept() -> None:
     jax = pytest.importorskip("jax")
 

@@ -199,28 +199,26 @@ class Statements:
     def _recorded(self, found: Regions, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str]) -> None:
         """The steps from the first one on, as an operation of the graph. Where they cannot be one, and how many there are is a size, they
         are written out, for that size: without exits on values, or where there are none."""
-        place = _place()
-        try:
-            self._begun(found, place, source, length, first, body, exits, guarded)
-        except TracingError:
-            if not found.is_size(length) or exits is not None and hint_of(length) > first:
-                raise
-            self._in_python(itertools.islice(in_python(source), first, None), body, None)
+        place, is_size = _place(), found.is_size(length)
+        problem = self._failed(found, place, source, length, first, body, exits, guarded)
+        if isinstance(problem, NotEqual) and is_size and not first:
+            if not found.decide_size(apply("ge", length, 1)):
+                return
+            body(source.item(0, [array[0] for array in source.arrays()]))  # a first step gives variables their types
+            first, problem = 1, self._failed(found, place, source, length, 1, body, exits, guarded)
+        if problem is None:
+            return
+        if not is_size or exits is not None and hint_of(length) > first:
+            raise problem
+        self._in_python(itertools.islice(in_python(source), first, None), body, None)
 
-    def _begun(
-        self, found: Regions, place: str, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str]
-    ) -> None:
+    def _failed(self, *loop: Any) -> TracingError | None:
+        """Records the steps of a loop as an operation of the graph, or says why they are none; nothing of them has happened then."""
         try:
-            self._region(found, place, source, length, first, body, exits, guarded)
-            return
-        except NotEqual:
-            if first or not found.is_size(length):
-                raise
-        if not found.decide_size(apply("ge", length, 1)):
-            return
-        rows = [array[0] for array in source.arrays()]
-        body(source.item(0, rows))  # a first step gives variables their types
-        self._region(found, place, source, length, 1, body, exits, guarded)
+            self._region(*loop)
+        except TracingError as problem:
+            return problem
+        return None
 
     def _region(
         self, found: Regions, place: str, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str]
