@@ -223,3 +223,16 @@ def test_checkpoints_are_kept() -> None:
     graph = graph_compiler.compile(recurrent, to="jax", args=(jax.numpy.ones((3, 2)),))
     (scan,) = [node for node in nodes_of(graph.program.block) if node.op == "scan"]
     assert scan.params["checkpoint"] is True
+
+
+def test_a_whole_number_of_what_is_no_number_is_an_error() -> None:
+    def places(x: Any) -> Any:
+        found = np.zeros(3)
+        for v in x:
+            found[int(v)] += v
+        return found
+
+    graph = graph_compiler.compile(places, source="numpy", to="jax", args=(np.ones(2),), trace_control_flow=True)
+    np.testing.assert_allclose(graph(np.array([0.5, 2.5, 1.0])), [0.5, 1.0, 2.5])
+    with pytest.raises(ValueError, match="NaN"):
+        graph(np.array([0.5, np.nan]))

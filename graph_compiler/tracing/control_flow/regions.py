@@ -44,9 +44,14 @@ class Regions(ABC):
 
     module: ModuleType  # of the framework, which has logical_and and logical_not
     arrays: tuple[type, ...]  # the classes of arrays
+    may_expect = False  # inside of a block
 
     def __init__(self, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any], numbers: Container[Value] = ()) -> None:
         self.symbolic, self.decided, self.numbers, self.depth = symbolic, decided, numbers, 0
+
+    def loops(self) -> Any:
+        """What marks the steps of loops (:class:`graph_compiler.tracing.loops.Loops`); None where nothing does."""
+        return None
 
     # ------------------------------------------------------------------------------ what things are
     @abstractmethod

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from ...ops.bounds import nonnegative
 from ...sizes import Size, apply, expression_of, hint_of, is_symbolic
+from ..loops.steps import Steps, counted, numbered, side_by_side
 from .regions import Regions
 
 
@@ -23,6 +24,9 @@ class Source(Protocol):
 
     def item(self, place: Any, rows: Sequence[Any]) -> Any:
         """The item at a place, of the rows there."""
+
+    def steps(self, loops: Any) -> Steps | None:
+        """As what marks the steps of ``loops`` goes through it."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,9 @@ class Range:
         ahead = place if type(self.step) is int and self.step == 1 else place * self.step
         return ahead if type(self.start) is int and self.start == 0 else self.start + ahead
 
+    def steps(self, loops: Any) -> Steps | None:
+        return counted(self.start, self.stop, self.step)
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -67,6 +74,10 @@ class Rows:
     def item(self, place: Any, rows: Sequence[Any]) -> Any:
         return rows[0]
 
+    def steps(self, loops: Any) -> Steps | None:
+        found: Steps | None = loops.steps_of(self.array)
+        return found
+
 
 @dataclass(frozen=True)
 class Numbered:
@@ -83,6 +94,10 @@ class Numbered:
 
     def item(self, place: Any, rows: Sequence[Any]) -> Any:
         return (place if type(self.start) is int and self.start == 0 else place + self.start), self.source.item(place, rows)
+
+    def steps(self, loops: Any) -> Steps | None:
+        steps = self.source.steps(loops)
+        return None if steps is None else numbered(steps, self.start)
 
 
 @dataclass(frozen=True)
@@ -104,6 +119,10 @@ class Together:
             found.append(source.item(place, left[:count]))
             left = left[count:]
         return tuple(found)
+
+    def steps(self, loops: Any) -> Steps | None:
+        parts = [steps for source in self.sources if (steps := source.steps(loops)) is not None]
+        return side_by_side(tuple(parts)) if len(parts) == len(self.sources) else None
 
 
 def source_of(regions: Regions, item: Any) -> Source | None:
@@ -154,6 +173,9 @@ def _is_same(regions: Regions, one: Any, other: Any) -> bool:
 
 
 def _reversed(regions: Regions, items: Any) -> Any:
+    if isinstance(source := source_of(regions, items), Rows):
+        array = source.array
+        return Rows(regions, array.flip(0) if hasattr(array, "flip") else array[::-1])
     if not isinstance(items, Range) or type(items.step) is not int or items.step not in (1, -1) or type(items.length()) is int:
         return None
     return Range(items.stop - items.step, items.start - items.step, -items.step)
