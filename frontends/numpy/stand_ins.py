@@ -14,17 +14,14 @@ Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def within(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
-    """The call that reads or writes elements, with traced numbers in the index that lie inside of their axes. A single element of an array
-    without any is a zero, and nothing is written there."""
+    """The call that reads or writes elements, with traced numbers in the index that lie inside of their axes, where these have any."""
     if function not in (operator.getitem, operator.setitem):
         return function, args
     array, index, *item = args
-    seen, parts = seen_of(array), index if type(index) is tuple else (index,)
-    inside = list(_inside(np.shape(seen), parts))
+    parts = index if type(index) is tuple else (index,)
+    inside = list(_inside(np.shape(seen_of(array)), parts))
     if len(inside) < len(parts):
         return function, args
-    if not seen.size and len(parts) == seen.ndim and all(isinstance(part, (int, TracedScalar)) for part in parts):
-        return lambda *_: None if item else seen.dtype.type(), args
     return function, (array, tuple(inside) if type(index) is tuple else inside[0], *item)
 
 

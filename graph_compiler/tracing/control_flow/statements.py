@@ -135,7 +135,11 @@ class Statements:
             body()
         functions = tuple(filter(None, (test, body, exits)))
         loop = Loop(found, _place(), "this loop", functions, lambda: self._goes_on(found, exits, test), guarded)
-        loop.while_loop(body, lambda: self._probed(test))
+        try:
+            loop.while_loop(body, lambda: self._probed(test))
+        except TracingError:
+            if type(self._probed(test)) is not SizeCondition or test():
+                raise  # else sizes say that there is no step
 
     def _is_recorded(self, test: Any, exits: Any) -> bool:
         """Whether Python does not know if a loop goes on."""
