@@ -338,7 +338,7 @@ def none_at_first(xp: Any, xs: Any) -> Any:
 
 
 @program((floats(4), number(0.5)), (floats(7), number(0.3)), (floats(1), number(2.0)), differentiable=True)
-def horner(xp: Any, coefficients: Any, x: Any) -> Any:
+def horner_backwards(xp: Any, coefficients: Any, x: Any) -> Any:
     total = coefficients[0] * 0
     for c in reversed(coefficients):
         total = total * x + c

@@ -210,13 +210,13 @@ class _Conversion(ast.NodeTransformer):
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
         uses: Uses = node.uses  # type: ignore[attr-defined]
-        place = (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+        place = ast.Tuple(list(map(ast.Constant, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset))), ast.Load())
         shared = self._shared([node.target, *node.body], uses)
         item = f"{PREFIX}item"
         taken = at(ast.Assign([node.target], name(item)), node.target)
         body = self._nested("body", [item], [taken, *node.body], shared, node)
         exits, guarded = self._exits(node), _texts(guarded_by_else(node))
-        return [body, *exits[0], self._call("for_", node, self._source(node.iter), name(body.name), exits[1], guarded, ast.Constant(place))]
+        return [body, *exits[0], self._call("for_", node, self._source(node.iter), name(body.name), exits[1], guarded, place)]
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         message = self.visit(node.msg) if node.msg is not None else ast.Constant(None)
