@@ -180,7 +180,7 @@ class _Attempt:
         names = list(self.recorder.graph.parameters)
         self.shown.trace = next((item._trace for item in (*arrays, *parameters) if isinstance(item, jax.core.Tracer)), None)
         with self.weights.called_with(dict(zip(names, parameters))) as (called, held):
-            with open_regions(JaxRegions(self._expected)):
+            with open_regions(JaxRegions(self._expected, self.recorder.numbers)):
                 result = self.replaced(called)(*args, **kwargs)
             leaves, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item), opens)
             after = held()
@@ -219,7 +219,7 @@ class _Attempt:
     def _input(self, index: int, leaf: Any) -> Value | None:
         """The input for an array, whose type is noted; of a number, for which a symbol stands, there is none."""
         if type(leaf) in DTYPES:
-            number = self.recorder.add_input(self.names[index], object(), ArraySpec((), DTYPES[type(leaf)]))
+            number = self.recorder.add_number(self.names[index], DTYPES[type(leaf)])
             size = Size.of(Symbol(number, 0, leaf, "item"))
             self.numbers[index] = symbolic(self.decide(size) if (index, 0) in self.hypotheses.fixed else size)
             return None
@@ -299,7 +299,7 @@ class _Attempt:
         if isinstance(problem, ElementsAsked):
             return replace(self.hypotheses, reads=True)
         if isinstance(problem, TracingError):
-            return self.hypotheses
+            return replace(self.hypotheses, loops=False) if self.numbers else self.hypotheses
         if not self.hypotheses.equal and len(set(sizes)) < len(sizes):
             return replace(self.hypotheses, equal=True)
         if self.hypotheses.loops and self.loops.found:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import jax
@@ -21,12 +21,13 @@ from .sizes import as_array, decided, hints, symbolic
 
 
 class JaxRegions(Regions):
-    """The blocks of one tracing. ``expected`` is told what a value of the program is expected to be, True."""
+    """The blocks of one tracing. ``expected`` is told what a value of the program is expected to be, True; ``numbers`` are its inputs that
+    are numbers of Python's."""
 
     module, arrays = jax.numpy, (jax.Array, np.ndarray, np.generic)
 
-    def __init__(self, expected: Callable[[Value], None]) -> None:
-        super().__init__(symbolic, decided)
+    def __init__(self, expected: Callable[[Value], None], numbers: Container[Value]) -> None:
+        super().__init__(symbolic, decided, numbers)
         self.expected = expected
 
     # ------------------------------------------------------------------------------ what things are

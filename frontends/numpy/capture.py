@@ -86,7 +86,7 @@ class Capture:
 
     def add_number(self, name: str, dtype: str) -> Value:
         """A Python number that is an input."""
-        return self.recorder.add_input(name, object(), ArraySpec((), dtype))
+        return self.recorder.add_number(name, dtype)
 
     def add_parameter(self, name: str, array: Any) -> Any:
         """What stands for an array that the function keeps outside of its arguments."""

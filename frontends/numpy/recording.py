@@ -18,6 +18,7 @@ from ...ir.aliases import Aliases
 from ...ir.debug_info import DebugInfo
 from ...ir.graph import Effect, Graph
 from ...ir.state import GraphState
+from ...passes.carried_checks import carry_out
 from ...sizes import expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
 from ...tracing.attempts import Refuted, Undisturbed, recorded
@@ -41,6 +42,7 @@ from ...trees import Path, Tree, call_of, flatten, referred, statics
 from ..open_numbers import DTYPES
 from ..reading import Reading
 from ..signatures import input_names
+from . import checks
 from .arguments import Inputs, given
 from .capture import Capture
 from .draws import GENERATORS, UnseenDraw, bits_of, state_of
@@ -153,7 +155,8 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
             containers = Containers((*call, kept.values), is_traced, weights.world.knows, stateful.arguments(*call))
             with asked.seen:
                 result = _run(function, *call, capture, weights, leaves, code)
-            graph, found = _finish(capture, result, tree, containers, weights)
+            finished, found = _finish(capture, result, tree, containers, weights)
+            graph = carry_out(finished, checks.recorded)
             _note_sharing(capture, graph, inputs.made, count, views)
             graph.debug = DebugInfo({value: item for value, item in zip(graph.inputs, leaves) if type(item) in DTYPES})
         finally:

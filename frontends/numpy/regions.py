@@ -30,6 +30,7 @@ from ..collectives import CALLS
 from .capture import Capture
 from .names import METHOD
 from .sizes import hint, symbolic
+from .stand_ins import within
 from .traced import TracedArray, TracedScalar, is_traced, seen_of
 
 _ARRAYS = (np.ndarray, np.generic)
@@ -43,11 +44,18 @@ class BlockCapture(Capture):
         self.blocks: list[dict[Value, tuple[Any, Any]]] = []  # of each open block: the array outside that is written to, and before
         self.tied = TiedArrays(self.recorder)
 
+    def _attempt(self, function: Callable[..., Any], operands: list[Any], args: Any, kwargs: Any) -> Any:
+        function, args = within(function, args) if self.blocks else (function, args)
+        return super()._attempt(function, operands, args, kwargs)
+
     def _save(self, item: Any) -> None:
         super()._save(item)
         base = self.recorder.base_of(item._value)
         self.tied.refuse(base, self.here())
         if self.blocks and not self.recorder.is_made_here(base) and not self.recorder.is_given_here(base):
+            if self.recorder.is_made_here(item._value):  # a view taken inside: a[i] += x
+                whole = self.recorder.array_of(base)
+                item = item if whole is None else whole
             owner = item._seen if item._seen.base is None else item._seen.base
             self.blocks[-1].setdefault(item._value, (item, owner.copy() if isinstance(owner, np.ndarray) else item._seen.copy()))
 

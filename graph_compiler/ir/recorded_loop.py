@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..sizes import Size, hint_of
@@ -36,6 +36,10 @@ class Mark:
     """The number of the step, of which symbols are read. None behind the last step, and in a ``while``."""
     asked: int | None = None
     """How many calls there were when the first of the conditions of a ``while`` had been asked for."""
+
+    def moved(self, places: Sequence[int]) -> Mark:
+        """The mark where as many nodes as there were have become ``places`` of these."""
+        return replace(self, position=places[self.position], asked=None if self.asked is None else places[self.asked])
 
 
 @dataclass(eq=False, slots=True)

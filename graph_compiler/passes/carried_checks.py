@@ -38,10 +38,14 @@ def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: 
 
 def carry_out(graph: Graph, make: Make = canonical) -> Graph:
     """The graph with its checks inside of regions as guards; itself where there are none."""
-    block = _Checked(make)
-    block.follow(graph.nodes)
+    block, places = _Checked(make), [0]
+    for node in graph.nodes:
+        block.follow((node,))
+        places.append(len(block.nodes))
     if not block.held:
         return graph
+    for loop in graph.loops:
+        loop.marks[:] = (mark.moved(places) for mark in loop.marks)
     guards = [Guard(value, True, origin) for origin, value in block.held.items()]
     return graph.derive(nodes=block.nodes, guards=[*graph.guards, *guards])
 

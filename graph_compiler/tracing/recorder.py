@@ -50,6 +50,7 @@ class Recorder:
         self.graph = Graph(name, dialect)
         stage.calls = self.graph.nodes
         self.varying: set[Value] = set()
+        self.numbers: set[Value] = set()  # inputs that are numbers of Python's
         self._random: set[Value] = set()
         self._values: dict[int, tuple[Any, Value]] = {}
         self._guards: set[Any] = set()
@@ -103,6 +104,12 @@ class Recorder:
         self.graph.inputs.append(value)
         self.varying.add(value)
         return self.keep(array, value)
+
+    def add_number(self, name: str, dtype: str) -> Value:
+        """A new input that is a number of Python's, which is known before the graph runs."""
+        value: Value = self.add_input(name, object(), ArraySpec((), dtype))
+        self.numbers.add(value)
+        return value
 
     def add_parameter(self, name: str, array: Any, spec: ArraySpec) -> Value:
         """A new parameter of the user's model."""

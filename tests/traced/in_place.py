@@ -194,3 +194,39 @@ def lu_of_jax(xp: Any, m: Any) -> Any:
         for i in range(k + 1, n):
             m = m.at[i].add(-m[k] * (m[i, k] / m[k, k]))
     return m
+
+
+@program((floats(4, 3),), (floats(7, 3, seed=1),), (floats(2, 2, seed=2),), sources=IN_PLACE)
+def forces(xp: Any, x: Any) -> Any:
+    """Rows that an inner loop adds to, beside others of the same array."""
+    sums = xp.zeros_like(x)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[0]):
+            if i != j:
+                sums[i] += x[j] - x[i]
+                sums[j] -= x[i]
+    return sums
+
+
+@program((floats(5, 5),), (floats(8, 8, seed=1),), (floats(2, 2, seed=2),), sources=IN_PLACE)
+def eliminated(xp: Any, m: Any) -> Any:
+    """Slices of another width in each step, which no block of a graph has: the loop is folded as an untraced one."""
+    m = _copied(m)
+    for k in range(m.shape[0] - 1):
+        m[k + 1 :, k] = m[k + 1 :, k] / (abs(m[k, k]) + 1)
+        for j in range(k + 1, m.shape[0]):
+            m[k + 1 :, j] -= m[k + 1 :, k] * m[k, j]
+    low = xp.tril(m)
+    return m, low.max() if low.sum() > 0 else low.min()
+
+
+@program((positive(6),), (positive(11, seed=1),), (positive(1, seed=2),), sources=IN_PLACE)
+def binned(xp: Any, xs: Any) -> Any:
+    """Whole numbers of elements, inside of a step."""
+    counts = xp.zeros(4)
+    for x in xs:
+        place = int(x * 4)
+        if place >= 4:
+            place = 3
+        counts[place] += 1
+    return counts

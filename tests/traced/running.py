@@ -32,8 +32,8 @@ def native(item: Any, framework: str) -> Any:
 
 
 def given(args: tuple[Any, ...], framework: str) -> list[Any]:
-    """The arguments of a call."""
-    return [native(item, framework) for item in args]
+    """The arguments of a call; numbers of Python's stay what they are."""
+    return [item if type(item) in (int, float) else native(item, framework) for item in args]
 
 
 def function_of(row: Row, source: str) -> Any:
@@ -47,8 +47,12 @@ def function_of(row: Row, source: str) -> Any:
 
 
 def compiled(name: str, source: str, to: str) -> Any:
+    """The graph of a program of the table."""
+    return recorded(PROGRAMS[name], source, to)
+
+
+def recorded(row: Row, source: str, to: str) -> Any:
     """The graph of a program, recorded with its first arguments."""
-    row = PROGRAMS[name]
     return graph_compiler.compile(function_of(row, source), source=source, to=to, args=tuple(given(row.calls[0], source)))
 
 

@@ -335,3 +335,11 @@ def none_at_first(xp: Any, xs: Any) -> Any:
         if best is None or row.sum() > best.sum():
             best = row
     return best
+
+
+@program((floats(4), number(0.5)), (floats(7), number(0.3)), (floats(1), number(2.0)), differentiable=True)
+def horner_backwards(xp: Any, coefficients: Any, x: Any) -> Any:
+    total = coefficients[0] * 0
+    for c in reversed(coefficients):
+        total = total * x + c
+    return total

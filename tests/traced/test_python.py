@@ -149,6 +149,68 @@ def test_an_exception_on_one_side_is_a_condition() -> None:
             graph(x)
 
 
+def doubled(x: Any) -> Any:
+    count = 0
+    while x < 50:
+        if x < 0.9:
+            raise ValueError("too small")
+        x, count = x * 2, count + 1
+    return x, count
+
+
+def from_place(x: Any) -> Any:
+    return x[int(x[0]) :].sum() if x[1] > 0 else x.sum()
+
+
+@pytest.mark.parametrize("to", ["numpy", "torch", "jax"])
+def test_what_blocks_assume_of_elements_is_checked(to: str) -> None:
+    """Inside of a loop that an exception is false, inside of a branch that a number that bounds a slice is what it was."""
+    to_array = {"numpy": np.asarray, "torch": pytest.importorskip("torch").tensor, "jax": pytest.importorskip("jax").numpy.asarray}[to]
+    rows = ((doubled, ((1.0, 3.0, 70.0), 0.5)), (from_place, (([3.0, 1, 2, 5], [2.0, 1, 2, 5], [1.0, -1.0, 4.0]), None)))
+    for function, (calls, refused) in rows:
+        graph = graph_compiler.compile(function, source="numpy", to=to, args=(np.asarray(calls[0]),), trace_control_flow=True)
+        for call in calls:
+            found, expected = graph(to_array(call)), function(np.asarray(call))
+            np.testing.assert_allclose(np.asarray(found, np.float64), np.asarray(expected, np.float64))
+        if refused is not None:
+            with pytest.raises(ValueError, match="too small"):
+                graph(to_array(refused))
+
+
+def found_from_the_end(x: Any) -> Any:
+    place, last = 0, x.shape[0] - 1
+    while place < x.shape[0] and x[last - place] < 0.5:
+        place += 1
+    return place
+
+
+def test_without_rows_what_a_step_would_read_is_not_there() -> None:
+    graph = graph_compiler.compile(found_from_the_end, source="numpy", to="numpy", args=(np.ones(2),), trace_control_flow=True)
+    for x in (np.arange(4.0)[::-1] / 4, np.zeros(1), np.zeros(0)):
+        assert graph(x) == found_from_the_end(x)
+    assert len(graph.variants) == 1, graph.explain()
+    jax = pytest.importorskip("jax")
+    graph = graph_compiler.compile(found_from_the_end, source="numpy", to="jax", args=(np.ones(0),), trace_control_flow=True)
+    assert [int(graph(jax.numpy.zeros(size))) for size in (0, 3, 0)] == [0, 3, 0]
+
+
+def test_a_loop_is_written_out_behind_its_first_step() -> None:
+    """The first step gives a variable its type; the others turn out to be no step of an operation."""
+
+    def sums(x: Any) -> Any:
+        best, s = None, 0.0
+        for i in range(len(x)):
+            t = x[i:].sum()
+            if best is None or t > best:
+                best = t
+            s += best
+        return s
+
+    graph = graph_compiler.compile(sums, source="numpy", to="numpy", args=(np.ones(2),), trace_control_flow=True)
+    for x in (np.ones(2), np.array([3.0, -2.0, 1.0]), np.ones(1), np.zeros(0)):
+        np.testing.assert_allclose(graph(x), sums(x))
+
+
 def test_checkpoints_are_kept() -> None:
     jax = pytest.importorskip("jax")
 
@@ -162,3 +224,16 @@ def test_checkpoints_are_kept() -> None:
     graph = graph_compiler.compile(recurrent, to="jax", args=(jax.numpy.ones((3, 2)),))
     (scan,) = [node for node in nodes_of(graph.program.block) if node.op == "scan"]
     assert scan.params["checkpoint"] is True
+
+
+def test_a_whole_number_of_what_is_no_number_is_an_error() -> None:
+    def places(x: Any) -> Any:
+        found = np.zeros(3)
+        for v in x:
+            found[int(v)] += v
+        return found
+
+    graph = graph_compiler.compile(places, source="numpy", to="jax", args=(np.ones(2),), trace_control_flow=True)
+    np.testing.assert_allclose(graph(np.array([0.5, 2.5, 1.0])), [0.5, 1.0, 2.5])
+    with pytest.raises(ValueError, match="NaN"):
+        graph(np.array([0.5, np.nan]))

@@ -20,7 +20,6 @@ from ....ir import Graph, Origin, Value
 from ....ir.aliases import Aliases
 from ....ir.randomness import Randomness
 from ....ir.state import GraphState
-from ....ops.registry import ArraySpec
 from ....sizes import Size
 from ....tracing import Locator, Recorder, refuse_escapes
 from ....tracing.state.updates import Containers
@@ -185,7 +184,7 @@ class Capture(TorchFunctionMode):
     def add_number(self, name: str, number: Any) -> Value:
         """One number that is an input."""
         self.input_tensors.append(None)
-        return self.recorder.add_input(name, object(), ArraySpec((), DTYPES[type(number)]))
+        return self.recorder.add_number(name, DTYPES[type(number)])
 
     def add_input(self, name: str, tensor: Any) -> None:
         """One array of the arguments (in two places it is one input, read in the first), or a generator."""

@@ -15,7 +15,11 @@ from .state import Cells
 
 
 class Raised(Exception):
-    """A block has raised an exception of the user's: what leads to it is a condition of the recording."""
+    """A block has raised an exception of the user's, the ``problem``: what leads to it is a condition of the recording."""
+
+    def __init__(self, problem: Exception) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
 
 
 class Trials:
@@ -41,7 +45,7 @@ class Trials:
             raise
         except Exception as problem:
             if _is_raised(problem):
-                raise Raised from problem
+                raise Raised(problem) from problem
             raise TracingError(
                 f"{self.place}: {self.what} cannot be recorded for all values ({type(problem).__name__}: {_first_line(problem)}). "
                 "What is in it has to compute the same shapes and types whatever the values are"

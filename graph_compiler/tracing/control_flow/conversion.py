@@ -32,7 +32,7 @@ def converted(function: types.FunctionType, statements: Any) -> types.FunctionTy
     ``NotCompilable`` where there is no source, or for generators.
     """
     code = function.__code__
-    if OWN in code.co_freevars:
+    if is_converted(function):
         return function
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise NotCompilable(f"{_place(function)} gives its results one by one (yield, await): its statements cannot be traced")
@@ -45,6 +45,11 @@ def converted(function: types.FunctionType, statements: Any) -> types.FunctionTy
         setattr(found, kept, getattr(function, kept))
     found.__dict__.update(function.__dict__)
     return found
+
+
+def is_converted(function: types.FunctionType) -> bool:
+    """Whether the statements of a function are calls already."""
+    return OWN in function.__code__.co_freevars
 
 
 def _place(function: types.FunctionType) -> str:
@@ -205,12 +210,13 @@ class _Conversion(ast.NodeTransformer):
 
     def _for(self, node: ast.For) -> list[ast.stmt]:
         uses: Uses = node.uses  # type: ignore[attr-defined]
+        place = ast.Tuple(list(map(ast.Constant, (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset))), ast.Load())
         shared = self._shared([node.target, *node.body], uses)
         item = f"{PREFIX}item"
         taken = at(ast.Assign([node.target], name(item)), node.target)
         body = self._nested("body", [item], [taken, *node.body], shared, node)
         exits, guarded = self._exits(node), _texts(guarded_by_else(node))
-        return [body, *exits[0], self._call("for_", node, self._source(node.iter), name(body.name), exits[1], guarded)]
+        return [body, *exits[0], self._call("for_", node, self._source(node.iter), name(body.name), exits[1], guarded, place)]
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         message = self.visit(node.msg) if node.msg is not None else ast.Constant(None)

@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...sizes import Size
-from .blocks import Trials
+from .blocks import Raised, Trials
 from .jumps import PREFIX
 from .regions import Kind, Regions
 from .state import UNDEFINED, Form, Leaf, Noted, NotEqual, common, noted, opened
@@ -53,8 +52,9 @@ class Loop:
         self.carried: dict[Place, _Carried] = {}
 
     # ------------------------------------------------------------------------------ the nodes
-    def while_loop(self, step: Callable[[], None]) -> None:
-        """Steps while ``goes_on`` gives True."""
+    def while_loop(self, step: Callable[[], None], probe: Callable[[], Any] | None = None) -> None:
+        """Steps while ``goes_on`` gives True; trial steps ask ``probe`` instead, where that is given."""
+        self.probe = probe or self.goes_on
         self._settle(step, ())
         carried = list(self.carried.values())
 
@@ -75,6 +75,7 @@ class Loop:
 
     def scan(self, step: Callable[..., None], rows: Sequence[Any], length: Any, checkpoint: bool) -> None:
         """``length`` steps, each with one row of each array."""
+        self.probe = self.goes_on
         self._settle(step, rows)
         carried = list(self.carried.values())
 
@@ -150,13 +151,16 @@ class Loop:
         def run(*arrays: Any) -> tuple[()]:
             self._enter(carried, arrays)
             given = {name: list(leaves) for name, leaves in self.current.items()}
-            self.goes_on()
+            self.probe()
             step(*arrays[len(carried) :])
             found.update({name: (noted(self.regions, value), given[name]) for name, value in self._after().items()})
             return ()
 
         rows_given = [(array, None) for array in rows]
-        self.trials.run(run, [*((one.first, one.kind) for one in carried), *rows_given])  # type: ignore[list-item]
+        try:
+            self.trials.run(run, [*((one.first, one.kind) for one in carried), *rows_given])  # type: ignore[list-item]
+        except Raised as raised:
+            raise raised.problem from None
         return found
 
     def _learn(self, found: dict[str, tuple[Noted, list[Any]]]) -> bool:
@@ -223,8 +227,3 @@ _TRUTH = Kind("bool", ())
 
 def _title(name: str) -> str:
     return "the result" if name == f"{PREFIX}result" else name
-
-
-def as_size(length: Any) -> bool:
-    """Whether a length is a number, or a size of arrays: known before the loop begins."""
-    return type(length) is int or isinstance(length, Size) and all(symbol.kind == "size" for symbol in length.symbols())

@@ -47,14 +47,18 @@ class RecordedRegions(Regions, Generic[B]):
     """The blocks of one recording; ``copy`` is what a user calls to copy an array."""
 
     copy: str
+    may_expect = True
 
     def __init__(self, recording: Recording, tied: TiedArrays, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any]) -> None:
-        super().__init__(symbolic, decided)
+        super().__init__(symbolic, decided, recording.recorder.numbers)
         self.recording, self.recorder, self.tied = recording, recording.recorder, tied
 
     @property
     def is_inside(self) -> bool:
         return self.recorder.in_block
+
+    def loops(self) -> Any:
+        return self.recorder.loops
 
     # ------------------------------------------------------------------------------ what the framework does
     @abstractmethod

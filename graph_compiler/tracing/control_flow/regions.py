@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+from ...ir.node import Value
 from ...sizes import Size
 
 Arrays = Sequence[Any]
@@ -37,14 +38,20 @@ class Regions(ABC):
     """One open recording: how its framework records functions as the blocks of an operation.
 
     Functions are called once or several times, on arrays that stand for any; what they read beside these they find where they were defined.
-    ``symbolic`` gives a size as the user's code may hold it, ``decided`` the number that a size is now, as a guard.
+    ``symbolic`` gives a size as the user's code may hold it, ``decided`` the number that a size is now, as a guard; ``numbers`` are the
+    inputs that are numbers of Python's.
     """
 
     module: ModuleType  # of the framework, which has logical_and and logical_not
     arrays: tuple[type, ...]  # the classes of arrays
+    may_expect = False  # inside of a block
 
-    def __init__(self, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any]) -> None:
-        self.symbolic, self.decided, self.depth = symbolic, decided, 0
+    def __init__(self, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any], numbers: Container[Value] = ()) -> None:
+        self.symbolic, self.decided, self.numbers, self.depth = symbolic, decided, numbers, 0
+
+    def loops(self) -> Any:
+        """What marks the steps of loops (:class:`graph_compiler.tracing.loops.Loops`); None where nothing does."""
+        return None
 
     # ------------------------------------------------------------------------------ what things are
     @abstractmethod
@@ -72,6 +79,11 @@ class Regions(ABC):
             yield
         finally:
             self.depth -= 1
+
+    def is_size(self, length: Any) -> bool:
+        """Whether a length is a number, or made of sizes of arrays and arguments: known before the graph runs."""
+        is_known = isinstance(length, Size) and all(item.kind == "size" or item.source in self.numbers for item in length.symbols())
+        return is_known or type(length) is int
 
     # ------------------------------------------------------------------------------ small calls
     @abstractmethod

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from ...ops.bounds import nonnegative
 from ...sizes import Size, apply, expression_of, hint_of, is_symbolic
+from ..loops.steps import Steps, counted, numbered, side_by_side
 from .regions import Regions
 
 
@@ -24,21 +25,24 @@ class Source(Protocol):
     def item(self, place: Any, rows: Sequence[Any]) -> Any:
         """The item at a place, of the rows there."""
 
+    def steps(self, loops: Any) -> Steps | None:
+        """As what marks the steps of ``loops`` goes through it."""
+
 
 @dataclass(frozen=True)
 class Range:
-    """``range(start, stop, step)``; the step is a number."""
+    """``range(start, stop, step)``."""
 
     start: Any
     stop: Any
-    step: int
+    step: Any
 
     def length(self) -> Any:
-        ends = (self.start, self.stop)
-        if not all(type(item) is int or is_symbolic(item) for item in ends):
+        parts = (self.start, self.stop, self.step)
+        if not all(type(item) is int or is_symbolic(item) for item in parts):
             return -((self.start - self.stop) // self.step)
-        start, stop = map(expression_of, ends)
-        steps = -((start - stop) // self.step)
+        start, stop, step = map(expression_of, parts)
+        steps = -((start - stop) // step)
         if not isinstance(steps, Size):
             return max(steps, 0)
         return steps if nonnegative(steps) else apply("max", steps, 0)
@@ -47,8 +51,11 @@ class Range:
         return ()
 
     def item(self, place: Any, rows: Sequence[Any]) -> Any:
-        ahead = place if self.step == 1 else place * self.step
+        ahead = place if type(self.step) is int and self.step == 1 else place * self.step
         return ahead if type(self.start) is int and self.start == 0 else self.start + ahead
+
+    def steps(self, loops: Any) -> Steps | None:
+        return counted(self.start, self.stop, self.step)
 
 
 @dataclass(frozen=True)
@@ -67,6 +74,10 @@ class Rows:
     def item(self, place: Any, rows: Sequence[Any]) -> Any:
         return rows[0]
 
+    def steps(self, loops: Any) -> Steps | None:
+        found: Steps | None = loops.steps_of(self.array)
+        return found
+
 
 @dataclass(frozen=True)
 class Numbered:
@@ -83,6 +94,10 @@ class Numbered:
 
     def item(self, place: Any, rows: Sequence[Any]) -> Any:
         return (place if type(self.start) is int and self.start == 0 else place + self.start), self.source.item(place, rows)
+
+    def steps(self, loops: Any) -> Steps | None:
+        steps = self.source.steps(loops)
+        return None if steps is None else numbered(steps, self.start)
 
 
 @dataclass(frozen=True)
@@ -105,6 +120,10 @@ class Together:
             left = left[count:]
         return tuple(found)
 
+    def steps(self, loops: Any) -> Steps | None:
+        parts = [steps for source in self.sources if (steps := source.steps(loops)) is not None]
+        return side_by_side(tuple(parts)) if len(parts) == len(self.sources) else None
+
 
 def source_of(regions: Regions, item: Any) -> Source | None:
     """The source that something to go through is; None for what Python goes through by itself."""
@@ -119,8 +138,16 @@ def source_of(regions: Regions, item: Any) -> Source | None:
 
 def _range(regions: Regions, *args: Any) -> Any:
     start, stop, step = {1: (0, *args, 1), 2: (*args, 1)}.get(len(args), args)
-    is_known = all(type(item) is int for item in (start, stop))
-    return None if is_known or type(step) is not int or not step else Range(start, stop, step)
+    is_known = all(type(item) is int for item in (start, stop, step))
+    return Range(start, stop, step) if not is_known and _is_step(regions, step) else None
+
+
+def _is_step(regions: Regions, step: Any) -> bool:
+    """Whether a range may have such a step, from here on: of 0 Python's raises an error."""
+    if regions.is_open(step):
+        regions.expect(regions.truth(step != 0))
+        return True
+    return type(step) is int and step != 0 or is_symbolic(step) and regions.decide_size(apply("ne", expression_of(step), 0))
 
 
 def _enumerate(regions: Regions, items: Any, start: Any = 0) -> Any:
@@ -146,7 +173,10 @@ def _is_same(regions: Regions, one: Any, other: Any) -> bool:
 
 
 def _reversed(regions: Regions, items: Any) -> Any:
-    if not isinstance(items, Range) or items.step not in (1, -1) or type(items.length()) is int:
+    if isinstance(source := source_of(regions, items), Rows):
+        array = source.array
+        return Rows(regions, array.flip(0) if hasattr(array, "flip") else array[::-1])
+    if not isinstance(items, Range) or type(items.step) is not int or items.step not in (1, -1) or type(items.length()) is int:
         return None
     return Range(items.stop - items.step, items.start - items.step, -items.step)
 

@@ -9,18 +9,18 @@ import operator
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 from ...errors import NotCompilable, TracingError
 from ...sizes import apply, hint_of, is_symbolic
 from ..reach.origin import is_users
+from ..source.syntax import Position
 from .blocks import Raised
 from .branches import VALUE, Branch
 from .conversion import converted
-from .loops import Loop, as_size
-from .regions import Regions, regions
+from .loops import Loop
+from .regions import Kind, Regions, regions
 from .sources import Source, in_python, making, source_of
 from .state import Cells, NotEqual
 
@@ -135,21 +135,24 @@ class Statements:
             body()
         functions = tuple(filter(None, (test, body, exits)))
         loop = Loop(found, _place(), "this loop", functions, lambda: self._goes_on(found, exits, test), guarded)
-        loop.while_loop(body)
+        try:
+            loop.while_loop(body, lambda: self._probed(test))
+        except TracingError:
+            if type(self._probed(test)) is not SizeCondition or test():
+                raise  # else sizes say that there is no step
 
     def _is_recorded(self, test: Any, exits: Any) -> bool:
         """Whether Python does not know if a loop goes on."""
         if _flags(exits)[0]:
             return True
-        with self._probing():
-            answer = test()
+        answer = self._probed(test)
         return type(answer) is SizeCondition or _open(answer) is not None
 
-    @contextmanager
-    def _probing(self) -> Iterator[None]:
+    def _probed(self, test: Any) -> Any:
+        """What the condition of a ``while`` gives as far as it decides nothing of sizes."""
         before, self._is_probing = self._is_probing, True
         try:
-            yield
+            return test()
         finally:
             self._is_probing = before
 
@@ -160,19 +163,22 @@ class Statements:
             return False
         return self.and_(_none(found, flags), test) if flags else test()
 
-    def for_(self, items: Any, body: Any, exits: Any, guarded: Sequence[str]) -> None:
-        """``for``: ``body(item)`` runs one step."""
+    def for_(self, items: Any, body: Any, exits: Any, guarded: Sequence[str], position: Position) -> None:
+        """``for``: ``body(item)`` runs one step; ``position`` is where it stands in the file."""
         found = regions()
         source = None if found is None else source_of(found, items)
         if found is None or source is None:
             self._in_python(iter(items), body, exits)
+            return
+        if _is_marked(found):  # whose number no block inside may have
+            self._in_python(_marked(found, source, position) or iter(in_python(source)), body, exits)
             return
         length = source.length()
         first = 0
         if type(length) is int:
             first = self._until_open(source, length, body, exits)
         if not (type(length) is int and first >= length):
-            self._recorded(found, source, length, first, body, exits, guarded)
+            self._recorded(found, source, length, first, body, exits, guarded, position)
 
     def _in_python(self, items: Iterator[Any], body: Any, exits: Any) -> None:
         """Item by item; where it is not known whether the loop was left, each step is a branch."""
@@ -198,31 +204,32 @@ class Statements:
             body(item)
         return length
 
-    def _recorded(self, found: Regions, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str]) -> None:
+    def _recorded(
+        self, found: Regions, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str], position: Position
+    ) -> None:
         """The steps from the first one on, as an operation of the graph. Where they cannot be one, and how many there are is a size, they
         are written out, for that size: without exits on values, or where there are none."""
-        place = _place()
-        try:
-            self._begun(found, place, source, length, first, body, exits, guarded)
-        except TracingError:
-            if not as_size(length) or exits is not None and hint_of(length) > first:
-                raise
-            self._in_python(itertools.islice(in_python(source), first, None), body, None)
+        place, is_size = _place(), found.is_size(length)
+        problem = self._failed(found, place, source, length, first, body, exits, guarded)
+        if isinstance(problem, NotEqual) and is_size and not first:
+            if not found.decide_size(apply("ge", length, 1)):
+                return
+            body(source.item(0, [array[0] for array in source.arrays()]))  # a first step gives variables their types
+            first, problem = 1, self._failed(found, place, source, length, 1, body, exits, guarded)
+        if problem is None:
+            return
+        if not is_size or exits is not None and hint_of(length) > first:
+            raise problem
+        marked = None if first or exits is not None else _marked(found, source, position)
+        self._in_python(marked or itertools.islice(in_python(source), first, None), body, None)
 
-    def _begun(
-        self, found: Regions, place: str, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str]
-    ) -> None:
+    def _failed(self, *loop: Any) -> TracingError | None:
+        """Records the steps of a loop as an operation of the graph, or says why they are none; nothing of them has happened then."""
         try:
-            self._region(found, place, source, length, first, body, exits, guarded)
-            return
-        except NotEqual:
-            if first or not as_size(length):
-                raise
-        if not found.decide_size(apply("ge", length, 1)):
-            return
-        rows = [array[0] for array in source.arrays()]
-        body(source.item(0, rows))  # a first step gives variables their types
-        self._region(found, place, source, length, 1, body, exits, guarded)
+            self._region(*loop)
+        except TracingError as problem:
+            return problem
+        return None
 
     def _region(
         self, found: Regions, place: str, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str]
@@ -230,7 +237,7 @@ class Statements:
         functions = tuple(filter(None, (body, exits)))
         loop = Loop(found, place, "this loop", functions, lambda: True, guarded)
         at = loop.counter(first)
-        if exits is None and as_size(length):
+        if exits is None and found.is_size(length):
             arrays = source.arrays() if not first else [array[first:] for array in source.arrays()]
             loop.scan(lambda *rows: body(source.item(at(), rows)), arrays, length - first, self.checkpoint)
             return
@@ -260,7 +267,8 @@ class Statements:
             raise TracingError(
                 f"{_place()}: print inside of a branch or loop on values would print once for all of them. Print the results"
             )
-        if (made := _BUILTINS.get(function) if isinstance(function, (types.BuiltinFunctionType, type)) else None) is not None:
+        plain = getattr(function, "__wrapped__", function)
+        if (made := _BUILTINS.get(plain) if isinstance(plain, (types.BuiltinFunctionType, type)) else None) is not None:
             return lambda *args, **kwargs: made(found, function, args, kwargs)
         if isinstance(function, types.FunctionType) and is_users(function):
             return self.converted(function)
@@ -293,8 +301,26 @@ def _extreme(symbol: str) -> Callable[..., Any]:
     return extreme
 
 
+def _number(dtype: str) -> Callable[..., Any]:
+    kind = Kind(dtype, (), True)
+
+    def number(found: Regions, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if kwargs or len(args) != 1 or not found.is_inside or _open(args[0]) is None or not found.may_expect:
+            return function(*args, **kwargs)
+        known = found.kind(args[0])
+        if known.shape or known.dtype.startswith("complex"):
+            return function(*args)
+        if dtype == "int64" and known.dtype.startswith(("float", "bfloat")):
+            found.expect(found.truth(abs(args[0]) < 2.0**63))  # of what is no number, Python's raises an error
+        return found.made(args[0], kind)
+
+    return number
+
+
 # what Python's functions ask of elements -> what is asked of arrays
-_BUILTINS: dict[Any, Callable[..., Any]] = {builtins.max: _extreme("gt"), builtins.min: _extreme("lt")}
+_BUILTINS: dict[Any, Callable[..., Any]] = {
+    builtins.max: _extreme("gt"), builtins.min: _extreme("lt"), builtins.int: _number("int64"), builtins.float: _number("float64"),
+}  # fmt: skip
 
 
 def _open(item: Any) -> Regions | None:
@@ -314,9 +340,28 @@ def _none(found: Regions, flags: Sequence[Any]) -> Any:
     return functools.reduce(found.both, [found.negated(found.truth(flag)) for flag in flags])
 
 
+def _is_marked(found: Regions) -> bool:
+    """Whether this is a step of a loop with marks."""
+    loops = found.loops()
+    return loops is not None and bool(loops.are_running)
+
+
+def _marked(found: Regions, source: Source, position: Position) -> Iterator[Any] | None:
+    """The items of a loop that is written out, step by step with marks for a pass to fold, where its syntax proves how many there are."""
+    loops, frame = found.loops(), _frame()
+    steps = None if loops is None or frame is None else source.steps(loops)
+    return None if steps is None else loops.run_traced(frame, position, steps)
+
+
 def _place() -> str:
     """The line of the user's code that runs."""
+    frame = _frame()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "unknown place"
+
+
+def _frame() -> FrameType | None:
+    """That of the user's code that runs."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and not is_users(frame):
         frame = frame.f_back
-    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "unknown place"
+    return frame

@@ -10,26 +10,32 @@ from typing import Any
 
 from ...registration import entry_method
 from ...trees import Path
+from ..control_flow.conversion import is_converted
 from ..reach.origin import is_users
 from ..source.syntax import definition_of
 from .syntax import is_source
 
+_NUMBERS = frozenset({int, float})
 _DEEPEST = 3  # calls of functions in each other that an argument goes through
 
 
 def counting_arguments(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> frozenset[Path]:
-    """Where in ``(args, kwargs)`` stand whole numbers that bound a ``for`` over ``range`` in the function's own code.
+    """Where in ``(args, kwargs)`` stand whole numbers that bound a ``for`` over ``range`` in the function's own code; of a traced function
+    all numbers, for its statements may ask for any.
 
     >>> def add(x, n, y): return [x + y for _ in range(n)]
     >>> counting_arguments(add, (1, 2, 3), {})
     frozenset()
     """
-    if int not in map(type, (*args, *kwargs.values())):
+    if _NUMBERS.isdisjoint(map(type, (*args, *kwargs.values()))):
         return frozenset()
     function = function if isinstance(function, types.FunctionType) else entry_method(function, function)
     plain = function.__func__ if isinstance(function, types.MethodType) else function
     if not isinstance(plain, types.FunctionType):
         return frozenset()
+    if is_converted(plain):
+        given = [*(((0, place), item) for place, item in enumerate(args)), *(((1, name), item) for name, item in kwargs.items())]
+        return frozenset(path for path, item in given if type(item) in _NUMBERS)
     names = _counting(plain, _DEEPEST)
     own = _positional(plain)[int(isinstance(function, types.MethodType)) :]
     found: list[tuple[Path, Any]] = [((0, place), item) for place, (name, item) in enumerate(zip(own, args)) if name in names]

@@ -17,7 +17,7 @@ from typing import Any
 from ...registration import entry_method, packages
 from ..reach.origin import owner_of, package_of
 from ..source.syntax import syntax_of
-from .syntax import is_source
+from .syntax import Found, is_source
 
 UNKNOWN = object()
 """What only a run could tell: an element of a container, the result of a call, an argument."""
@@ -26,6 +26,7 @@ _REFUSED = (
     ast.Global, ast.Nonlocal, ast.Try, ast.With, ast.AsyncWith, ast.AsyncFor, ast.Yield, ast.YieldFrom, ast.Await, ast.FunctionDef,
     ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Delete, ast.Match, getattr(ast, "TryStar", ast.Try),
 )  # fmt: skip
+_BLOCKS = (ast.If, ast.IfExp, ast.While, ast.BoolOp, ast.Assert, ast.Break, ast.Continue, ast.Return)
 _PURE = frozenset({
     "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate", "float", "int", "isinstance", "len", "list", "max", "min", "pow",
     "range", "reversed", "round", "slice", "sorted", "sum", "tuple", "zip",
@@ -55,14 +56,16 @@ class Purity:
     def __init__(self, is_value: Callable[[Any], bool]) -> None:
         self.is_value = is_value
 
-    def of(self, loop: ast.For | ast.While, frame: types.FrameType) -> bool:
-        """Whether the steps of a loop have no other effect."""
-        space = _Space(frame.f_locals, frame.f_globals, frozenset((*frame.f_code.co_varnames, *frame.f_code.co_cellvars)))
+    def of(self, found: Found, frame: types.FrameType, is_traced: bool = False) -> bool:
+        """Whether the steps of a loop have no other effect; of a traced one, whether they have no statements that may be blocks either."""
+        if is_traced and any(isinstance(node, _BLOCKS) or len(getattr(node, "ops", ())) > 1 for node in ast.walk(found.loop)):
+            return False
+        loop, space = found.loop, _Space(frame.f_locals, frame.f_globals, found.own)
         try:
             statements = [*loop.body, *([loop.test] if isinstance(loop, ast.While) else [])]
             if isinstance(loop, ast.While) and any(isinstance(node, ast.Break) for part in loop.body for node in ast.walk(part)):
                 return False  # it may be left and begun again without a question
-            _Statements(self, space, 0).look(statements)
+            _Statements(self, space, 0, not is_traced).look(statements)
         except Effect:
             return False
         return True
@@ -91,10 +94,10 @@ class _Space:
 
 
 class _Statements:
-    """Statements of one function."""
+    """Statements of one function, which may have ``calls`` of functions of the user's."""
 
-    def __init__(self, purity: Purity, space: _Space, depth: int) -> None:
-        self.purity, self.space, self.depth = purity, space, depth
+    def __init__(self, purity: Purity, space: _Space, depth: int, calls: bool = True) -> None:
+        self.purity, self.space, self.depth, self.calls = purity, space, depth, calls
         self.called: set[ast.AST] = set()  # names and attributes that are only called, or of which an attribute is read
 
     def look(self, statements: Iterable[ast.AST]) -> None:
@@ -227,7 +230,7 @@ class _Statements:
         plain = _function(function)
         definition = syntax_of(plain.__code__) if is_source(plain.__code__) else None
         defaults = (*(plain.__defaults__ or ()), *(plain.__kwdefaults__ or {}).values())
-        if definition is None or self.depth >= _DEEPEST or any(isinstance(item, (list, dict, set)) for item in defaults):
+        if not self.calls or definition is None or self.depth >= _DEEPEST or any(isinstance(item, (list, dict, set)) for item in defaults):
             return False
         code = plain.__code__
         cells = dict(zip(code.co_freevars, (cell.cell_contents for cell in plain.__closure__ or ())))

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from types import CodeType, FrameType
 from typing import Any, NamedTuple, Union
 
-from ..control_flow.liveness import Liveness
-from ..source.syntax import nodes_around
+from ..control_flow.jumps import walk
+from ..control_flow.liveness import Liveness, writes
+from ..source.syntax import Position, nodes_around, nodes_at
 
 Loop = Union[ast.For, ast.While]
 _OPNAME = dis.opname
@@ -21,11 +22,13 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 @dataclass(frozen=True)
 class Found:
-    """A loop. ``names`` are the variables of its steps that have a use when a step begins, ``after`` those that are read outside of it."""
+    """A loop. ``names`` are the variables of its steps that have a use when a step begins, ``after`` those that are read outside of it, and
+    ``own`` those that its function assigns."""
 
     loop: Loop
     names: frozenset[str]
     after: frozenset[str]
+    own: frozenset[str]
 
 
 class Conditions(NamedTuple):
@@ -46,6 +49,13 @@ def for_over(frame: FrameType) -> Found | None:
     else:
         place = -2
     return None if around[place].orelse else _found(frame.f_code, frame.f_lasti, place)
+
+
+@functools.lru_cache(maxsize=1024)
+def for_at(file: str, position: Position) -> Found | None:
+    """The ``for`` that has this position in a file."""
+    around = nodes_at(file, position)
+    return _found_in(around) if around and isinstance(around[-1], ast.For) and not around[-1].orelse else None
 
 
 def is_given_to(frame: FrameType, is_known: Callable[[str], bool]) -> bool:
@@ -126,12 +136,23 @@ def _around(code: CodeType, instruction: int) -> tuple[Any, ...]:
 @functools.lru_cache(maxsize=1024)
 def _found(code: CodeType, instruction: int, place: int) -> Found:
     around = nodes_around(code, instruction)
-    loop = around[place]
-    function = next(node for node in reversed(around[:place]) if isinstance(node, _FUNCTIONS))
+    return _found_in(around[: place + 1 or None])
+
+
+def _found_in(around: tuple[Any, ...]) -> Found:
+    loop = around[-1]
+    function = next(node for node in reversed(around[:-1]) if isinstance(node, _FUNCTIONS))
     inside = set(ast.walk(loop))
     names = {node.id for node in inside if isinstance(node, ast.Name)} & _used_at(function, loop)
     outside = (node for node in ast.walk(function) if node not in inside and isinstance(node, ast.Name))
-    return Found(loop, frozenset(names), frozenset(node.id for node in outside if isinstance(node.ctx, ast.Load)))
+    after = frozenset(node.id for node in outside if isinstance(node.ctx, ast.Load))
+    return Found(loop, frozenset(names), after, _own(function))
+
+
+def _own(function: Any) -> frozenset[str]:
+    declared = (node for node in walk(function.body) if isinstance(node, (ast.Global, ast.Nonlocal)))
+    arguments = frozenset(node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg))
+    return (writes(function.body) | arguments).difference(*(node.names for node in declared))
 
 
 def _used_at(function: Any, loop: Loop) -> frozenset[str]:
@@ -166,4 +187,4 @@ def _codes(file: str) -> frozenset[tuple[CodeType, tuple[Any, ...]]]:
     return frozenset(found)
 
 
-__all__ = ["Found", "Loop", "for_over", "is_source", "while_asking"]
+__all__ = ["Found", "Loop", "for_at", "for_over", "is_source", "while_asking"]

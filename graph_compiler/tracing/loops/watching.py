@@ -13,9 +13,10 @@ from ...ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply, hint_of, substitute
 from ..probes.builtin_names import ClassShim
+from ..source.syntax import Position
 from .purity import Purity
 from .steps import Steps, rows
-from .syntax import Found, for_over, is_given_to, while_asking
+from .syntax import Found, for_at, for_over, is_given_to, while_asking
 
 _INDEX, _TRUTH = ArraySpec((), "int64"), ArraySpec((), "bool")
 _MOST_PARTS = 64
@@ -78,16 +79,33 @@ class Loops:
     def run(self, frame: FrameType, steps: Steps) -> Any:
         """What the ``for`` that the frame begins goes through; the steps, where they stand in a call that is given to it. None where
         nothing proves how many there are."""
-        bounds = start, stop = tuple(map(self.means.expression_of, (steps.start, steps.stop)))
-        if not any(isinstance(bound, Size) for bound in bounds) or type(steps.step) is not int or steps.step == 0:
-            return None
-        if any(type(hint_of(bound)) is not int for bound in bounds) or self.recorder.in_block or not self.means.is_open():
+        if not self._may_be_marked(steps):
             return None
         found = for_over(frame)
         if found is None:
             return steps if abs(steps.step) == 1 and is_given_to(frame, lambda name: _is_shim(frame, name)) else None
-        if not self._purity.of(found.loop, frame):
+        return self._marked(found, frame, steps)
+
+    def run_traced(self, frame: FrameType, position: Position, steps: Steps) -> Iterator[Any] | None:
+        """As :meth:`run`, of the ``for`` at a position in the file, which is a call in the frame of a traced function."""
+        found = for_at(frame.f_code.co_filename, position) if self._may_be_marked(steps) else None
+        return None if found is None else self._marked(found, frame, steps, is_traced=True)
+
+    @property
+    def are_running(self) -> bool:
+        """Whether a step is marked just now."""
+        return bool(self._running) and not self.recorder.in_block
+
+    def _may_be_marked(self, steps: Steps) -> bool:
+        bounds = tuple(map(self.means.expression_of, (steps.start, steps.stop)))
+        if not any(isinstance(bound, Size) for bound in bounds) or type(steps.step) is not int or steps.step == 0:
+            return False
+        return all(type(hint_of(bound)) is int for bound in bounds) and not self.recorder.in_block and self.means.is_open()
+
+    def _marked(self, found: Found, frame: FrameType, steps: Steps, is_traced: bool = False) -> Iterator[Any] | None:
+        if not self._purity.of(found, frame, is_traced):
             return None
+        start, stop = map(self.means.expression_of, (steps.start, steps.stop))
         origin = Origin(frame.f_code.co_filename, frame.f_lineno, call="range")
         return self._counted(RecordedLoop(origin, self.means.library, start, stop, steps.step, found.after), found, frame, steps.item)
 
@@ -139,7 +157,7 @@ class Loops:
         goes_on = answer is not negated[number]
         asking = next((each for each in reversed(self._asking) if each.frame is frame and each.found.loop is found.loop), None)
         if asking is None:
-            if number or not (goes_on or any_of) or not self._purity.of(found.loop, frame):
+            if number or not (goes_on or any_of) or not self._purity.of(found, frame):
                 return False
             origin = Origin(frame.f_code.co_filename, frame.f_lineno, call="while")
             loop = RecordedLoop(origin, self.means.library, after=found.after, negated=negated, any_of=any_of)

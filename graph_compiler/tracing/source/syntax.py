@@ -18,10 +18,15 @@ def nodes_around(code: CodeType, instruction: int) -> tuple[Any, ...]:
     if not hasattr(code, "co_positions"):  # Python 3.10 does not tell where in a line it is
         return ()
     position = next(islice(code.co_positions(), instruction // 2, None), None)
-    tree = _parsed(code.co_filename)
-    if tree is None or position is None or None in position:
+    if position is None or None in position:
         return ()
-    return tuple(_around(tree, position))  # type: ignore[arg-type]  # none of the four is None
+    return nodes_at(code.co_filename, position)  # type: ignore[arg-type]  # none of the four is None
+
+
+def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
+    """The syntax nodes of a file that hold a position, the outermost first."""
+    tree = _parsed(file)
+    return () if tree is None else tuple(_around(tree, position))
 
 
 def resolved(expression: ast.expr, frame: FrameType) -> Any:
