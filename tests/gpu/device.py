@@ -15,8 +15,9 @@ jax = pytest.importorskip("jax")
 DEVICE = os.environ.get("GRAPH_COMPILER_TEST_DEVICE", "cuda")
 IS_GPU = DEVICE.startswith("cuda")
 PLATFORM = "gpu" if IS_GPU else "cpu"  # of JAX
-needs_gpu = pytest.mark.skipif(IS_GPU and not torch.cuda.is_available(), reason="needs a GPU")
-needs_cuda = pytest.mark.skipif(not (IS_GPU and torch.cuda.is_available()), reason="needs CUDA itself")
+if IS_GPU and not torch.cuda.is_available():
+    pytest.skip("needs a GPU", allow_module_level=True)  # for whoever imports this
+needs_cuda = pytest.mark.skipif(not IS_GPU, reason="needs CUDA itself")
 needs_jax = pytest.mark.skipif(
     IS_GPU and jax.default_backend() != "gpu", reason="JAX has no GPU: set JAX_PLATFORMS=cuda,cpu and XLA_PYTHON_CLIENT_PREALLOCATE=false"
 )
@@ -47,4 +48,4 @@ def wait() -> None:
         torch.cuda.synchronize()
 
 
-__all__ = ["DEVICE", "IS_GPU", "PLATFORM", "moved", "needs_cuda", "needs_gpu", "needs_jax", "places", "report", "wait"]
+__all__ = ["DEVICE", "IS_GPU", "PLATFORM", "moved", "needs_cuda", "needs_jax", "places", "report", "wait"]

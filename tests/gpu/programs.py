@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from .device import DEVICE
 
 TABLE = torch.arange(12.0).reshape(2, 6) / 7
-BUFFER = TABLE.to(DEVICE) if DEVICE != "cuda" or torch.cuda.is_available() else TABLE
+BUFFER = TABLE.to(DEVICE)
 
 
 def made_beside(x: Any) -> Any:

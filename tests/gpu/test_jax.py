@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from .device import DEVICE, IS_GPU, PLATFORM, needs_cuda, needs_gpu, needs_jax, report
+from .device import DEVICE, IS_GPU, PLATFORM, needs_cuda, needs_jax, report
 
 import jax  # isort: skip
 import jax.numpy as jnp  # isort: skip
@@ -24,7 +24,7 @@ from tests.support.contexts import wide_types  # isort: skip
 
 from .products import IN_NUMPY, IN_TORCH, array  # isort: skip
 
-pytestmark = [needs_gpu, needs_jax]
+pytestmark = needs_jax
 EXACT = 2e-5  # of the result's length; TF32 is near 3e-4
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .device import DEVICE, moved, needs_gpu, needs_jax, places
+from .device import DEVICE, moved, needs_jax, places
 
 import torch  # isort: skip
 
@@ -17,7 +17,6 @@ import graph_compiler  # isort: skip
 from tests.models import small, zoo  # isort: skip
 from tests.support.compare import assert_no_further, assert_same  # isort: skip
 
-pytestmark = needs_gpu
 STEP = 14  # one in so many entries of the zoo
 ENTRIES = zoo.entries()[::STEP]
 

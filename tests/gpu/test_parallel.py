@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .device import DEVICE, IS_GPU, PLATFORM, needs_gpu, needs_jax
+from .device import DEVICE, IS_GPU, PLATFORM, needs_jax
 
 import torch  # isort: skip
 
@@ -23,8 +23,6 @@ import graph_compiler  # isort: skip
 from graph_compiler import parallel, training, transforms  # isort: skip
 from tests.support.compare import to_numpy  # isort: skip
 from tests.training.models import BATCHES, classifier, cross_entropy  # isort: skip
-
-pytestmark = needs_gpu
 
 
 @pytest.fixture(scope="module")

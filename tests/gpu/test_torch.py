@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .device import DEVICE, IS_GPU, needs_cuda, needs_gpu, needs_jax, places, report, wait
+from .device import DEVICE, IS_GPU, needs_cuda, needs_jax, places, report, wait
 
 import torch  # isort: skip
 import graph_compiler  # isort: skip
@@ -17,7 +17,6 @@ from tests.support.threads import several  # isort: skip
 
 from .programs import PROGRAMS, RANDOM, example  # isort: skip
 
-pytestmark = needs_gpu
 WAYS = {"there": (DEVICE, DEVICE), "recorded on the CPU": ("cpu", DEVICE), "called on the CPU": (DEVICE, "cpu")}
 
 

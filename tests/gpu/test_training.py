@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from .device import DEVICE, IS_GPU, PLATFORM, needs_cuda, needs_gpu, needs_jax, report
+from .device import DEVICE, IS_GPU, PLATFORM, needs_cuda, needs_jax, report
 
 import torch  # isort: skip
 
@@ -22,7 +22,6 @@ from graph_compiler import training  # isort: skip
 from tests.support.compare import to_numpy  # isort: skip
 from tests.training.models import BATCHES, classifier, cross_entropy  # isort: skip
 
-pytestmark = needs_gpu
 RULE = training.optimizer("sgd", learning_rate=0.05, momentum=0.9)
 TARGETS = ["torch", pytest.param("jax", marks=needs_jax)]
 TENSORS = [tuple(map(torch.from_numpy, batch)) for batch in BATCHES]
