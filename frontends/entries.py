@@ -20,6 +20,14 @@ def _has_grad(array: Any) -> bool:
     return _is_leaf(array) and getattr(array, "grad", None) is not None
 
 
+def _device(array: Any) -> str:
+    """Where a tensor is; arrays of NumPy become tensors of the CPU, and those of JAX tensors where they are."""
+    if hasattr(array, "is_cpu"):
+        return "cpu" if array.is_cpu else str(array.device)
+    devices = [device for device in array.devices() if device.platform != "cpu"] if hasattr(array, "devices") else []
+    return f"cuda:{devices[0].local_hardware_id}" if devices else "cpu"
+
+
 torch = FrontendEntry(
     name="torch",
     module=f"{_HERE}.torch",
@@ -55,6 +63,7 @@ torch = FrontendEntry(
                 "begins at another place of its memory than while recording",
                 lambda array: bool(array.storage_offset()) if hasattr(array, "storage_offset") else False,
             ),
+            "device": InputFact("is on another device than while recording, for which the function asked", _device, is_of_source=True),
         },
     ),
 )

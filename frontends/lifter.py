@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
+from ..assumptions import InputFact
 from ..errors import GraphCompilerError, UnsupportedOperation
 from ..ir.aliases import Aliases
 from ..ir.debug_info import DebugInfo
@@ -103,7 +104,7 @@ class Lifter:
         graph, result = self.recorded, self.result
         _refuse_kept_views(graph)
         result.call_inputs, result.state, result.debug = graph.call_inputs, graph.state, DebugInfo(lifted=self.lifted)
-        result.demand(matmul_precision=graph.demands.matmul_precision)
+        result.demand(matmul_precision=graph.demands.matmul_precision, casts_are_written=graph.demands.casts_are_written)
         for effect in graph.effects:
             result.effects.append(Effect(effect.kind, effect.target, self.read(effect.value)))
         result.outputs = [self.mapped(leaf) for leaf in graph.outputs]
@@ -125,6 +126,8 @@ class Lifter:
                 result.guards.append(replace(mapped, rounding=rounding))
                 assumed.add(mapped.condition)
         for assumption in graph.assumptions:
+            if isinstance(assumption, InputFact) and assumption.is_of_source:
+                continue
             if (about := assumption.mapped(self.mapped)) is not None:
                 result.assume(about)
 

@@ -26,10 +26,12 @@ _PACKAGE = __name__.partition(".")[0]
 @dataclass(frozen=True)
 class InputFact:
     """Something that is so of an array beside its shape and dtype: ``read`` tells it, ``words`` say what is wrong where it is otherwise
-    than while recording (the text follows the name of the input)."""
+    than while recording (the text follows the name of the input). Of a program for another framework one that ``is_of_source`` tells
+    nothing."""
 
     words: str
-    read: Callable[[Any], bool]
+    read: Callable[[Any], bool | str]
+    is_of_source: bool = False
 
 
 @dataclass(frozen=True)

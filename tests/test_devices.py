@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 
 import graph_compiler  # noqa: E402
+from graph_compiler.assumptions import InputFact  # noqa: E402
+from graph_compiler.errors import GuardFailed  # noqa: E402
 
 TABLE = jnp.arange(12.0).reshape(4, 3)
 
@@ -77,3 +80,72 @@ def test_a_module_takes_its_constants_along() -> None:
 def test_what_makes_no_array_is_called_as_it_is() -> None:
     graph = graph_compiler.transpile(jnp.tanh, to="torch", args=(jnp.ones(3),))
     assert graph.variants[0].flat.__code__.co_name == graph.variants[0].program.name
+
+
+# ---------------------------------------------------------------------------------------------- functions of torch that ask where they are
+def by_device(x: Any) -> Any:
+    made = x + torch.ones(3, device=x.device)
+    return made * 2 if made.is_cpu else made.double()
+
+
+def test_what_a_function_asks_of_a_device_is_a_guard(tmp_path: Path) -> None:
+    graph = graph_compiler.compile(by_device, args=(torch.ones(2, 3),))
+    assert torch.equal(graph(torch.ones(4, 3)), by_device(torch.ones(4, 3)))
+    graph.save(tmp_path / "graph")
+    elsewhere = torch.ones(4, 3, device="meta")
+    assert graph(elsewhere).dtype == torch.float64 and len(graph.variants) == 2
+    assert "x is on another device than while recording" in graph.explain()
+    loaded = graph_compiler.load(tmp_path / "graph")
+    assert torch.equal(loaded(np.ones((5, 3), "float32")), by_device(torch.ones(5, 3)))
+    with pytest.raises(GuardFailed, match="another device"):
+        loaded(elsewhere)
+
+
+def test_where_a_weight_is_is_a_guard() -> None:
+    layer = torch.nn.Linear(3, 2)
+    graph = graph_compiler.compile(lambda x: layer(x) + torch.ones(2, device=layer.weight.device), args=(torch.ones(2, 3),))
+    assert graph.variants[0].environment.holds()
+    layer.to("meta")
+    assert graph.variants[0].environment.reason() == "device of a captured tensor changed since"
+
+
+def test_under_autocast_the_device_is_a_guard() -> None:
+    def cast(x: Any) -> Any:
+        with torch.autocast("cpu", torch.bfloat16):
+            return x @ x.T
+
+    graph = graph_compiler.compile(cast, args=(torch.ones(2, 3),))
+    assert InputFact("device", ("cpu",)) in graph.variants[0].graph.assumptions
+
+
+def test_other_frameworks_are_not_asked_for_the_device() -> None:
+    graph = graph_compiler.transpile(lambda x: x * 2 if x.is_cpu else x * 3, to="jax", args=(torch.ones(3),))
+    assert "device" not in graph.explain()
+    assert graph(torch.ones(5)).tolist() == graph(jnp.ones(5)).tolist() == [2.0] * 5
+
+
+def test_calls_under_autocast_put_all_generators_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a GPU, too, for which another one stands in here."""
+    from graph_compiler.frontends.torch.process import autocasting
+
+    other = torch.Generator().manual_seed(3)
+    monkeypatch.setattr(autocasting, "default_generators", lambda: (torch.default_generator, other))
+    rewind, first = autocasting._rewinding(), (torch.rand(2), torch.rand(2, generator=other))
+    rewind()
+    assert all(map(torch.equal, first, (torch.rand(2), torch.rand(2, generator=other))))
+
+
+def exactly(x: Any) -> Any:
+    with torch.autocast("cpu", enabled=False):
+        return x @ x.T
+
+
+def test_autocast_around_a_call_casts_what_it_cast_in_the_original() -> None:
+    """Nothing where the function has switched it off, and by the type of the call."""
+    graph = graph_compiler.compile(lambda x: (exactly(x), x @ x.T), args=(torch.ones(2, 3),))
+    x = torch.linspace(0, 1, 12).reshape(4, 3)
+    for dtype in (torch.bfloat16, torch.float16, torch.bfloat16):
+        with torch.autocast("cpu", dtype):
+            found, cast = graph(x)
+            assert torch.equal(found, exactly(x)) and torch.equal(cast, x @ x.T)
+    assert graph(x)[1].dtype == torch.float32 and len(graph.variants) == 3

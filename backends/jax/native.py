@@ -24,6 +24,7 @@ from ..compilers import check_compiler_options, compiled_or_plain
 from ..failed_guards import shows_as_nan
 from ..keys_of_slices import KeysOfSlices
 from ..refusals import told
+from .dlpack import over_dlpack
 from .forward_mode import is_without_forward_mode
 from .kept_programs import KeptPrograms
 from .packed import Packed, is_leaf, weak
@@ -74,23 +75,19 @@ class JaxTarget(Target):
 
     # ------------------------------------------------------------------------------ arrays
     def convert(self, array: Any) -> Any:
-        """JAX arrays as they are; numpy arrays and tensors copied, so that the caller may write to them while JAX still computes."""
+        """JAX arrays as they are; numpy arrays and tensors copied, so that the caller may write to them while JAX still computes. Those of
+        the GPU that JAX has are copied there, others by way of the host."""
         if isinstance(array, jax.Array):
             return array
+        if getattr(array, "is_cuda", False) and (found := _over_dlpack(array, is_copied=True)) is not None:
+            return found
         array = _as_numpy(words_of(array))
         return None if array is None else _as_jax(array)
 
     def adopt(self, array: Any) -> Any:
-        """A weight as a JAX array that shares its memory (DLPack) where dtype and device allow."""
-        if isinstance(array, jax.Array) or not hasattr(array, "__dlpack__"):
-            return self.convert(array)
-        plain = array.detach().resolve_conj().resolve_neg() if hasattr(array, "detach") else array  # DLPack says nothing of a pending sign
-        if jax_dtype(str(plain.dtype).rpartition(".")[2]) != str(plain.dtype).rpartition(".")[2]:
-            return self.convert(plain)
-        try:
-            return jax.dlpack.from_dlpack(plain.contiguous() if hasattr(plain, "contiguous") else plain)
-        except (BufferError, RuntimeError, TypeError, ValueError):  # layouts and dtypes that DLPack does not carry
-            return self.convert(plain)
+        """A weight as a JAX array on the device that JAX computes on; it shares the memory (DLPack) where dtype and device allow."""
+        found = None if isinstance(array, jax.Array) else _over_dlpack(array)
+        return self.convert(array) if found is None else found
 
     def dtype(self, name: str) -> Any:
         """The numpy dtype that ``array.dtype`` of a JAX array equals; without 64-bit types that of 32 bits. Keys have types of their
@@ -271,6 +268,12 @@ _KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg
 def _why_not_compiled(problem: Exception) -> str | None:
     of_elements = isinstance(problem, (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError))
     return "a size in it depends on the elements of an array" if of_elements else None
+
+
+def _over_dlpack(array: Any, is_copied: bool = False) -> Any:
+    """See :func:`.dlpack.over_dlpack`; None where JAX has another type for the array."""
+    dtype = str(getattr(array, "dtype", "")).rpartition(".")[2]
+    return over_dlpack(array, is_copied) if hasattr(array, "__dlpack__") and jax_dtype(dtype) == dtype else None
 
 
 def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:

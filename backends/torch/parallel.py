@@ -182,7 +182,7 @@ def _shared(arrays: Arrays, split: Sequence[bool], group: Any) -> Arrays:
     whole = [place for place, is_split in enumerate(split) if not is_split]
     if not is_followed(*[arrays[place] for place in whole]):
         return arrays
-    places = [place for place in whole if derivatives.is_differentiable(arrays[place])]
+    places = [place for place in whole if derivatives.is_differentiable(arrays[place]) and is_followed(arrays[place])]
     if not places:
         return arrays
     found = dict(zip(places, applied(Shared, group, *(arrays[place] for place in places))))

@@ -24,6 +24,7 @@ _NAMED: Mapping[str, tuple[Any, Mapping[str, str]]] = {
     "adamax": (torch.optim.Adamax, {}),
     "nadam": (torch.optim.NAdam, {}),
 }  # classes, and what they call options of ours
+_SEED_BYTES = 8  # the seed stands first in the state of a generator
 
 
 class TorchTraining(Training):
@@ -212,9 +213,12 @@ class TorchTraining(Training):
         return {"generator": rng.get_state()}
 
     def with_rng_arrays(self, arrays: Arrays, like: Any) -> Any:
-        """A generator with these bytes."""
-        made = torch.Generator(like.device)
-        made.set_state(arrays["generator"])
+        """A generator with these bytes; of one of another kind of device, whose numbers are others in any case, with its seed."""
+        made, state = torch.Generator(like.device), arrays["generator"]
+        if state.numel() == made.get_state().numel():
+            made.set_state(state)
+        else:
+            made.manual_seed(int.from_bytes(bytes(state[:_SEED_BYTES].tolist()), "little", signed=True))
         return made
 
     # ------------------------------------------------------------------------------ running
@@ -228,6 +232,19 @@ class TorchTraining(Training):
         if where is None or torch.device(where).type == tensor.device.type == "cpu":
             return tensor
         return (tensor.pin_memory() if torch.device(where).type == "cuda" and tensor.is_cpu else tensor).to(where, non_blocking=True)
+
+    def device_of(self, held: Held) -> Any:
+        """The GPU that the parameters are on."""
+        tensor = next(iter(held.trained.values()))
+        return None if tensor.is_cpu else tensor.device
+
+    def received(self, array: Any) -> Any:
+        """Where it was copied on the default stream, another stream waits for that, and the memory is not used anew before this one is
+        done with it."""
+        if array.is_cuda and (own := torch.cuda.current_stream(array.device)) != (first := torch.cuda.default_stream(array.device)):
+            own.wait_stream(first)
+            array.record_stream(own)
+        return array
 
     def is_device(self, item: Any) -> bool:
         """A ``torch.device``, or the name of one as torch writes it (``"cuda:0"``)."""

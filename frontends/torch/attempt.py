@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -33,6 +34,7 @@ from .capture.capture import Capture
 from .capture.first_run import FirstRun
 from .capture.regions import TorchRegions
 from .checks import recorded
+from .compat import is_any_autocast_enabled
 from .compiling import Compiling, Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
 from .memory.kept_views import KeptViews
@@ -104,7 +106,7 @@ def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[
     leaves, tree = leaves_and_tree(request)
     tree = with_numbers(typed(plain_classes(tree), iter(leaves)), open_numbers)
     leaves = leaves_at(tree, (request.args, request.kwargs))
-    arrays = _tensors(leaves)
+    arrays = _tensors(leaves, request.function)
     return tree, arrays, [arrays.get(id(leaf), leaf) for leaf in leaves]
 
 
@@ -176,7 +178,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
             hold_to_parameters(capture, spaces)
             found = state.finish(capture, containers)
             graph = carry_out(capture.finish(result, tree, containers, state), recorded)
-            graph.demand(matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()])
+            graph.demand(matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()], casts_are_written=is_any_autocast_enabled())
             graph.debug = DebugInfo({value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES})
             left = {place: place.saved() for place in found}
         finally:
@@ -201,11 +203,17 @@ def _entries(weights: Weights) -> list[Entry]:
     return [*own, *((getattr(cls, "forward", None), cls) for cls in {type(module) for module in weights.modules()})]
 
 
-def _tensors(leaves: list[Any]) -> dict[int, Any]:
+def _tensors(leaves: list[Any], function: Any) -> dict[int, Any]:
     """Arrays of any framework as tensors by identity: one that stands in several places is one tensor; generators as they are, and no
-    numbers."""
+    numbers. Those of other frameworks are brought to the GPU that another one, or the module, is on."""
     made: dict[int, Any] = {}
+    foreign: list[int] = []
     for leaf in leaves:
         if id(leaf) not in made and type(leaf) not in DTYPES:
             made[id(leaf)] = leaf if is_generator(leaf) else to_tensor(leaf)
+            foreign += [] if made[id(leaf)] is leaf else [id(leaf)]
+    weights = function.parameters() if foreign and isinstance(function, torch.nn.Module) else ()
+    elsewhere = [tensor.device for tensor in (*made.values(), *itertools.islice(weights, 1)) if tensor.device.type not in ("cpu", "meta")]
+    for key in foreign if elsewhere else ():
+        made[key] = made[key].to(elsewhere[0])
     return made

@@ -49,8 +49,14 @@ def watching(graph: Graph) -> Callable[[Sequence[torch.Tensor]], Callable[[], bo
     return counted.watching(graph)
 
 
+class _Placed(tuple[float, float]):
+    """A range of elements, and the device that they were on."""
+
+    device: torch.device
+
+
 def ranges(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Range, ...]:
-    """The least and the greatest element of every array in the arguments: fresh ones are drawn from between."""
+    """The least and the greatest element of every array in the arguments: fresh ones are drawn from between, where those were."""
     return tuple(map(_range, leaves(args, kwargs)))
 
 
@@ -59,7 +65,9 @@ def _range(tensor: torch.Tensor) -> Range:
     if tensor.numel() == 0 or tensor.dtype.is_complex or tensor.is_meta:
         return (0.0, 0.0)
     least, greatest = tensor.double().aminmax()
-    return (least.item(), greatest.item())
+    seen = _Placed((least.item(), greatest.item()))
+    seen.device = tensor.device
+    return seen
 
 
 def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Tensor:
@@ -68,7 +76,8 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> torch.Ten
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     tensor([3, 3])
     """
-    return torch.from_numpy(np.asarray(drawn(shape, dtype, seen, seed))).to(getattr(torch, dtype))
+    made = torch.from_numpy(np.asarray(drawn(shape, dtype, seen, seed)))
+    return made.to(getattr(seen, "device", None), getattr(torch, dtype))
 
 
 def with_facts(array: torch.Tensor, facts: Mapping[str, Any]) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Union
@@ -11,7 +12,9 @@ from ..ir.assumption import Call, Names, Reader, Replaced, Writer, row
 from ..ir.graph import Graph
 from ..registration import trait
 
-Fact = Union[bool, tuple[int, ...]]
+Fact = Union[bool, str, tuple[int, ...]]
+
+_NAME = re.compile(r"[a-z]+(:\d+)?")  # of a device
 
 # Facts of memory, which arrays of several frameworks have -> what is said where one is another than while recording. All others are
 # facts of a framework (``Traits.facts``).
@@ -23,7 +26,7 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class InputFact:
-    """Of the first inputs, one after the other, the ``fact`` is as ``expected``: yes or no, or an order of axes (see :func:`fact_of`).
+    """Of the first inputs, one after the other, the ``fact`` is as ``expected``: yes or no, a name, an order of axes (:func:`fact_of`).
 
     Noted by frontends where a function asks for the fact, or where its result depends on it.
     """
@@ -36,7 +39,7 @@ class InputFact:
         """A comparison for each input."""
         names.bind(**{f"{self.fact}_of": _reader(self.fact)})
         return [
-            names.require(f"{self.fact}_of({names.given(number)}) {'is' if isinstance(wanted, bool) else '=='} {wanted}")
+            names.require(f"{self.fact}_of({names.given(number)}) {'is' if isinstance(wanted, bool) else '=='} {wanted!r}")
             for number, wanted in enumerate(self.expected)
         ]
 
@@ -46,6 +49,11 @@ class InputFact:
             if fact_of(leaf, self.fact) != wanted:
                 return f"{value.name} {_WORDS.get(self.fact) or trait('facts')[self.fact].words}"
         return None
+
+    @property
+    def is_of_source(self) -> bool:
+        """Whether it tells nothing of a program that is written for another framework."""
+        return self.fact not in _WORDS and trait("facts")[self.fact].is_of_source
 
     def mapped(self, replaced: Replaced) -> InputFact:
         """Itself: a program of the same inputs."""
@@ -70,7 +78,7 @@ class InputFact:
 
 
 def _read_fact(item: Any) -> Fact:
-    if type(item) is bool:
+    if type(item) is bool or type(item) is str and _NAME.fullmatch(item):
         return item
     if type(item) is not list or not all(type(number) is int for number in item):
         raise InvalidFile(f"{item!r:.80} is no fact of an input")

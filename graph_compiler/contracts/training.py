@@ -128,6 +128,16 @@ class Training(Protocol):
     def is_floating(self, array: Any) -> bool:
         """Whether it can be trained: real numbers with a fraction."""
 
+    @default
+    def device_of(self, held: Held) -> Any:
+        """Where batches have to be for what is held, as :meth:`placed` takes it; None where the framework sees to that."""
+        return None
+
+    @default
+    def received(self, array: Any) -> Any:
+        """An array that another thread has placed, as this one may use it."""
+        return array
+
     # ------------------------------------------------------------------------------ gradients
     def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
         """Value, what is handed on, and the gradient of a function that gives a number and more; zeros where nothing depends on an

@@ -74,7 +74,7 @@ class Encoder:
 
     def _demands(self) -> list[Any]:
         demands = self.graph.demands
-        return [demands.matmul_precision, _line(demands.source_only), _line(demands.wide)]
+        return [demands.matmul_precision, _line(demands.source_only), _line(demands.wide), demands.casts_are_written]
 
     def number(self, value: Value) -> int:
         """The value's place in the table."""
@@ -351,9 +351,9 @@ def _place(item: Any) -> int:
     return item
 
 
-def _demands(precision: Any, source_only: Any, wide: Any) -> TargetDemands:
+def _demands(precision: Any, source_only: Any, wide: Any, casts_are_written: Any = False) -> TargetDemands:
     precision = None if precision is None else _one_of(precision, ("highest", "high", "default"))
-    return TargetDemands(precision, matching(LINE, source_only), matching(LINE, wide))
+    return TargetDemands(precision, matching(LINE, source_only), matching(LINE, wide), casts_are_written is True)
 
 
 def _refuse_unsaved(graph: Graph) -> None:

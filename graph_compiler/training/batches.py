@@ -21,6 +21,12 @@ class Batch:
     arrays: list[Any]
     tree: Tree
 
+    @property
+    def unplaced(self) -> list[Any]:
+        """The arrays as given, tensors of the CPU as arrays of NumPy, which a recording brings to where the model is."""
+        plain = {id(leaf): _unplaced(leaf) for leaf in self.given}  # what is one array stays one
+        return [plain[id(leaf)] for leaf in self.given]
+
 
 def taken_apart(batch: Any, graph: Graph) -> Batch:
     """The arrays of the target in ``(inputs, target)``, for calls of a graph. ``CallMismatch`` for what is no such pair."""
@@ -64,6 +70,13 @@ def _call(inputs: Any, graph: Graph) -> tuple[tuple[Any, ...], dict[str, Any]]:
     if isinstance(inputs, dict) or hasattr(inputs, "keys"):  # a batch of a tokenizer is a mapping of its own class
         return (), {str(name): inputs[name] for name in inputs}
     return (inputs,), {}
+
+
+def _unplaced(leaf: Any) -> Any:
+    try:
+        return leaf.numpy() if getattr(leaf, "is_cpu", False) else leaf
+    except (TypeError, RuntimeError):  # NumPy has no such type, or it wants a gradient
+        return leaf
 
 
 def _is_array(item: Any) -> bool:

@@ -77,7 +77,7 @@ class _Pass:
 
     def __init__(self, loader: Iterable[Any], engine: Training, where: Any, prefetch: int) -> None:
         self._batches: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(prefetch)
-        self._stopped = threading.Event()
+        self._stopped, self._engine = threading.Event(), engine
         arguments = (loader, engine, where, self._batches, self._stopped)
         self._thread = threading.Thread(target=_read, args=arguments, name="DeviceIterator", daemon=True)
         self._finalizer = weakref.finalize(self, self._stopped.set)
@@ -93,7 +93,7 @@ class _Pass:
         if problem is not None or batch is _END:
             self.close()
             raise StopIteration if problem is None else problem
-        return batch
+        return map_structure(lambda item: self._engine.received(item) if _is_array(item) else item, batch)
 
     def close(self) -> None:
         """Ends the loop and its thread."""
@@ -142,7 +142,7 @@ def _is_array(item: Any) -> bool:
 def _place(where: Any) -> tuple[Training, Any]:
     """The engine of a framework, and the device as it knows it; None for its first one."""
     if isinstance(where, TrainState):
-        return where.plan.engine, None
+        return where.plan.engine, where.plan.engine.device_of(where.held)
     known = [entry for entry in backends.own.values() if entry.has_derivatives]
     if isinstance(where, str) and (entry := next((entry for entry in known if where in (entry.name, *entry.aliases)), None)):
         engine = backend_of(entry.name).training_engine()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -93,8 +94,13 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
 
 
 def _begun(state: TrainState, batch: Any) -> Batch:
+    """The batch, beside what is held."""
     state.require_unused()
-    return taken_apart(batch, state.plan.graph)
+    engine, taken = state.plan.engine, taken_apart(batch, state.plan.graph)
+    if (where := engine.device_of(state.held)) is None:
+        return taken
+    placed = {id(array): engine.placed(array, where) for array in taken.arrays}  # what is one array stays one
+    return replace(taken, arrays=[placed[id(array)] for array in taken.arrays])
 
 
 def _program(state: TrainState, kind: str, taken: Batch) -> tuple[Held, Any]:
@@ -145,7 +151,7 @@ def _record(state: TrainState, taken: Batch) -> None:
         try:
             found = outputs()
         except GuardFailed:
-            given = put_together(taken.tree, taken.given)[:2]
+            given = put_together(taken.tree, taken.unplaced)[:2]
             with telling(f"the model {graph.name}", [*given[0], *given[1].values()], ""):
                 graph.add_variant(*given, "a training step")
             if more := [name for name in graph.parameters if name not in parameters]:
@@ -157,7 +163,7 @@ def _record(state: TrainState, taken: Batch) -> None:
         try:
             plan.loss(found, wanted)
         except GuardFailed:
-            plan.loss.record(found, put_together(taken.tree, taken.given)[2])
+            plan.loss.record(found, put_together(taken.tree, taken.unplaced)[2])
 
 
 def _require_like(state: TrainState, gradients: Arrays) -> None:

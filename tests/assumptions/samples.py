@@ -173,6 +173,9 @@ SAMPLES = (
         words="x requires a gradient, or does not, other than while recording",
         hostile=(
             ["requires_grad", [CODE]],
+            ["device", [CODE]],
+            ["device", ["cpu'"]],
+            ["device", "cpu"],
             [CODE, [True]],
             ["__class__", [True]],
             ["requires_grad", [True] * 3],

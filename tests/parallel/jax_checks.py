@@ -292,6 +292,16 @@ def check_batches_on_more_devices_than_the_rest() -> None:
     assert float(step((batch, wanted))[1]["loss"]) > 0
 
 
+def check_weights_lie_on_the_default_device() -> None:
+    """Not where DLPack finds them, as those of a CPU where JAX computes on a GPU."""
+    chosen = jax.devices()[3]
+    with jax.default_device(chosen):
+        model = torch.nn.Linear(3, 2)
+        graph = graph_compiler.transpile(model, to="jax", args=(torch.ones(2, 3),))
+        assert graph(torch.ones(4, 3)).devices() == {chosen}
+        assert {device for array in graph.parameters.values() for device in array.devices()} == {chosen}
+
+
 def check_wrong_uses() -> None:
     graph = graph_compiler.transpile(torch.nn.Linear(4, 6), to="jax", args=(torch.ones(2, 4),))
     mesh = jax.make_mesh((2, 4), ("data", "model"))

@@ -128,6 +128,8 @@ def check_graphs_and_modules() -> None:
         model.zero_grad()
         (found**2).mean().backward()
         close(model.weight.grad, torch.autograd.grad((model(x) ** 2).mean(), model.weight)[0])
+    layers = torch.nn.Sequential(model, torch.nn.BatchNorm1d(2)).eval()  # with buffers, which have no gradients
+    close(parallel.Parallel(graph_compiler.compile(layers, args=(torch.ones(2, 3),)))(x), layers(x))
     sums = [None, None]
     dist.all_gather_object(sums, model.weight.sum().item())
     assert sums[0] == sums[1]

@@ -6,6 +6,7 @@ import gc
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -68,6 +69,16 @@ def test_a_sharding_a_name_and_a_state() -> None:
         batches.close()
     state, _ = training.fit(state, training.DeviceIterator(LOADERS["torch"](), state), epochs=2, progress=False)
     assert state.step == 8 and no_thread_is_left()
+
+
+def test_batches_go_where_the_state_is() -> None:
+    state = training.TrainState.create(torch.nn.Linear(3, 1), "sgd", loss=lambda y, target: y.mean(), args=(torch.ones(1, 3),))
+    engine = state.plan.engine
+    assert engine.device_of(state.held) is None  # the CPU, where arrays of others are taken anyway
+    elsewhere = replace(state.held, trained={"weight": torch.ones(1, 3, device="meta")})  # for a GPU
+    assert engine.device_of(elsewhere) == torch.device("meta")
+    state.held = elsewhere
+    assert next(training.DeviceIterator(LOADERS["list"](), state))[0].is_meta
 
 
 def test_each_loop_is_a_new_one_and_next_has_its_own() -> None:

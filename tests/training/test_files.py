@@ -164,3 +164,10 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyte
         state.save(tmp_path / "state")
     assert (tmp_path / "state").read_bytes() == before
     assert [file.name for file in tmp_path.iterdir()] == ["state"]
+
+
+def test_a_generator_of_another_device_goes_on_from_its_seed() -> None:
+    """Sixteen bytes are the state of one of a GPU: its seed, and how far it is."""
+    engine = training.TrainState.create(classifier(), "sgd", loss=cross_entropy, args=(torch.ones(5, 4),)).plan.engine
+    words = torch.tensor([11, 400], dtype=torch.int64).view(torch.uint8)
+    assert engine.with_rng_arrays({"generator": words}, torch.ones(1)).initial_seed() == 11

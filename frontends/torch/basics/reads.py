@@ -7,14 +7,19 @@ elements to Python; what Python does with them cannot be seen, so the recording 
 from __future__ import annotations
 
 FACTS = frozenset({
-    "dtype", "device", "ndim", "dim", "layout", "requires_grad", "is_leaf", "grad_fn", "grad", "is_cuda", "is_cpu", "is_sparse",
-    "is_quantized", "is_meta", "is_mps", "is_xpu", "is_nested", "is_mkldnn", "is_xla", "names", "is_floating_point", "is_complex",
-    "is_signed", "is_contiguous", "get_device", "element_size", "itemsize", "is_conj", "is_neg", "is_inference", "has_names", "_is_view",
-    "_version", "output_nr", "name", "retains_grad", "is_shared", "is_pinned", "is_sparse_csr", "is_vulkan", "is_maia", "is_ipu", "is_mtia",
+    "dtype", "ndim", "dim", "layout", "requires_grad", "is_leaf", "grad_fn", "grad", "is_sparse",
+    "is_quantized", "is_nested", "is_mkldnn", "names", "is_floating_point", "is_complex",
+    "is_signed", "is_contiguous", "element_size", "itemsize", "is_conj", "is_neg", "is_inference", "has_names", "_is_view",
+    "_version", "output_nr", "name", "retains_grad", "is_shared", "is_pinned", "is_sparse_csr",
     "type_name", "register_hook", "result_type", "can_cast", "promote_types", "get_default_dtype", "is_storage", "__hash__",
     "_backward_hooks", "_base", "_is_zerotensor", "is_tensor", "__reduce_ex__", "__dir__", "has_torch_function", "retain_grad", "_grad",
     "is_coalesced", "dense_dim", "sparse_dim",
     "_has_compatible_shallow_copy_type",
+})  # fmt: skip
+
+# Where a tensor is, which calls may differ in.
+DEVICES = frozenset({
+    "device", "get_device", "is_cuda", "is_cpu", "is_meta", "is_mps", "is_xpu", "is_xla", "is_vulkan", "is_maia", "is_ipu", "is_mtia",
 })  # fmt: skip
 
 VALUES = frozenset({"item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__complex__", "is_nonzero", "_local_scalar_dense"})

@@ -178,6 +178,17 @@ def _contiguous(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     return capture.run(function, args, kwargs)
 
 
+def _of_device(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
+    """Where a tensor is: arguments may be elsewhere in another call, and weights are moved with their module."""
+    if not isinstance(args[0], torch.Tensor):  # torch.device(text)
+        return capture.run(function, args, kwargs)
+    if is_captured(capture, args[0]):
+        capture.gradients.asked(args[0], "device")
+    else:
+        capture.depends_on("device", args[0])
+    return capture.run(function, args, kwargs)
+
+
 def _register_hook(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """A hook changes the gradient: see :mod:`.rules`."""
     handle = capture.run(function, args, kwargs)
@@ -284,6 +295,7 @@ ANSWERS: dict[str, Callable[[Running, Any, Any, Any], Any]] = {
     "unbind": _unbind,
     "is_contiguous": _contiguous,
     **dict.fromkeys(gradient_reads.READS, gradient_reads.answer),
+    **dict.fromkeys(reads.DEVICES, _of_device),
     "register_hook": _register_hook,
     "_add_batch_dim": _batched,
     "__set__": _set,

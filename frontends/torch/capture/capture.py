@@ -279,7 +279,7 @@ class Capture(TorchFunctionMode):
         if key == "as_strided" and not self.for_torch:
             args, kwargs = on_owner(self, args, kwargs)
         operands = [item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
-        if device := device_under_autocast(operands):
+        if device := device_under_autocast(self, operands):
             return record_cast(self, function, name, key, args, kwargs, device)
         inputs, params = self.arguments_of(args, kwargs)
         self.exported.look(self.recorder.graph.name, key, operands)

@@ -108,8 +108,8 @@ def _grad(tensor: torch.Tensor) -> torch.Tensor | None:
 
 
 def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> EnvironmentGuard:
-    """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the gradient, or the need of one, that
-    was ``found``."""
-    name = key.strip("_")
+    """The tensor that is captured (``held``: the dict of its module and its key there, or None) has the gradient, the need of one, or the
+    device that was ``found``."""
+    name, relation = key.strip("_"), "==" if isinstance(found, torch.device) else "is"
     place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
-    return EnvironmentGuard(f"{place}.{name} is {{}}", (*objects, found), f"{name} of a captured tensor")
+    return EnvironmentGuard(f"{place}.{name} {relation} {{}}", (*objects, found), f"{name} of a captured tensor")

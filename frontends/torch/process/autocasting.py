@@ -19,15 +19,18 @@ from ..basics.writing import written_arguments
 from ..compat import is_any_autocast_enabled
 from ..memory.snapshots import elements_of
 from ..trace import Trace
+from .generators import default_generators
 
 _CAST = (torch.float32, torch.float16, torch.bfloat16)  # float64 is left alone
 Cast = Callable[[Any], Any]
 
 
-def device_under_autocast(operands: list[torch.Tensor]) -> str:
-    """The kind of device of the operands where autocast is on for it; empty otherwise."""
+def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
+    """The kind of device of the operands where autocast is on for it; empty otherwise. On another device it may be on, or off."""
     if not is_any_autocast_enabled():
         return ""
+    if operands:
+        capture.depends_on("device", operands[0])
     device = operands[0].device.type if operands else "cpu"
     return device if torch.is_autocast_enabled(device) else ""
 
@@ -43,18 +46,29 @@ def record_cast(capture: Trace, function: Any, name: str, key: str, args: tuple[
 
     if is_in_place(key) or kwargs.get("out") is not None or written_arguments(key) or key in kinds.CUT:
         return recorded(_unchanged)  # autocast does not touch calls that write
-    state = torch.get_rng_state()
+    rewind = _rewinding()
     expected = capture.run(function, args, kwargs)
-    after = torch.get_rng_state()
+    go_on = _rewinding()
     for cast in (_unchanged, _to(torch.get_autocast_dtype(device)), _to(torch.float32)):
-        torch.set_rng_state(state)
+        rewind()
         if _gives(capture, function, map_structure(cast, (args, kwargs)), device, expected):
-            torch.set_rng_state(state)
+            rewind()
             return recorded(cast)
-    torch.set_rng_state(state)
+    rewind()
     result = function(*args, **kwargs)  # its kernels, casts among them, come to the recording one by one
-    torch.set_rng_state(after)
+    go_on()
     return result
+
+
+def _rewinding() -> Callable[[], None]:
+    """A function that puts the default generators, of the CPU and of each GPU, where they are now."""
+    states = [(generator, generator.get_state()) for generator in default_generators()]
+
+    def rewind() -> None:
+        for generator, state in states:
+            generator.set_state(state)
+
+    return rewind
 
 
 def _unchanged(item: Any) -> Any:

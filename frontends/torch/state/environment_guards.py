@@ -42,7 +42,14 @@ def environment_guards_of(weights: Weights, graph: Graph, asked: list[torch.nn.M
     return facts
 
 
-_SETTINGS = ((torch.get_default_dtype, "the default dtype"), (is_any_autocast_enabled, "torch.autocast"))
+def _autocast() -> Any:
+    """What autocast casts to; False where it is off."""
+    if not is_any_autocast_enabled():
+        return False
+    return next((torch.get_autocast_dtype(kind) for kind in ("cuda", "cpu") if torch.is_autocast_enabled(kind)), True)
+
+
+_SETTINGS = ((torch.get_default_dtype, "the default dtype"), (_autocast, "torch.autocast"))
 
 
 def _mode(module: torch.nn.Module) -> EnvironmentGuard:

@@ -1,0 +1,51 @@
+"""The device that these tests run on: ``cuda``, or what ``GRAPH_COMPILER_TEST_DEVICE`` names (``cpu``, to try the tests themselves)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+jax = pytest.importorskip("jax")
+
+DEVICE = os.environ.get("GRAPH_COMPILER_TEST_DEVICE", "cuda")
+IS_GPU = DEVICE.startswith("cuda")
+PLATFORM = "gpu" if IS_GPU else "cpu"  # of JAX
+if IS_GPU and not torch.cuda.is_available():
+    pytest.skip("needs a GPU", allow_module_level=True)  # for whoever imports this
+needs_cuda = pytest.mark.skipif(not IS_GPU, reason="needs CUDA itself")
+needs_jax = pytest.mark.skipif(
+    IS_GPU and jax.default_backend() != "gpu", reason="JAX has no GPU: set JAX_PLATFORMS=cuda,cpu and XLA_PYTHON_CLIENT_PREALLOCATE=false"
+)
+
+
+def moved(tree: Any, device: str = DEVICE) -> Any:
+    """The same structure with its tensors on the device; those that need a gradient are leaves."""
+
+    def move(item: Any) -> Any:
+        return item.detach().to(device).requires_grad_(item.requires_grad) if isinstance(item, torch.Tensor) else item
+
+    return torch.utils._pytree.tree_map(move, tree)
+
+
+def places(tree: Any) -> set[str]:
+    """The kinds of devices of the tensors in a structure."""
+    return {item.device.type for item in torch.utils._pytree.tree_leaves(tree) if isinstance(item, torch.Tensor)}
+
+
+def report(name: str, **numbers: float) -> None:
+    """One line of JSON for who measures (``pytest -rP``)."""
+    sys.stdout.write(json.dumps({"name": name, **{key: float(f"{value:.3g}") for key, value in numbers.items()}}) + "\n")
+
+
+def wait() -> None:
+    """Until the GPU has done what it was given."""
+    if IS_GPU:
+        torch.cuda.synchronize()
+
+
+__all__ = ["DEVICE", "IS_GPU", "PLATFORM", "moved", "needs_cuda", "needs_jax", "places", "report", "wait"]
