@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import gc
 import json
 import os
 import signal
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,16 @@ def check_calls_like_the_last_one() -> None:
     held = parallel.Parallel(lambda held, x: x @ held["w"])
     for batch in (x, x, x.int(), x):
         close(held({"w": parallel.replicate(w.to(batch.dtype))}, batch), batch @ w.to(batch.dtype))
+
+
+def check_arrays_are_let_go() -> None:
+    graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(2, 3),))
+    for spread in (lambda x: x * 2, torch.nn.Linear(3, 2), graph):
+        batch, function = x.clone(), parallel.Parallel(spread)
+        held = weakref.ref(batch), weakref.ref(function(batch))
+        del batch
+        gc.collect()
+        assert [each() for each in held] == [None, None], spread
 
 
 def check_collectives() -> None:
@@ -331,7 +343,7 @@ def check_a_process_that_is_killed_in_a_step() -> None:
 TOGETHER = (
     check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_collectives_of_every_source,
     check_layouts_over_meshes, check_hints, check_training, check_buffers_are_averaged, check_wrong_uses,
-    check_a_process_that_changes_alone, check_calls_like_the_last_one,
+    check_a_process_that_changes_alone, check_calls_like_the_last_one, check_arrays_are_let_go,
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
     (2, 60, TOGETHER),
