@@ -102,7 +102,8 @@ class TorchParallelism(Parallelism):
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
         """Each process runs the function of its part."""
         mesh, over = how.axis.native.mesh, how.axis.native.exchanges
-        axis, split, whole = Processes(over), [], list(range(how.parameters))
+        axis, whole = Processes(over), list(range(how.parameters))
+        split: list[int] = []
         for place in range(how.parameters, len(how.split)):
             (split if how.split[place] else whole).append(place)
 

@@ -298,8 +298,9 @@ class _OpenGraph:
         """The result of a call that changes no state."""
         result, state = self._graph.purely(parameters, args, kwargs, kwargs.pop("rng", None))
         if state:
+            changed = ", ".join(f"argument {key}" if str(key).isdigit() else key for key in state)
             raise NotCompilable(
-                f"Parallel of {self._graph.name}: each device would change {', '.join(state)} in its own way. Call "
+                f"Parallel of {self._graph.name}: each device would change {changed} in its own way. Call "
                 "graph.functional(parameters, x) in a function of yours, and return the result and parallel.pmean(state, axis_name); or "
                 "set the model to eval()"
             )
