@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import zlib
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -100,6 +101,7 @@ class CheckedExchanges(Exchanges):
         super().__init__(group)
         self._last: list[_Last] = []
         self._number, self._rows = 0, None
+        _meet(group)
 
     def begin(self, batch: Any) -> None:
         """A call with this batch, or with none."""
@@ -135,6 +137,21 @@ class CheckedExchanges(Exchanges):
         found = _sent(kind, torch.cat([elements, flag], 1), self.group)
         flags = found[:, -1].tolist()
         return found[:, :-1] if flags.count(kind == "min") == len(flags) else None  # one that is set changes what all get
+
+
+_meetings: Counter[str] = Counter()  # of each group, by its name
+
+
+def _meet(group: Any) -> None:
+    """Waits for the others to come with as many functions, by the store of all processes: where one begins to exchange what the others do
+    not expect, gloo ends it."""
+    store, name = dist.distributed_c10d._get_default_store(), group.group_name
+    _meetings[name] += 1
+    key = f"graph_compiler/{name}/{_meetings[name]}"
+    with failures(group):
+        if store.add(f"{key}/count", 1) == group.size():
+            store.set(f"{key}/all", "")
+        store.wait([f"{key}/all"])
 
 
 def _sent(kind: str, row: Any, group: Any) -> Any:

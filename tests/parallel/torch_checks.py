@@ -318,13 +318,25 @@ def check_four_processes() -> None:
 
 
 def check_a_process_that_is_killed() -> None:
-    step = parallel.Parallel(lambda x: parallel.pmean(x, "device"), reduce="first")
+    ends = []
+    step = parallel.Parallel(lambda x: os.kill(os.getpid(), 9) if ends else parallel.pmean(x, "device"), reduce="first")
     step(x)
     if dist.get_rank() == 1:
-        parallel.Parallel(lambda x: os.kill(os.getpid(), 9))(x)
+        ends.append(True)
+        step(x)
     began = time.monotonic()
     refuses(lambda: step(x), CollectiveFailed, "process 0 of 2", "one has ended", "timeout")
     assert time.monotonic() - began < TIMEOUT + 1
+
+
+def check_a_function_that_one_process_has_alone() -> None:
+    known = parallel.Parallel(lambda x: x * 2)
+    for _ in range(3):
+        known(x)
+    called = parallel.Parallel(lambda x: x + 1) if dist.get_rank() == 1 else known
+    began = time.monotonic()
+    refuses(lambda: called(x), CollectiveFailed, "of 2", "did not come to the same collective")
+    assert time.monotonic() - began < TIMEOUT + 3  # stores look once a second
 
 
 @functools.cache
@@ -370,6 +382,7 @@ RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
     (4, 60, (check_four_processes,)),
     (2, TIMEOUT, (check_a_process_that_is_killed,)),
     (2, TIMEOUT, (check_a_process_that_waits_elsewhere,)),
+    (2, TIMEOUT, (check_a_function_that_one_process_has_alone,)),
     (4, LONGER, (check_a_process_that_is_killed_in_a_step,)),
 )
 
