@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread, running_over_mesh
+from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread, running_over, running_over_mesh
 from ...contracts.training import Held, Make, Training
 from ...errors import InvalidOption
 from .layouts import automatic, failures, placed, single
@@ -94,7 +94,8 @@ class JaxParallelism(Parallelism):
         specs = [PartitionSpec(name) if split else PartitionSpec() for split in how.split]
 
         def given(*arrays: Any) -> Arrays:
-            return [reduced(array, name) for array in function(list(arrays))]
+            with running_over(name, "jax"):
+                return [reduced(array, name) for array in function(list(arrays))]
 
         out = PartitionSpec(name) if is_part else PartitionSpec()
         mapped = jax.shard_map(given, mesh=mesh, in_specs=tuple(specs), out_specs=out, check_vma=False)

@@ -7,15 +7,12 @@ operation that brings the rule of its conversion with it.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import tensorflow as tf
 
+from ...contracts.parallelism import native_axis
 from ...errors import GradientRefused, NotCompilable
 
 
@@ -89,22 +86,15 @@ _OVER_SLICES: dict[str, tuple[Any, Any]] = {
     "pmin": (lambda array: tf.reduce_min(array, 0), lambda array, size: array),
     "all_gather": (lambda array: array, _repeated),
 }
-_axes: ContextVar[Mapping[str, Slices]] = ContextVar("axes of tensorflow", default=MappingProxyType({}))
-
-
-@contextmanager
-def running_over(name: str | None, axis: Slices) -> Iterator[None]:
-    """Inside of the block code runs over the axis of this name, if it has one."""
-    token = _axes.set(_axes.get() if name is None else {**_axes.get(), name: axis})
-    try:
-        yield
-    finally:
-        _axes.reset(token)
 
 
 def slices_of(name: str) -> Slices | None:
     """The slices that code runs over by this name, or None."""
-    return _axes.get().get(name)
+    try:
+        found = native_axis(name, "tensorflow")
+    except LookupError:
+        return None
+    return found if isinstance(found, Slices) else None
 
 
-__all__ = ["Slices", "running_over", "slices_of"]
+__all__ = ["Slices", "slices_of"]

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
+from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread, native_axis, running_over
 from ...contracts.training import Held, Make, Training
 from ...errors import GradientRefused, InvalidOption, NotCompilable
 from .axes import slices_of
@@ -34,7 +34,6 @@ class TensorFlowParallelism(Parallelism):
 
     def __init__(self) -> None:
         self._strategies: dict[tuple[str, ...], tf.distribute.MirroredStrategy] = {}
-        self._axes: dict[str, list[Any]] = {}  # name -> the strategies that run over an axis of this name
 
     def array(self, item: Any) -> Any:
         """As ``tf.convert_to_tensor``."""
@@ -72,12 +71,8 @@ class TensorFlowParallelism(Parallelism):
         reduced = how.reduce if isinstance(how.reduce, str) else None
 
         def of_part(arrays: Arrays) -> Arrays:
-            running = self._axes.setdefault(how.axis.name, [])
-            running.append(strategy)
-            try:
+            with running_over(how.axis.name, "tensorflow", strategy):
                 return function(arrays)
-            finally:
-                running.remove(strategy)
 
         def run(arrays: Arrays) -> Arrays:
             results = strategy.run(of_part, args=(parts_of(strategy, arrays, how.split),))
@@ -122,7 +117,7 @@ class TensorFlowParallelism(Parallelism):
     def _context(self, axis_name: str) -> Any:
         """That of the replica; ``LookupError`` where none runs over this axis."""
         context = tf.distribute.get_replica_context()
-        if context is None or context.strategy not in self._axes.get(axis_name, ()):
+        if context is None or context.strategy is not native_axis(axis_name, "tensorflow"):
             raise LookupError(axis_name)
         return context
 

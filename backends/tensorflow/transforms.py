@@ -10,10 +10,11 @@ import numpy as np
 import tensorflow as tf
 
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
+from ...contracts.parallelism import running_over
 from ...errors import CallMismatch
 from ...tracing.active import active
 from ..keys_of_slices import UNSAID
-from .axes import Slices, running_over
+from .axes import Slices
 from .native import target
 from .prelude.control import run_again, scan
 
@@ -178,7 +179,8 @@ class TensorFlowDerivatives(Derivatives):
                 place, slices = given
                 before = _generators()
                 fold = lambda key: tf.random.experimental.stateless_fold_in(key, place)  # noqa: E731
-                with target.of_slices.drawing(how.randomness, next_key, fold), running_over(how.axis_name, Slices(place, size)):
+                over = running_over(how.axis_name, "tensorflow", Slices(place, size))
+                with target.of_slices.drawing(how.randomness, next_key, fold), over:
                     results = function([slices.get(place, array) for place, array in enumerate(arrays)])
                 if how.randomness != "different" and (drawn := _generators() - before):
                     raise CallMismatch(_told(how.randomness, drawn))

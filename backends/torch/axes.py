@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Any, Protocol, Union
+from typing import Any, Protocol
 
 import torch
 from torch.autograd import Function
 
+from ...contracts.parallelism import native_axis
 from ...errors import GradientRefused
 from .collectives import exchanged
 from .exchanges import Exchanges
@@ -117,22 +114,10 @@ def _require_linear(name: str) -> None:
         )
 
 
-_axes: ContextVar[Mapping[str, Union[Processes, Slices]]] = ContextVar("axes of torch", default=MappingProxyType({}))
-
-
-@contextmanager
-def running_over(name: str | None, axis: Processes | Slices) -> Iterator[None]:
-    """Inside of the block code runs over the axis of this name, if it has one."""
-    token = _axes.set(_axes.get() if name is None else {**_axes.get(), name: axis})
-    try:
-        yield
-    finally:
-        _axes.reset(token)
-
-
 def axis_named(name: str) -> Axis:
     """The axis; ``LookupError`` where code runs over none of this name."""
-    return _axes.get()[name]
+    found: Axis = native_axis(name, "torch")
+    return found
 
 
-__all__ = ["Axis", "Processes", "Slices", "axis_named", "running_over"]
+__all__ = ["Axis", "Processes", "Slices", "axis_named"]

@@ -100,8 +100,11 @@ def _without_transforms(function: Any) -> Any:
     return type(function.__name__, (Function,), {"forward": staticmethod(forward), "backward": staticmethod(function.backward)})
 
 
+NO_GRADIENT = "parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what they are given"
+
+
 def _refused(cotangent: Any, over: Exchanges) -> Any:
-    raise GradientRefused("parallel.pmax and pmin have no gradient, as in JAX; take transforms.stop_gradient of what they are given")
+    raise GradientRefused(NO_GRADIENT)
 
 
 def _part(array: Any, over: Exchanges) -> Any:
@@ -150,4 +153,4 @@ def together(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
     return found
 
 
-__all__ = ["Shared", "applied", "broadcast", "exchanged", "is_followed", "together"]
+__all__ = ["NO_GRADIENT", "Shared", "applied", "broadcast", "exchanged", "is_followed", "together"]

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import math
 import zlib
-from dataclasses import dataclass, field
-from typing import Any
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -22,7 +23,7 @@ COMMUNICATION = ("gloo", "NCCL", "ProcessGroup", "Connection closed", "Timed out
 """What is in messages of errors of communication, of code that may fail in other ways, too."""
 
 _OPERATIONS = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
-_gather = getattr(dist, "all_gather_single", None) or dist.all_gather_into_tensor  # the name since torch 2.13, and before
+_gather = getattr(dist.ProcessGroup, "all_gather_single", None) or dist.ProcessGroup._allgather_base  # since torch 2.13, and before
 _GATHERED_TYPES = frozenset({torch.float32, torch.float64, torch.int32, torch.int64, torch.uint8})  # others as bytes: gloo has few
 
 
@@ -45,14 +46,14 @@ class failures:
             ) from problem
 
 
-@dataclass(frozen=True)
-class _Message:
+class _Message(NamedTuple):
     """What a process comes to an exchange with: an array, of a batch of so many rows. ``kind`` is ``"stack"`` or one of
     ``_OPERATIONS``."""
 
     kind: str
     shape: tuple[int, ...]
     dtype: torch.dtype
+    device: torch.device
     rows: int | None
 
     def __str__(self) -> str:
@@ -64,36 +65,24 @@ class Exchanges:
     """Exchanges of arrays that are known to be of one shape in all processes."""
 
     def __init__(self, group: Any) -> None:
-        self.group = group
-
-    @property
-    def size(self) -> int:
-        """How many processes there are."""
-        found: int = self.group.size()
-        return found
-
-    @property
-    def rank(self) -> int:
-        """The number of this process."""
-        found: int = self.group.rank()
-        return found
+        self.group, self.size, self.rank = group, group.size(), group.rank()
 
     def reduced(self, kind: str, array: Any) -> Any:
         """A new array with the elements of all processes, reduced as ``_OPERATIONS`` says."""
-        return self._sent(kind, array.detach()).view(array.shape)
+        return self._sent(kind, array).view(array.shape)
 
     def stacked(self, array: Any) -> Any:
         """The arrays of all processes along a new first axis."""
-        return self._sent("stack", array.detach()).reshape(self.size, *array.shape)
+        return self._sent("stack", array).reshape(self.size, *array.shape)
 
     def joined(self, array: Any) -> Any:
         """The arrays of all processes along their first axis."""
-        return self._sent("stack", array.detach()).reshape(self.size * array.shape[0], *array.shape[1:])
+        return self._sent("stack", array).reshape(self.size * array.shape[0], *array.shape[1:])
 
     def _sent(self, kind: str, array: Any) -> Any:
         """The elements in a row; for ``"stack"`` a row for each process."""
-        flat = array.reshape(-1) if kind == "stack" else array.clone(memory_format=torch.contiguous_format).view(-1)
-        return _sent(kind, flat, self.group)
+        row = array if kind == "stack" else array.clone(memory_format=torch.contiguous_format)
+        return _sent(kind, row.reshape(1, -1), self.group)
 
 
 @dataclass(frozen=True)
@@ -104,69 +93,83 @@ class _Last:
     flag: Any
 
 
-@dataclass
-class Agreement:
-    """The exchanges of the last call, by their numbers."""
-
-    last: list[_Last] = field(default_factory=list)
-
-
 class CheckedExchanges(Exchanges):
-    """The exchanges of one call, each by its number: ``CallMismatch`` in all processes where they come with different batches or arrays."""
+    """The exchanges of the calls of one function, each by its number in a call: ``CallMismatch`` in all processes where they come with
+    different batches or arrays."""
 
-    def __init__(self, group: Any, agreement: Agreement, batch: Any) -> None:
+    def __init__(self, group: Any) -> None:
         super().__init__(group)
-        self._last, self._batch, self._number = agreement.last, batch, 0
+        self._last: list[_Last] = []
+        self._number, self._rows = 0, None
+        _meet(group)
 
-    def end(self) -> None:
+    def begin(self, batch: Any) -> None:
+        """A call with this batch, or with none."""
+        self._number, self._rows = 0, None if batch is None else batch.shape[0]
+
+    def end(self, batch: Any) -> None:
         """Compares batches where nothing was exchanged that would have told of them."""
-        if self._number == 0 and self._batch is not None:
-            self._sent("sum", self._batch.new_empty(0))
+        if self._number == 0 and batch is not None:
+            self._sent("sum", batch.new_empty(0))
 
     def _sent(self, kind: str, array: Any) -> Any:
         number, self._number = self._number, self._number + 1
-        own = _Message(kind, array.shape, array.dtype, None if self._batch is None else self._batch.shape[0])
+        own = _Message(kind, array.shape, array.dtype, array.device, self._rows)
         last = self._last[number] if number < len(self._last) else None
         if last is not None and last.flag is not None:
             found = self._as_last_time(last, array, own == last.message)
             if found is not None:
                 return found
-        _require_one(own, array.device, self.group)
+        _require_one(own, self.group)
         # what changes each time is described each time
-        flag = array.new_full((1,), kind == "min") if last is not None and own == last.message else None
+        flag = array.new_full((1, 1), kind == "min") if last is not None and own == last.message else None
         self._last[number : number + 1] = [_Last(own, flag)]
         return super()._sent(kind, array)
 
     def _as_last_time(self, last: _Last, array: Any, is_same: bool) -> Any:
         """Sends what the others expect, with the flag set where that is not the array; None where a process has come with something
         else."""
-        kind, flag = last.message.kind, last.flag.to(array.device)
+        kind, flag = last.message.kind, last.flag
         if is_same:
-            elements = array.reshape(-1)
+            elements = array.reshape(1, -1)
         else:
-            elements, flag = flag.new_zeros(math.prod(last.message.shape)), torch.full_like(flag, kind != "min")
-        found = _sent(kind, torch.cat([elements, flag]), self.group)
-        flags = found[..., -1].tolist()
-        unset = kind == "min"  # a flag that is set changes what all get
-        is_as_last = all(flag == unset for flag in flags) if kind == "stack" else flags == unset
-        return found[..., :-1] if is_as_last else None
+            elements, flag = flag.new_zeros(1, math.prod(last.message.shape)), torch.full_like(flag, kind != "min")
+        found = _sent(kind, torch.cat([elements, flag], 1), self.group)
+        flags = found[:, -1].tolist()
+        return found[:, :-1] if flags.count(kind == "min") == len(flags) else None  # one that is set changes what all get
 
 
-def _sent(kind: str, flat: Any, group: Any) -> Any:
-    """The elements of all processes: stacked in new memory, or reduced where they lie."""
+_meetings: Counter[str] = Counter()  # of each group, by its name
+
+
+def _meet(group: Any) -> None:
+    """Waits for the others to come with as many functions, by the store of all processes: where one begins to exchange what the others do
+    not expect, gloo ends it."""
+    store, name = dist.distributed_c10d._get_default_store(), group.group_name
+    _meetings[name] += 1
+    key = f"graph_compiler/{name}/{_meetings[name]}"
+    with failures(group):
+        if store.add(f"{key}/count", 1) == group.size():
+            store.set(f"{key}/all", "")
+        store.wait([f"{key}/all"])
+
+
+def _sent(kind: str, row: Any, group: Any) -> Any:
+    """The elements of all processes, a row of one: stacked in new memory, or reduced where they lie."""
     with failures(group):
         if kind != "stack":
-            dist.all_reduce(flat, _OPERATIONS[kind], group)
-            return flat
-        sent = flat.contiguous() if flat.dtype in _GATHERED_TYPES else flat.contiguous().view(torch.uint8)
-        found = sent.new_empty(group.size() * sent.shape[0])
-        _gather(found, sent, group)
-        return found.view(flat.dtype).view(group.size(), flat.shape[0])
+            dist.all_reduce(row, _OPERATIONS[kind], group)
+            return row
+        row = row.contiguous()
+        sent = row if row.dtype in _GATHERED_TYPES else row.view(torch.uint8)
+        found = sent.new_empty(group.size(), sent.shape[1])
+        _gather(group, found, sent).wait()
+        return found if sent is row else found.view(row.dtype)
 
 
-def _require_one(own: _Message, device: Any, group: Any) -> None:
+def _require_one(own: _Message, group: Any) -> None:
     """``CallMismatch`` in all processes where they describe different things."""
-    told = torch.tensor([-1 if own.rows is None else own.rows, zlib.crc32(str(own).encode())], device=device)
+    told = torch.tensor([[-1 if own.rows is None else own.rows, zlib.crc32(str(own).encode())]], device=own.device)
     rows, texts = _sent("stack", told, group).T.tolist()
     if len(set(rows)) > 1:
         raise CallMismatch(
@@ -183,4 +186,4 @@ def _require_one(own: _Message, device: Any, group: Any) -> None:
         )
 
 
-__all__ = ["COMMUNICATION", "Agreement", "CheckedExchanges", "Exchanges", "failures"]
+__all__ = ["COMMUNICATION", "CheckedExchanges", "Exchanges", "failures"]

@@ -2,51 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import torch
 
 from .collectives import is_followed
 
-_Place = tuple[str, dict[str, Any], str, Any]
-"""The full name of a parameter, the dict of the module that it is in, its key there, and the tensor."""
+
+class OpenModule:
+    """A module as a function of a dict of its parameters, each once, or of others, and of the arguments. What is in the module is found
+    once, and again where it has changed."""
+
+    def __init__(self, module: torch.nn.Module) -> None:
+        self._module = module
+        self._find()
+
+    def _find(self) -> None:
+        """All modules in it, one level after the other, and where their parameters are: the dict, the key, and the name of the first."""
+        found, modules = dict[int, tuple[str, Any]](), [("", self._module)]
+        self._places: list[tuple[dict[str, Any], str, str]] = []
+        for prefix, inner in modules:
+            for key, tensor in inner._parameters.items():
+                if tensor is not None:
+                    self._places.append((inner._parameters, key, found.setdefault(id(tensor), (prefix + key, tensor))[0]))
+            modules += [(f"{prefix}{key}.", child) for key, child in inner._modules.items() if child is not None]
+        self._modules = [inner for _, inner in modules]
+        self._parameters, self._signature = dict(found.values()), self._signature_now()
+
+    def _signature_now(self) -> list[Any]:
+        """Equal as long as all modules hold the same, by the same names: numbers of objects that are kept here stand for them."""
+        return [
+            part
+            for inner in self._modules
+            for held in (inner._parameters, inner._modules)
+            if held
+            for part in (*held, *map(id, held.values()))
+        ]
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Those of the moment, by name: the same object as long as they are the same."""
+        if self._signature_now() != self._signature:
+            self._find()
+        return self._parameters
+
+    def __call__(self, held: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
+        """With the tensors of ``held`` in the place of the parameters, where derivatives are taken of them: else they are its own."""
+        if not is_followed(*held.values()):
+            return self._module(*args, **kwargs)
+        own = self._parameters
+        try:
+            for where, key, name in self._places:
+                where[key] = held[name]
+            return self._module(*args, **kwargs)
+        finally:
+            for where, key, name in self._places:
+                where[key] = own[name]
 
 
-def opened(module: torch.nn.Module) -> tuple[Mapping[str, Any], Callable[..., Any]]:
-    """The parameters, each once, and the module as a function of a dict of others, or of the same, and of the arguments."""
-    found: dict[int, tuple[str, Any]] = {}
-    for name, _, _, tensor in _places(module):
-        found.setdefault(id(tensor), (name, tensor))
-    return dict(found.values()), lambda held, *args, **kwargs: _called(module, held, args, kwargs)
-
-
-def _places(module: torch.nn.Module) -> list[_Place]:
-    """Of all modules in it, one level after the other: each call asks for them."""
-    found, waiting = list[_Place](), [("", module)]
-    for prefix, inner in waiting:
-        held = inner._parameters
-        if held:
-            found += [(prefix + key, held, key, tensor) for key, tensor in held.items() if tensor is not None]
-        if inner._modules:
-            waiting += [(f"{prefix}{key}.", child) for key, child in inner._modules.items() if child is not None]
-    return found
-
-
-def _called(module: torch.nn.Module, held: Mapping[str, Any], args: Any, kwargs: Any) -> Any:
-    """With the tensors of ``held`` in the place of the parameters, where a derivative is taken of them: else they are the parameters."""
-    if not is_followed(*held.values()):
-        return module(*args, **kwargs)
-    places, new = _places(module), dict[int, Any]()
-    for name, _, _, tensor in places:
-        new.setdefault(id(tensor), held.get(name))
-    try:
-        for _, where, key, tensor in places:
-            where[key] = new[id(tensor)]
-        return module(*args, **kwargs)
-    finally:
-        for _, where, key, tensor in places:
-            where[key] = tensor
-
-
-__all__ = ["opened"]
+__all__ = ["OpenModule"]

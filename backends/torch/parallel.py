@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -12,13 +12,13 @@ import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate
 
-from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread
+from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Opened, Parallelism, Spread, running_over
 from ...contracts.training import Held, Make, Training
 from ...errors import InvalidOption
-from .axes import Processes, axis_named, running_over
+from .axes import Processes, axis_named
 from .collectives import Shared, applied, broadcast, exchanged, is_followed, together
-from .exchanges import Agreement, CheckedExchanges, Exchanges, failures
-from .open_modules import opened
+from .exchanges import CheckedExchanges, Exchanges, failures
+from .open_modules import OpenModule
 from .parallel_training import TorchDataParallel, TorchTrainingOverMesh, held_by_one, held_over_axis, held_over_mesh
 from .partition import constrained, laid_out, mesh_axes, partitioned
 from .recorded_collectives import define
@@ -28,15 +28,19 @@ from .transforms import derivatives
 
 @dataclass(frozen=True)
 class _Processes:
-    """What torch knows an axis by; ``agreement`` is of the function that runs over it."""
+    """What torch knows an axis by."""
 
     mesh: DeviceMesh
-    agreement: Agreement = field(default_factory=Agreement)
 
     @functools.cached_property
     def group(self) -> Any:
         """The group of processes."""
         return self.mesh.get_group()
+
+    @functools.cached_property
+    def exchanges(self) -> CheckedExchanges:
+        """Those of the function that runs over the axis."""
+        return CheckedExchanges(self.group)
 
 
 class TorchParallelism(Parallelism):
@@ -91,31 +95,35 @@ class TorchParallelism(Parallelism):
         with failures(array.device_mesh.get_group(0)):
             return array.full_tensor()
 
-    def opened(self, function: Any) -> tuple[Mapping[str, Any], Callable[..., Any]] | None:
+    def opened(self, function: Any) -> Opened | None:
         """Of ``torch.nn.Module``: each process has its own gradients of what a function closes over."""
-        return opened(function) if isinstance(function, torch.nn.Module) else None
+        return OpenModule(function) if isinstance(function, torch.nn.Module) else None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
         """Each process runs the function of its part."""
-        name, processes = how.axis.name, how.axis.native
+        mesh, over = how.axis.native.mesh, how.axis.native.exchanges
+        axis, whole = Processes(over), list(range(how.parameters))
+        split: list[int] = []
+        for place in range(how.parameters, len(how.split)):
+            (split if how.split[place] else whole).append(place)
 
         def run(arrays: Arrays) -> Arrays:
-            batch = next((array for array, is_split in zip(arrays, how.split) if is_split), None)
-            over = CheckedExchanges(processes.group, processes.agreement, batch)
-            parts = arrays[: how.parameters]
-            for array, is_split in zip(arrays[how.parameters :], how.split[how.parameters :]):
-                parts.append(exchanged(array, "part", over) if is_split and not how.local_batch else _local(array))
-            with running_over(name, Processes(over)):
-                results = function(_shared(parts, how.split, processes.group))
-            found = [_reduced(array, how.reduce, processes.mesh, over) for array in results]
-            over.end()
+            batch = arrays[split[0]] if split else None
+            over.begin(batch)
+            for place in range(how.parameters, len(arrays)):
+                is_part = how.split[place] and not how.local_batch
+                arrays[place] = exchanged(arrays[place], "part", over) if is_part else _local(arrays[place])
+            with running_over(how.axis.name, "torch", axis):
+                results = function(_shared(arrays, whole, over.group))
+            found = [_reduced(array, how.reduce, mesh, over) for array in results]
+            over.end(batch)
             return found
 
         return run
 
     def differing(self, array: Any, axis: DeviceAxis) -> bool:
         """Compares the elements of all processes."""
-        all_of_them = Exchanges(axis.native.group).stacked(_local(array))
+        all_of_them = Exchanges(axis.native.group).stacked(_local(array).detach())
         return not all(torch.equal(first := all_of_them[0], other) or torch.allclose(first, other, 0, 0, True) for other in all_of_them)
 
     def collective(self, name: str, array: Any, axis_name: str) -> Any:
@@ -177,9 +185,8 @@ def _local(array: Any) -> Any:
     return array.to_local() if isinstance(array, DTensor) else array
 
 
-def _shared(arrays: Arrays, split: Sequence[bool], group: Any) -> Arrays:
+def _shared(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
     """With the gradients of what is whole on each device added up over the devices."""
-    whole = [place for place, is_split in enumerate(split) if not is_split]
     if not is_followed(*[arrays[place] for place in whole]):
         return arrays
     places = [place for place in whole if derivatives.is_differentiable(arrays[place]) and is_followed(arrays[place])]

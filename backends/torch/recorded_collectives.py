@@ -10,43 +10,60 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd import Function
 from torch.distributed.tensor import DTensor
 
 from ...contracts import Parallelism
-from ...errors import InvalidOption, UnsupportedOperation
+from ...errors import GradientRefused, InvalidOption, UnsupportedOperation
 from ...ops.collectives import RECORDED_DEVICES, REDUCTIONS
 from ...tracing import active
+from .collectives import NO_GRADIENT
 from .partition import constrained
 
+_kernels = torch.ops.graph_compiler
 
-class _Own(torch.autograd.Function):
-    """The array in memory of its own, or stacked as often as there are devices. What the backward pass of a collective (``is_exchanged``)
-    would exchange could not be recorded."""
 
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(array: Any, is_exchanged: bool, is_stacked: bool) -> Any:
-        return torch.stack([array] * RECORDED_DEVICES) if is_stacked else array.clone()
+class _Recorded(Function):
+    """A collective of one device and of others that hold the same. What becomes of a cotangent are collectives again: all are kernels of
+    their own, for a recording of what a derivative computes sees kernels alone."""
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
-        ctx.is_exchanged = inputs[1]
+    def forward(ctx: Any, name: str, array: Any, axis_name: str) -> Any:
+        ctx.kind, ctx.axis_name = name, axis_name
+        with torch.enable_grad(), torch._C._AutoDispatchBelowAutograd():  # for the transforms around this one
+            return getattr(_kernels, f"{name}_kernel")(array, axis_name)
 
     @staticmethod
     def backward(ctx: Any, cotangent: Any) -> Any:
-        if ctx.is_exchanged:
+        if ctx.kind in ("pmax", "pmin"):
+            raise GradientRefused(NO_GRADIENT)
+        if ctx.kind == "all_gather":
             raise UnsupportedOperation(
-                "a gradient through parallel.psum and its like, taken inside of a function of torch, cannot be recorded: record the "
-                "function without its gradient, and take that of the graph (transforms.grad), or call the function itself by "
-                "parallel.Parallel"
+                "a gradient through parallel.all_gather, taken inside of a function of torch, cannot be recorded: its kernels have the "
+                "number of devices that there were. Record the function without its gradient, and take that of the graph "
+                "(transforms.grad), or call the function itself by parallel.Parallel"
             )
-        return cotangent, None, None
+        return None, (_kernels.pmean_kernel if ctx.kind == "pmean" else _kernels.psum_kernel)(cotangent, ctx.axis_name), None
+
+
+def _followed(*operands: Any) -> Any:
+    """An operator is at the level of one transform of ``torch.func``, which goes on to the next one itself."""
+    with enable_single_level_autograd_function():
+        return super(Function, _Recorded).apply(*operands)
+
+
+def _cloned(x: Any, axis_name: str) -> Any:
+    return x.clone()
+
+
+def _stacked(x: Any, axis_name: str) -> Any:
+    return torch.stack([x] * RECORDED_DEVICES)
 
 
 def _hinted(x: Any, layout: str) -> Any:
     if not isinstance(x, DTensor):
-        return _Own.apply(x, False, False)
+        return x.clone()
     axes = tuple(tuple(names.split("+")) if names else None for names in layout.split(","))
     return constrained(x, x.device_mesh, axes)
 
@@ -72,10 +89,12 @@ def define(engine: Parallelism) -> torch.library.Library:
         library.define(f"{signature} -> Tensor")
         library.impl(name, run, "CompositeImplicitAutograd" if "Tensor" in signature else "CompositeExplicitAutograd")
 
-    for reduction in REDUCTIONS:
-        collective = functools.partial(engine.collective, reduction)
-        operator(f"{reduction}(Tensor x, str axis_name)", collective, lambda x, axis_name: _Own.apply(x, True, False))
-    operator("all_gather(Tensor x, str axis_name)", engine.all_gather, lambda x, axis_name: _Own.apply(x, True, True))
+    collectives = {name: functools.partial(engine.collective, name) for name in REDUCTIONS} | {"all_gather": engine.all_gather}
+    for name, collective in collectives.items():
+        library.define(f"{name}_kernel(Tensor x, str axis_name) -> Tensor")
+        library.impl(f"{name}_kernel", _stacked if name == "all_gather" else _cloned, "CompositeExplicitAutograd")
+        library.impl(f"{name}_kernel", functools.partial(_followed, name), "Autograd")
+        operator(f"{name}(Tensor x, str axis_name)", collective, getattr(_kernels, f"{name}_kernel"))
     operator("axis_index(str axis_name)", engine.axis_index, lambda axis_name: torch.tensor(0, dtype=torch.int32))
     indices = functools.partial(torch.arange, dtype=torch.int32)
     operator("axis_indices(str axis_name)", lambda name: indices(engine.axis_size(name)), lambda name: indices(RECORDED_DEVICES))

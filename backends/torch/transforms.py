@@ -19,11 +19,12 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
 
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
+from ...contracts.parallelism import running_over
 from ...errors import CallMismatch, GradientRefused, NotCompilable
 from ...tracing.active import active
 from ...tracing.control_flow.scans import computing_again
 from ..keys_of_slices import UNSAID
-from .axes import Slices, running_over
+from .axes import Slices
 from .forward_mode import RefusingWrong, is_without_derivative
 from .native import target
 from .prelude.control import run_again
@@ -163,7 +164,7 @@ class TorchDerivatives(Derivatives):
         assert size is not None
 
         def given(index: Any, *arrays: Any) -> tuple[Any, ...]:
-            with running_over(how.axis_name, Slices(index, size)):
+            with running_over(how.axis_name, "torch", Slices(index, size)):
                 return tuple(function(list(arrays)))
 
         def over_slices(arrays: Arrays) -> Arrays:

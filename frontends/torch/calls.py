@@ -37,6 +37,8 @@ _COLLECTIVES = {
     "torch.ops.graph_compiler.axis_index": "parallel.axis_index({})",
     "torch.ops.graph_compiler.axis_indices": "torch.arange(parallel.axis_size({}), dtype=torch.int32)",
     **{f"torch.ops.graph_compiler.{name}": f"parallel.{name}({{}}, {{}})" for name in (*REDUCTIONS, "all_gather")},
+    # under derivatives
+    **{f"torch.ops.graph_compiler.{name}_kernel.default": f"parallel.{name}({{}}, {{}})" for name in (*REDUCTIONS, "all_gather")},
 }
 
 

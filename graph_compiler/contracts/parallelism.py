@@ -18,7 +18,7 @@ Layout = tuple[Union[str, tuple[str, ...], None], ...]
 """For each axis of an array, the axis of the mesh that it is split over, several of them, or None; axes that are left out are whole."""
 
 _mesh: ContextVar[Any] = ContextVar("mesh", default=None)
-_axes: ContextVar[Mapping[str, tuple[str, Any]]] = ContextVar("axes", default=MappingProxyType({}))
+_axes: ContextVar[Mapping[str, tuple[str, Any, Any]]] = ContextVar("axes", default=MappingProxyType({}))
 REDUCTIONS = ("concat", "mean", "sum", "first", "none")
 
 
@@ -48,20 +48,44 @@ class Spread:
     parameters: int = 0
 
 
-@contextmanager
-def running_over(axis_name: str | None, framework: str) -> Iterator[None]:
-    """Inside of the block code runs over this axis of a framework, if it has a name."""
-    token = _axes.set(_axes.get() if axis_name is None else {**_axes.get(), axis_name: (framework, regions())})
-    try:
-        yield
-    finally:
-        _axes.reset(token)
+class Opened(Protocol):
+    """A module as a function of a dict of its parameters, or of others in their place, and of the arguments."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Those of the moment, by name."""
+
+    def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
+        """What the module gives with these."""
+
+
+class running_over:
+    """Inside of the block code runs over this axis of a framework, if it has a name; ``native`` is what the framework knows it by. A
+    class, as each call enters it: less runs than of a generator."""
+
+    def __init__(self, axis_name: str | None, framework: str, native: Any = None) -> None:
+        self._name, self._framework, self._native = axis_name, framework, native
+
+    def __enter__(self) -> None:
+        axes = _axes.get()
+        self._token = _axes.set(axes if self._name is None else {**axes, self._name: (self._framework, self._native, regions())})
+
+    def __exit__(self, *_: object) -> None:
+        _axes.reset(self._token)
 
 
 def running_axes() -> Mapping[str, str]:
     """Names of the axes that the code of this moment runs over, each with its framework; while a function is recorded those that began in
     it, for it may run over others than those it is recorded in."""
-    return {name: framework for name, (framework, recording) in _axes.get().items() if recording is regions()}
+    return {name: framework for name, (framework, _, recording) in _axes.get().items() if recording is regions()}
+
+
+def native_axis(axis_name: str, framework: str) -> Any:
+    """What a framework knows an axis by that the code of this moment runs over; ``LookupError`` where it runs over none of this name."""
+    owner, native, _ = _axes.get()[axis_name]
+    if owner != framework or native is None:
+        raise LookupError(axis_name)
+    return native
 
 
 @contextmanager
@@ -109,14 +133,13 @@ class Parallelism(Protocol):
         """A replicated or laid-out array as a plain one, whole, on one device."""
 
     @default
-    def opened(self, function: Any) -> tuple[Mapping[str, Any], Callable[..., Any]] | None:
-        """Of a module its parameters, and a function of a dict of these and of the arguments, where a function may not close over arrays
-        that have gradients; else None."""
+    def opened(self, function: Any) -> Opened | None:
+        """A module as a function of its parameters, where a function may not close over arrays that have gradients; else None."""
         return None
 
     def spread(self, function: Callable[[Arrays], Arrays], how: Spread) -> Callable[[Arrays], Arrays]:
-        """The function on every device; results are reduced. Of the reduction ``"none"`` each result is a list, with one array for each
-        device of this process."""
+        """The function on every device, :class:`running_over` the axis; results are reduced. Of the reduction ``"none"`` each result is a
+        list, with one array for each device of this process."""
 
     def differing(self, array: Any, axis: DeviceAxis) -> bool:
         """Whether the devices hold different elements of an array that the reduction ``"first"`` has given. Every process asks."""
@@ -170,8 +193,10 @@ __all__ = [
     "Arrays",
     "DeviceAxis",
     "Layout",
+    "Opened",
     "Parallelism",
     "Spread",
+    "native_axis",
     "running_axes",
     "running_mesh",
     "running_over",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..contracts import DeviceAxis, Parallelism
-from ..contracts.parallelism import Arrays, running_over
+from ..contracts.parallelism import Arrays
 from ..errors import CallMismatch, InvalidOption
 from ..transforms.flat import is_array, is_value
 from ..trees import Path, Tree, flatten, paths, unflatten
@@ -36,6 +37,22 @@ def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree
     return flatten((list(range(count)), dict(zip(names, range(count, count + len(names))))), lambda item: type(item) is int)
 
 
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of a call without its arrays: programs keep it, and with it no array."""
+
+    static: dict[int, Any]
+    tree: Tree
+    is_flat: bool
+
+    def of(self, arrays: Arrays) -> tuple[list[Any], dict[str, Any]]:
+        """By position and by name, with these arrays."""
+        args, kwargs = ([*arrays], {}) if self.is_flat else unflatten(self.tree, arrays)
+        for place in sorted(self.static):
+            args.insert(place, self.static[place])
+        return args, kwargs
+
+
 class SplitCall:
     """The arrays of a call, and for each whether it is split along its first axis.
 
@@ -46,7 +63,7 @@ class SplitCall:
     def __init__(self, engine: Parallelism, name: str, axis: DeviceAxis, given: GivenCall, replicated: Sequence[int] | None) -> None:
         self._engine, self._name, self._axis, self._replicated = engine, name, axis, replicated
         self.static, self._places, self.tree, leaves = given.static, given.places, given.tree, given.leaves
-        self._is_flat = given.is_flat
+        self.arguments = Arguments(given.static, given.tree, given.is_flat)
         self.arrays: Arrays = list(map(engine.array, leaves))
         if replicated is None:
             self.split = tuple(bool(leaf.shape) and not engine.is_replicated(leaf, axis) for leaf in leaves)
@@ -97,17 +114,10 @@ class SplitCall:
         argument = repr(path[1]) if path[0] == 1 else str(self._places[path[1]])
         return f"argument {argument}" + "".join(f"[{key!r}]" for key in path[2:])
 
-    def arguments(self, arrays: Arrays) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments of the call with other arrays in the place of these."""
-        args, kwargs = ([*arrays], {}) if self._is_flat else unflatten(self.tree, arrays)
-        for place in sorted(self.static):
-            args.insert(place, self.static[place])
-        return args, kwargs
-
     def first_part(self) -> tuple[list[Any], dict[str, Any]]:
         """Arguments as the first device gets them."""
         parts = [array[: array.shape[0] // self._axis.size] if is_split else array for array, is_split in zip(self.arrays, self.split)]
-        return self.arguments(parts)
+        return self.arguments.of(parts)
 
 
 class Unlike(Exception):
@@ -129,6 +139,9 @@ def likeness(item: Any, of_array: Callable[[Any], Any], arrays: Arrays) -> Any:
     raise Unlike
 
 
+_ALONE = flatten(0.0, is_value)[1]  # of a result that is one array
+
+
 class FlatFunction:
     """A function as one of arrays, as a device runs it; :meth:`result` puts its result together from others.
 
@@ -136,24 +149,24 @@ class FlatFunction:
     """
 
     def __init__(
-        self, function: Callable[..., Any], names: Sequence[str] | None, call: SplitCall, engine: Parallelism, axis: tuple[str, str]
+        self, function: Callable[..., Any], names: Sequence[str] | None, given: Arguments, engine: Parallelism, framework: str
     ) -> None:
-        self._function, self._names, self._call, self._engine, self._axis = function, names, call, engine, axis
+        self._function, self._names, self._given, self._engine, self._framework = function, names, given, engine, framework
         self._result: Tree | None = None
 
     def __call__(self, arrays: Arrays) -> Arrays:
         count = len(self._names or ())
         leading = [] if self._names is None else [dict(zip(self._names, arrays[:count]))]
-        args, kwargs = self._call.arguments(arrays[count:])
-        with running_over(*self._axis):
-            leaves, self._result = flatten(self._function(*leading, *args, **kwargs), is_value)
+        args, kwargs = self._given.of(arrays[count:])
+        found = self._function(*leading, *args, **kwargs)
+        leaves, self._result = ([found], _ALONE) if is_array(found) else flatten(found, is_value)
         return [self._native(leaf) for leaf in leaves]
 
     def _native(self, leaf: Any) -> Any:
         found = self._engine.array(leaf)
         if found is None:
             name = getattr(self._function, "__name__", "the function")
-            raise CallMismatch(f"Parallel of {name}: it gives a {type(leaf).__name__}, which is no array of {self._axis[1]}")
+            raise CallMismatch(f"Parallel of {name}: it gives a {type(leaf).__name__}, which is no array of {self._framework}")
         return found
 
     def result(self, arrays: Arrays) -> Any:
@@ -167,4 +180,4 @@ class FlatFunction:
         return ["".join(f"[{key!r}]" for key in path) for path in paths(self._result)]
 
 
-__all__ = ["FlatFunction", "GivenCall", "SplitCall", "Unlike", "likeness"]
+__all__ = ["Arguments", "FlatFunction", "GivenCall", "SplitCall", "Unlike", "likeness"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..contracts import DeviceAxis, Parallelism, Spread
-from ..contracts.parallelism import Arrays
+from ..contracts.parallelism import Arrays, Opened
 from ..errors import CallMismatch, GuardFailed, InvalidOption, NotCompilable
 from ..runtime import Graph
 from ..transforms.flat import is_value
@@ -26,21 +26,28 @@ class _Program:
     is_checked: bool
 
 
-@dataclass
-class _Opened:
-    """Parameters by name, and a function of them and of the arguments; None where that is made of a graph."""
-
-    parameters: Mapping[str, Any]
-    function: Callable[..., Any] | None
-
-
 @dataclass(frozen=True)
 class _Means:
-    """The framework that calls run in, and the devices as it knows them."""
+    """The framework that calls run in, the devices as it knows them, and the function as one of its parameters, if it has any."""
 
     framework: str
     engine: Parallelism
     axis: DeviceAxis
+    opened: Opened | None
+
+
+@dataclass
+class _Sent:
+    """Parameters as a module or a graph gives them, and as they are on all devices."""
+
+    given: Mapping[str, Any]
+    placed: Arrays
+
+    def is_of(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether they are these."""
+        if parameters is self.given:
+            return True
+        return len(parameters) == len(self.given) and all(map(operator.is_, self.given.values(), parameters.values()))
 
 
 @dataclass(frozen=True)
@@ -120,7 +127,7 @@ class Parallel:
         self._programs: dict[Hashable, _Program] = {}
         self._forms: dict[Hashable, int] = {}  # keys of calls -> their number
         self._last: _Form | None = None
-        self._sent: tuple[list[Any], list[Any]] = [], []  # parameters of a graph, and the same on all devices
+        self._sent = _Sent({}, [])
         self.__name__ = f"Parallel({name_of(function)})"
         self.__doc__ = getattr(function, "__doc__", None)
 
@@ -132,14 +139,13 @@ class Parallel:
         arrays = None if form is None else form.arrays_of(args, kwargs)
         if form is None or arrays is None:
             form, arrays = self._form(args, kwargs)
-        opened = self._opened(form.means.engine)
-        parameters = self._sent_to(form.means, opened)
-        key = form.means.framework, form.number, None if opened is None else tuple(opened.parameters)
+        parameters = {} if form.means.opened is None else form.means.opened.parameters
+        key = form.means.framework, form.number, tuple(parameters)
         program = self._programs.get(key)
         if program is None:
-            program = self._programs[key] = self._program(form.means, self._split(form.means, args, kwargs), opened)
+            program = self._programs[key] = self._program(form.means, self._split(form.means, args, kwargs), list(parameters))
         try:
-            results = program.run([*parameters, *arrays])
+            results = program.run([*self._sent_to(form.means, parameters), *arrays])
         except GuardFailed:
             if not self._record(self._split(form.means, args, kwargs), True):
                 raise
@@ -173,7 +179,8 @@ class Parallel:
 
     def _new_means(self, framework: str) -> _Means:
         engine = engine_named(framework, self.__name__)
-        return _Means(framework, engine, engine.axis(self.devices, self.axis_name))
+        opened = _OpenGraph(self.function) if isinstance(self.function, Graph) else engine.opened(self.function)
+        return _Means(framework, engine, engine.axis(self.devices, self.axis_name), opened)
 
     def _split(self, means: _Means, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SplitCall:
         return SplitCall(means.engine, name_of(self.function), means.axis, self._given(args, kwargs), self._replicated)
@@ -192,11 +199,10 @@ class Parallel:
         self._record(call, found is None)
         return self._forms.setdefault(call.key, len(self._forms)) if found is None else found
 
-    def _program(self, means: _Means, call: SplitCall, opened: _Opened | None) -> _Program:
-        names = None if opened is None else list(opened.parameters)
-        function = self.function if opened is None else opened.function or _pure(self.function)
-        flat = FlatFunction(function, names, call, means.engine, (means.axis.name, means.framework))
-        how = Spread(means.axis, (*(False for _ in names or ()), *call.split), self._reduction(), self.local_batch, len(names or ()))
+    def _program(self, means: _Means, call: SplitCall, names: list[str]) -> _Program:
+        of_parameters = means.opened is not None
+        flat = FlatFunction(means.opened or self.function, names if of_parameters else None, call.arguments, means.engine, means.framework)
+        how = Spread(means.axis, (*(False for _ in names), *call.split), self._reduction(), self.local_batch, len(names))
         return _Program(flat, means.engine.spread(flat, how), self.reduce != first)
 
     def _reduction(self) -> str | Callable[[Any], Any]:
@@ -239,21 +245,11 @@ class Parallel:
         """Whether elements decide which variant of a graph runs."""
         return isinstance(self.function, Graph) and any(variant.program.checks for variant in self.function.variants)
 
-    def _opened(self, engine: Parallelism) -> _Opened | None:
-        """A graph, or a module, as its parameters of the moment and a function of them; None of a function."""
-        if isinstance(self.function, Graph):
-            return _Opened(self.function.parameters, None)
-        found = engine.opened(self.function)
-        return None if found is None else _Opened(*found)
-
-    def _sent_to(self, means: _Means, opened: _Opened | None) -> Arrays:
+    def _sent_to(self, means: _Means, parameters: Mapping[str, Any]) -> Arrays:
         """The parameters on all devices, where they are sent once."""
-        arrays = [] if opened is None else list(opened.parameters.values())
-        sent, placed = self._sent
-        if len(sent) != len(arrays) or any(map(operator.is_not, sent, arrays)):
-            placed = means.engine.everywhere(arrays, means.axis)
-            self._sent = arrays, placed
-        return placed
+        if not self._sent.is_of(parameters):
+            self._sent = _Sent(parameters, means.engine.everywhere(list(parameters.values()), means.axis))
+        return self._sent.placed
 
     def _require_equal(self, means: _Means, flat: FlatFunction, results: Arrays) -> None:
         differ = [means.engine.differing(array, means.axis) for array in results]
@@ -287,18 +283,28 @@ def _record_first(graph: Graph, call: SplitCall) -> None:
             graph.add_variant(tuple(args), kwargs, "the part of a batch for one device")
 
 
-def _pure(graph: Graph) -> Callable[..., Any]:
-    def called(parameters: Any, /, *args: Any, **kwargs: Any) -> Any:
-        result, state = graph.purely(parameters, args, kwargs, kwargs.pop("rng", None))
+class _OpenGraph:
+    """A graph as a function of its parameters."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph, self.__name__ = graph, graph.name
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Those of the moment, by name."""
+        return self._graph.parameters
+
+    def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
+        """The result of a call that changes no state."""
+        result, state = self._graph.purely(parameters, args, kwargs, kwargs.pop("rng", None))
         if state:
+            changed = ", ".join(f"argument {key}" if str(key).isdigit() else key for key in state)
             raise NotCompilable(
-                f"Parallel of {graph.name}: each device would change {', '.join(state)} in its own way. Call graph.functional(parameters, "
-                "x) in a function of yours, and return the result and parallel.pmean(state, axis_name); or set the model to eval()"
+                f"Parallel of {self._graph.name}: each device would change {changed} in its own way. Call "
+                "graph.functional(parameters, x) in a function of yours, and return the result and parallel.pmean(state, axis_name); or "
+                "set the model to eval()"
             )
         return result
-
-    called.__name__ = graph.name
-    return called
 
 
 __all__ = ["Parallel"]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from graph_compiler import parallel
+from graph_compiler import parallel, transforms
 
 ROWS = np.random.default_rng(0).normal(size=(8, 3)).astype("float32")
 WEIGHT = np.random.default_rng(1).normal(size=(3, 3)).astype("float32")
@@ -83,6 +83,34 @@ def _of_tensorflow() -> Source:
 
     floats = lambda x: tf.cast(x, tf.float32)  # noqa: E731
     return Source("tensorflow", tf.constant, tf.tanh, tf.transpose, tf.range, lambda x: tf.shape(x)[0], floats, labelled)
+
+
+def losses_of_torch() -> dict[str, Callable[[Any, Any], Any]]:
+    """Losses of weights and rows, each of which exchanges something that its gradient exchanges again."""
+    return {
+        "pmean": lambda weight, x: parallel.pmean(((x @ weight) ** 2).mean(), "device"),
+        "psum": lambda weight, x: parallel.psum((x @ weight).sin().mean(0), "device").pow(2).sum() * x.mean(),
+        "psum of psum": lambda weight, x: (parallel.psum(weight * x.mean(), "device") * parallel.psum(x.sum(0), "device")).sum() ** 2,
+    }
+
+
+def gradients_in_torch(loss: Callable[[Any, Any], Any]) -> dict[str, Callable[[Any, Any], Any]]:
+    """Functions that take the gradient of a loss, which are recorded with it."""
+
+    def by_autograd(weight: Any, x: Any) -> Any:
+        import torch
+
+        weight = weight.clone().requires_grad_()
+        value = loss(weight, x)
+        return value.detach(), torch.autograd.grad(value, weight)[0]
+
+    def by_transform(weight: Any, x: Any) -> Any:
+        return transforms.value_and_grad(loss)(weight, x)
+
+    def twice(weight: Any, x: Any) -> Any:
+        return transforms.grad(lambda weight: (transforms.grad(loss)(weight, x) ** 2).sum())(weight)
+
+    return {"autograd": by_autograd, "transform": by_transform, "twice": twice}
 
 
 def sources(*names: str) -> Iterator[Source]:

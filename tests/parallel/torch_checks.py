@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
-import json
+import gc
 import os
 import signal
-import sys
 import tempfile
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,12 @@ from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
-from graph_compiler.errors import CallMismatch, CollectiveFailed, GradientRefused, InvalidOption  # noqa: E402
+from graph_compiler.errors import CallMismatch, CollectiveFailed, GradientRefused, InvalidOption, UnsupportedOperation  # noqa: E402
+from graph_compiler.trees import iterate_structure  # noqa: E402
 from tests.parallel import models  # noqa: E402
-from tests.parallel.checks import is_asked_for, outcomes_of, refuses, report  # noqa: E402
-from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, sources  # noqa: E402
+from tests.parallel.checks import refuses, report  # noqa: E402
+from tests.parallel.collective_functions import ROWS, WEIGHT, exchanged_by, gradients_in_torch, losses_of_torch, sources  # noqa: E402
+from tests.parallel.processes import outcomes_over  # noqa: E402
 
 TIMEOUT = 4  # seconds that a process waits for another one where one has ended
 LONGER = 20  # where processes come to their first exchange from long work of their own
@@ -76,6 +77,16 @@ def check_calls_like_the_last_one() -> None:
     held = parallel.Parallel(lambda held, x: x @ held["w"])
     for batch in (x, x, x.int(), x):
         close(held({"w": parallel.replicate(w.to(batch.dtype))}, batch), batch @ w.to(batch.dtype))
+
+
+def check_arrays_are_let_go() -> None:
+    graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(2, 3),))
+    for spread in (lambda x: x * 2, torch.nn.Linear(3, 2), graph):
+        batch, function = x.clone(), parallel.Parallel(spread)
+        held = weakref.ref(batch), weakref.ref(function(batch))
+        del batch
+        gc.collect()
+        assert [each() for each in held] == [None, None], spread
 
 
 def check_collectives() -> None:
@@ -141,6 +152,8 @@ def normalised(x: Any) -> Any:
 
 def check_recorded_collectives() -> None:
     graph = graph_compiler.compile(normalised, args=(torch.ones(2, 3),))
+    mapped = graph_compiler.compile(torch.vmap(lambda row: parallel.psum(row, "device")), args=(torch.ones(4, 3),))
+    close(parallel.Parallel(mapped, reduce="first")(x).to_local(), x[:4] + x[4:])
     expected = (x * 2 - x.mean(0)) / x.sum() + x.max()
     for written in (graph, graph_compiler.transpile(normalised, to="torch", args=(torch.ones(2, 3),))):
         close(parallel.Parallel(written)(x), expected)
@@ -164,6 +177,24 @@ def check_collectives_of_every_source() -> None:
         found = parallel.Parallel(graph, reduce="mean", replicated_argnums=0)(weight, rows)
         close(found, loss)
         close(torch.autograd.grad(found, weight)[0], gradient)
+
+
+def check_gradients_that_are_recorded() -> None:
+    weight, rows = torch.tensor(WEIGHT), torch.tensor(ROWS)
+    for name, loss in losses_of_torch().items():
+        for way, function in gradients_in_torch(loss).items():
+            graph = graph_compiler.compile(function, args=(torch.ones(3, 3), torch.ones(5, 3)))
+            expected, found = (parallel.Parallel(each, reduce="none", replicated_argnums=0)(weight, rows) for each in (function, graph))
+            for one, other in zip(iterate_structure(found), iterate_structure(expected)):
+                torch.testing.assert_close(one, other, msg=lambda text, name=name, way=way: f"{name} by {way}: {text}")
+
+
+def check_gradients_that_cannot_be_recorded() -> None:
+    args = torch.ones(3, 3), torch.ones(5, 3)
+    for function in gradients_in_torch(lambda weight, x: parallel.all_gather(x @ weight, "device").sum()).values():
+        refuses(lambda function=function: graph_compiler.compile(function, args=args), UnsupportedOperation, "all_gather", "Parallel")
+    for function in gradients_in_torch(lambda weight, x: parallel.pmax((x @ weight).sum(), "device")).values():
+        refuses(lambda function=function: graph_compiler.compile(function, args=args), GradientRefused, "pmax")
 
 
 def written(function: Any, source: Any, *args: Any) -> Any:
@@ -289,13 +320,25 @@ def check_four_processes() -> None:
 
 
 def check_a_process_that_is_killed() -> None:
-    step = parallel.Parallel(lambda x: parallel.pmean(x, "device"), reduce="first")
+    ends = []
+    step = parallel.Parallel(lambda x: os.kill(os.getpid(), 9) if ends else parallel.pmean(x, "device"), reduce="first")
     step(x)
     if dist.get_rank() == 1:
-        parallel.Parallel(lambda x: os.kill(os.getpid(), 9))(x)
+        ends.append(True)
+        step(x)
     began = time.monotonic()
     refuses(lambda: step(x), CollectiveFailed, "process 0 of 2", "one has ended", "timeout")
     assert time.monotonic() - began < TIMEOUT + 1
+
+
+def check_a_function_that_one_process_has_alone() -> None:
+    known = parallel.Parallel(lambda x: x * 2)
+    for _ in range(3):
+        known(x)
+    called = parallel.Parallel(lambda x: x + 1) if dist.get_rank() == 1 else known
+    began = time.monotonic()
+    refuses(lambda: called(x), CollectiveFailed, "of 2", "did not come to the same collective")
+    assert time.monotonic() - began < TIMEOUT + 3  # stores look once a second
 
 
 @functools.cache
@@ -333,43 +376,17 @@ def check_a_process_that_is_killed_in_a_step() -> None:
 TOGETHER = (
     check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_collectives_of_every_source,
     check_layouts_over_meshes, check_hints, check_training, check_buffers_are_averaged, check_wrong_uses,
-    check_a_process_that_changes_alone, check_calls_like_the_last_one,
+    check_a_process_that_changes_alone, check_calls_like_the_last_one, check_arrays_are_let_go,
+    check_gradients_that_are_recorded, check_gradients_that_cannot_be_recorded,
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
     (2, 60, TOGETHER),
     (4, 60, (check_four_processes,)),
     (2, TIMEOUT, (check_a_process_that_is_killed,)),
     (2, TIMEOUT, (check_a_process_that_waits_elsewhere,)),
+    (2, TIMEOUT, (check_a_function_that_one_process_has_alone,)),
     (4, LONGER, (check_a_process_that_is_killed_in_a_step,)),
 )
-
-
-def outcomes_over(size: int, timeout: int, checks: tuple[Callable[[], None], ...]) -> dict[str, str]:
-    """Forks so many processes; a check has passed where it has in all that did not end."""
-    checks = tuple(check for check in checks if is_asked_for(check.__name__))
-    if not checks:
-        return {}
-    with tempfile.TemporaryDirectory() as folder:
-        children = [fork(rank, size, timeout, checks, Path(folder)) for rank in range(size)]
-        for child in children:
-            os.waitpid(child, 0)
-        found = [json.loads(file.read_text("utf-8")) for file in sorted(Path(folder).glob("*.json"))]
-    return {check.__name__: "".join(one[check.__name__] for one in found) if found else "no process has told" for check in checks}
-
-
-def fork(rank: int, size: int, timeout: int, checks: tuple[Callable[[], None], ...], folder: Path) -> int:
-    """One process of a group."""
-    child = os.fork()
-    if child:
-        return child
-    try:
-        waits = datetime.timedelta(seconds=timeout)
-        dist.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=rank, world_size=size, timeout=waits)
-        outcomes = outcomes_of({check.__name__: check for check in checks})
-        (folder / f"{rank}.json").write_text(json.dumps(outcomes), "utf-8")
-    finally:
-        sys.stderr.flush()
-        os._exit(0)
 
 
 if __name__ == "__main__":

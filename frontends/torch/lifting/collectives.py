@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....ops.collectives import COLLECTIVES
+from ....ops.collectives import COLLECTIVES, KERNELS
 from ...collectives import exchanged
 from .table import TorchBuilder, rows
 
 
-def _row(name: str) -> None:
-    @rows.row(name)
+def _row(key: str) -> None:
+    name = key.removesuffix("_kernel")
+
+    @rows.row(key)
     def row(b: TorchBuilder, *operands: Any) -> Any:
         return exchanged(b, name, *operands[:-1], axis_name=operands[-1])
 
 
-for _name in COLLECTIVES:
-    _row(_name)
+for _key in (*COLLECTIVES, *KERNELS):
+    _row(_key)
 
 
 @rows.row("sharding_hint")
