@@ -134,12 +134,12 @@ class Scope:
         yield
         self.depth -= 1
 
-    def write(self, after: Callable[[Sequence[Value]], None] = lambda made: None) -> None:
+    def write(self, after: Callable[[Sequence[Value]], None] | None = None) -> None:
         """All nodes; ``after`` is told what each of them has made."""
         for node in self.nodes:
             self._node(node, after)
 
-    def _node(self, node: Node, after: Callable[[Sequence[Value]], None]) -> None:
+    def _node(self, node: Node, after: Callable[[Sequence[Value]], None] | None) -> None:
         if node.origin.module != self.module:
             self.module = node.origin.module
             self.line("")
@@ -152,7 +152,8 @@ class Scope:
             return
         (self._structured if node.regions else self._plain)(node)
         before = len(self.lines)
-        after(node.outputs)
+        if after is not None:
+            after(node.outputs)
         if len(self.lines) != before:
             self.context = ""
 
@@ -172,7 +173,8 @@ class Scope:
             self.foldable.append((len(self.lines), node, expression))
         elif gives_array and not self.context and not self.uses[node.outputs[0]]:
             self.ends.append((len(self.lines), node, expression))
-        self._delete(node, gone)
+        if gone:
+            self._delete(node, gone)
 
     def _may_be_folded(self, node: Node) -> bool:
         """Whether a line may go into the one that uses its result: that is used once, and is none of the user's variables."""
