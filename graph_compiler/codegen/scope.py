@@ -154,8 +154,7 @@ class Scope:
         before = len(self.lines)
         if after is not None:
             after(node.outputs)
-        if len(self.lines) != before:
-            self.context = ""
+        self.context = self.context if len(self.lines) == before else ""
 
     def _plain(self, node: Node) -> None:
         before = len(self.lines)
@@ -173,8 +172,7 @@ class Scope:
             self.foldable.append((len(self.lines), node, expression))
         elif gives_array and not self.context and not self.uses[node.outputs[0]]:
             self.ends.append((len(self.lines), node, expression))
-        if gone:
-            self._delete(node, gone)
+        self._delete(node, gone)
 
     def _may_be_folded(self, node: Node) -> bool:
         """Whether a line may go into the one that uses its result: that is used once, and is none of the user's variables."""
