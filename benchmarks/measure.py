@@ -90,22 +90,25 @@ def difference(samples: Samples, larger: str, smaller: str) -> float:
     return statistics.median(a - b for a, b in zip(samples[larger], samples[smaller], strict=True))
 
 
-def overhead(larger: Call, smaller: Call, *, pairs: int, batches: int = 5) -> float:
-    """Seconds that one call takes beyond another: the difference of their first deciles, the two alternating call by call.
-
-    For microseconds on top of a millisecond that varies by more than them: whatever disturbs the machine disturbs both alike, and the
-    first decile leaves out the calls that were interrupted. The median of several batches, for a busy second tells of nothing else.
-    """
-    return statistics.median(_difference_of_deciles(larger, smaller, pairs) for _ in range(batches))
-
-
-def _difference_of_deciles(larger: Call, smaller: Call, pairs: int) -> float:
-    taken: tuple[list[float], list[float]] = ([], [])
+def steady(call: Call, *, batches: int, repeats: int = 100) -> float:
+    """Seconds of one call of some microseconds: the fastest of many batches, each short enough to lie between two interruptions."""
+    taken = []
     with _no_collector():
-        for _ in range(pairs):
-            for call, kept in zip((larger, smaller), taken):
-                start = time.perf_counter()
+        for _ in range(batches):
+            start = time.perf_counter()
+            for _ in range(repeats):
                 call()
-                kept.append(time.perf_counter() - start)
-    first, second = (statistics.quantiles(kept, n=10)[0] for kept in taken)
-    return first - second
+            taken.append(time.perf_counter() - start)
+    return min(taken) / repeats
+
+
+def steady_after(call: Call, before: Call, *, times: int) -> float:
+    """Seconds of one call that follows another, which has filled the processor's caches: the first decile, each call timed by itself."""
+    taken = []
+    with _no_collector():
+        for _ in range(times):
+            before()
+            start = time.perf_counter()
+            call()
+            taken.append(time.perf_counter() - start)
+    return statistics.quantiles(taken, n=10)[0]

@@ -54,7 +54,17 @@ def bare_call(graph: Any, inputs: Inputs) -> Call:
     variant = graph.variants[0]
     given = {"parameters": variant.parameters(), "constants": variant.constants}
     arguments = (*(given[name] for name in variant.program.arguments), *variant.match((), inputs))
-    return lambda: variant.function(*arguments)
+    flat = variant.function
+    return lambda: flat(*arguments)
+
+
+def guards_alone(graph: Any, inputs: Inputs) -> Call:
+    """Everything of a call but the flat function, in whose place what it gave once is handed back."""
+    variant, outcome = graph.variants[0], bare_call(graph, inputs)()
+    variant.function = lambda *arrays: outcome
+    for made in ("_tried", "attempt"):  # of the flat function, at an earlier call
+        vars(variant).pop(made, None)
+    return lambda: graph(**inputs)
 
 
 def graph_call(model: nn.Module, inputs: Inputs) -> Call:

@@ -8,7 +8,7 @@ canonical value that each object holds at the moment: a write through a view bec
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -50,7 +50,12 @@ class Lifter:
         self.problems: list[str] = []
         self.regions = LiftedRegions(self)
         self.counted: set[Value] = set()  # numbers of steps
-        self._inner = dict(_made_inside(graph))
+
+    @functools.cached_property
+    def _inner(self) -> dict[Value, Node]:
+        """The values of regions, with the nodes that make them."""
+        regions = (region for node in distinct(self.recorded.nodes) for region in node.regions)
+        return {value: node for region in regions for node in region.block.nodes for value in node.outputs}
 
     # ------------------------------------------------------------------------------ what a framework's own class says
     def builder(self, graph: Graph) -> RaisingBuilder:
@@ -326,12 +331,6 @@ class Lifter:
     def specs_recorded(self, node: Node) -> tuple[ArraySpec, ...]:
         """The specs of what a call gave while recording."""
         return tuple(item.spec for item in iterate_structure(node.result) if isinstance(item, Value))
-
-
-def _made_inside(graph: Graph) -> Iterator[tuple[Value, Node]]:
-    """The values of regions, with the nodes that make them."""
-    regions = (region for node in distinct(graph.nodes) for region in node.regions)
-    return ((value, node) for region in regions for node in region.block.nodes for value in node.outputs)
 
 
 def _report(name: str, problems: list[str]) -> str:

@@ -77,7 +77,7 @@ def compile(
     >>> graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))(torch.zeros(4, 5))
     tensor(20.)
     """
-    check_options(locals())
+    check_options(locals(), compile.__wrapped__.__kwdefaults__)  # type: ignore[attr-defined]
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
     compiler = dict(compile_options or {}) if return_backend_compiled_fn else None
     options = Options(array_caching, include_generators, freeze, verify, named, compiler, tuple(passes), roll)
@@ -133,7 +133,8 @@ def _static_of(obj: Any, static: tuple[Any, Any], named: Stateful, is_part: bool
     """The static arguments of an object; of a function of a class or Python module, those that it has of all that are asked for."""
     if is_part:
         return those_it_has(obj, *static)
-    require_arguments(obj, "kwarg_stateful_idxs", [path[1] for path in named.paths if path[0] == 1])
+    if named.paths:
+        require_arguments(obj, "kwarg_stateful_idxs", [path[1] for path in named.paths if path[0] == 1])
     return static
 
 
@@ -353,7 +354,7 @@ def _refuse_mixed(obj: Any, found: FrontendEntry) -> None:
 def _plain(obj: Any) -> Any:
     """A callable whose class makes up attributes (``__getattr__``) as its bound method, which can be asked for some without running the
     user's code."""
-    if isinstance(obj, Graph):  # whose attributes are those of the original
+    if isinstance(obj, (Graph, FunctionType)):  # a graph's attributes are those of the original
         return obj
     cls = type(obj)
     own = {name: item for base in reversed(cls.__mro__[:-1]) for name, item in vars(base).copy().items()}

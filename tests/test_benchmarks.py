@@ -35,7 +35,7 @@ def test_a_ratio_is_taken_within_each_round() -> None:
     assert measure.difference(samples, "slow", "fast") == pytest.approx(1.2)
 
 
-def test_overhead_leaves_out_interrupted_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_call_before_and_interruptions_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, calls = [0.0], iter(range(1_000_000))
 
     def taking(usual: float) -> measure.Call:
@@ -45,7 +45,8 @@ def test_overhead_leaves_out_interrupted_calls(monkeypatch: pytest.MonkeyPatch) 
         return call
 
     monkeypatch.setattr(measure.time, "perf_counter", lambda: clock[0])
-    assert measure.overhead(taking(3.0), taking(2.0), pairs=100, batches=1) == pytest.approx(1.0)
+    assert measure.steady_after(taking(3.0), taking(200.0), times=100) == pytest.approx(3.0)
+    assert measure.steady(taking(2.0), batches=20, repeats=3) == pytest.approx(2.0)
 
 
 def test_floors_judge_the_right_side() -> None:

@@ -15,6 +15,7 @@ import pytest
 import graph_compiler
 from graph_compiler.tracing import Reached
 from graph_compiler.tracing.reach.origin import is_internal, is_users, owner_of, owner_of_file
+from graph_compiler.tracing.reach.self_contained import is_self_contained
 from graph_compiler.tracing.reach.spaces import entry_of, spaces_of
 from graph_compiler.tracing.reach.walk import Policy
 from graph_compiler.tracing.reach.world import World
@@ -217,3 +218,49 @@ def test_attributes_that_a_decorated_method_of_a_library_reads_are_guarded() -> 
         graph = graph_compiler.compile(model, args=(tokens,), kwargs={"use_cache": False})
         model.rotary_emb.attention_scaling = 0.5
         assert_same(graph(tokens, use_cache=False)[0], model(tokens, use_cache=False)[0])
+
+
+def with_handler(x: Any) -> Any:
+    try:
+        return np.sqrt(x)
+    except TypeError:
+        return x
+
+
+def with_write(x: Any) -> Any:
+    x.step = np.sqrt(x)
+    return x
+
+
+SELF_CONTAINED: dict[str, tuple[Any, bool]] = {
+    "functions of a framework": (lambda x: np.sqrt(x.T).sum() * 2, True),
+    "nothing": (lambda x: x, True),
+    "a number": (lambda x: x * SCALE, False),
+    "a default": (lambda x, scale=2.0: x * scale, False),
+    "a name of Python's own": (lambda x: len(x) * 2, False),
+    "a constant of a framework": (lambda x: x * np.pi, False),
+    "a class of a framework": (lambda x: np.float32(x) * 2, False),
+    "a module of a framework's": (lambda x: np.linalg.norm(x) * 2, False),
+    "a module of Python's": (lambda x: json.dumps(x) * 2, False),
+    "a function in it": (lambda x: x.sort(key=lambda y: y[0]), False),
+    "its own attributes": (with_write, False),
+    "a handler": (with_handler, False),
+    "what is hidden": (lambda x: x.__dict__, False),
+    "a wrapper": (named_as_numpys, False),
+    "a method": ({}.get, False),
+}
+
+
+@pytest.mark.parametrize("what", SELF_CONTAINED)
+def test_functions_that_refer_to_nothing_but_functions_of_frameworks(what: str) -> None:
+    function, expected = SELF_CONTAINED[what]
+    assert is_self_contained(function) is expected
+
+
+def test_a_self_contained_function_whose_code_changes_is_recorded_again() -> None:
+    torch = pytest.importorskip("torch")
+    function = eval("lambda x: torch.relu(x) * 2", {"torch": torch})
+    x = torch.tensor([-1.0, 2.0])
+    graph = graph_compiler.compile(function, args=(x,))
+    function.__code__ = eval("lambda x: torch.abs(x)").__code__
+    assert_same(graph(x), x.abs())

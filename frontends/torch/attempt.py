@@ -24,12 +24,13 @@ from ...tracing.state.append_only import ListShims
 from ...tracing.state.locks import reserved
 from ...tracing.state.places import Place
 from ...tracing.state.updates import Containers
-from ...trees import Path, Tree, call_of, flatten, iterate_structure, leaves_at, plain_classes, referred, statics
+from ...trees import Path, Tree, call_of, flatten, has_arrays_alone, iterate_structure, leaves_at, plain_classes, referred, statics
 from ..open_numbers import DTYPES, with_numbers
 from ..reading import Reading
 from .basics.arguments import given_objects, input_names, is_array, opens, to_tensor
 from .basics.numpy_arguments import taken_for_arrays
 from .basics.refusals import refusing
+from .basics.tensors import TENSORS
 from .capture.capture import Capture
 from .capture.first_run import FirstRun
 from .capture.regions import TorchRegions
@@ -92,12 +93,12 @@ class Hypotheses:
 
 def leaves_and_tree(request: Request) -> tuple[list[Any], Tree]:
     """The arrays of the call, and generators where they may be arguments, and where they stand."""
-    opened = request.stateful.arguments(request.args, request.kwargs)
+    opened = set(map(id, request.stateful.arguments(request.args, request.kwargs)))
     return flatten(
         (request.args, request.kwargs),
         lambda item: is_array(item) or request.same_framework and is_generator(item),
         opens,
-        lambda item: any(item is one for one in opened),
+        lambda item: id(item) in opened,
     )
 
 
@@ -107,21 +108,31 @@ def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[
     tree = with_numbers(typed(plain_classes(tree), iter(leaves)), open_numbers)
     leaves = leaves_at(tree, (request.args, request.kwargs))
     arrays = _tensors(leaves, request.function)
+    tree = plain_classes(tree)
+    if not TENSORS.issuperset(map(type, leaves)):
+        tree = typed(tree, iter(leaves))
+    if open_numbers:
+        tree = with_numbers(tree, open_numbers)
+        leaves = leaves_at(tree, (request.args, request.kwargs))
+    arrays = _tensors(leaves)
     return tree, arrays, [arrays.get(id(leaf), leaf) for leaf in leaves]
 
 
 def _state(request: Request, hypotheses: Hypotheses, weights: Weights, capture: Capture, spaces: list[Space], tree: Tree) -> State:
     """What the function can reach, as it is before the attempt."""
-    state = State(weights, request.places, (*request.stateful.objects, *slotted(statics(tree))), request.numbers)
-    if request.auto_dynamic is not None and request.auto_dynamic.is_new:
+    objects = () if has_arrays_alone(tree) else slotted(statics(tree))
+    state = State(weights, request.places, (*request.stateful.objects, *objects), request.numbers)
+    if request.auto_dynamic is not None and request.auto_dynamic.is_new and state.world.held:
         note_changes(request.auto_dynamic, weights, state)
-    functions = [function for space in spaces for function in space.functions]
-    state.list_shims = ListShims(state.world, (request.args, request.kwargs), functions, hypotheses.grown)
+    if hypotheses.grown:
+        functions = [function for space in spaces for function in space.functions]
+        state.list_shims = ListShims(state.world, (request.args, request.kwargs), functions, hypotheses.grown)
     hypotheses.caches.begin(state.world.caches)
     capture.written.caches = state.world.caches
     capture.gradients.follow(state.gradients, state.places)
     arguments = iterate_structure((request.args, request.kwargs))
-    capture.generators = Generators(capture, (*generators_in(state.world), *filter(is_generator, arguments)))
+    held = generators_in(state.world) if state.world.held else ()
+    capture.generators = Generators(capture, (*held, *filter(is_generator, arguments)))
     return state
 
 
@@ -144,9 +155,10 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     function, args = request.function, request.args
     tree, arrays, tensors = _given(request, hypotheses.numbers)
     weights = Weights(function, given_objects(function, args, tree))
-    spaces = spaces_of(_entries(weights))
+    spaces = [Space.of(function)] if weights.are_none else spaces_of(_entries(weights))
     keys, reading = hypotheses.keys, hypotheses.reading
-    asks_unseen = asks_for_types_unseen(spaces, (function, *weights.modules())) if request.numbers or hypotheses.grown else False
+    asks_types = not weights.are_none and (request.numbers or bool(hypotheses.grown))
+    asks_unseen = asks_types and asks_for_types_unseen(spaces, (function, *weights.modules()))
     if asks_unseen:
         hypotheses.grown = frozenset()
     if request.numbers and asks_unseen:
@@ -175,7 +187,8 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
                     result = function(*call[0], **call[1])
                 seen = Seen(capture.quietly(kept, result) if claim.asked else [], capture.first_run)
             refuse_attributed(result)
-            hold_to_parameters(capture, spaces)
+            if not weights.are_none:
+                hold_to_parameters(capture, spaces)
             found = state.finish(capture, containers)
             graph = carry_out(capture.finish(result, tree, containers, state), recorded)
             graph.demand(matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()], casts_are_written=is_any_autocast_enabled())
@@ -192,7 +205,8 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
         *reads.facts(),
         *hypotheses.kept_views.facts(graph, weights, state.places),
     ]
-    facts += outside_of((function, *referred(tree), *reads.globals.functions()), state.free(containers), weights, containers.holds)
+    given = () if has_arrays_alone(tree) else referred(tree)
+    facts += outside_of((function, *given, *reads.globals.functions()), state.free(containers), weights, containers.holds)
     has_numbers = reading.any or bool(hypotheses.numbers)
     return Attempt(Recording(graph, weights, EnvironmentGuards(facts, versions_of), state.places, has_numbers), left, is_other_code)
 

@@ -10,7 +10,8 @@ from ...tracing.environment.conjunction import EnvironmentGuard
 from ...tracing.loops import Loops, loop_shims
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads
-from ...tracing.probes.host_math import MATH
+from ...tracing.probes.host_math import MATH, Symbols
+from ...tracing.probes.replaced import Place
 from ...tracing.reach.spaces import Space
 from .capture.capture import Capture
 from .gradients.rules import RULES
@@ -43,16 +44,19 @@ class Reads:
         spaces, session = self.spaces, self.session
         self.capture.spaces = frozenset(id(space.held) for space in spaces)
         session.symbols = symbols = symbols_of(self.capture)
-        functions = [function for space in spaces for function in space.functions]
-        names = [
-            *loop_shims(functions, self._loops),
-            *conversion_shims(self.capture, symbols, spaces),
-            *type_shims(spaces),
-            *self.globals.places(),
-            *self.attributes.places(),
-        ]
+        names = [*([] if self.capture.weights.are_none else self._shims(symbols)), *self.attributes.places()]
         with self.attributes.kept(), probing(PROBES, session, (space.held for space in spaces), names):
             yield
+
+    def _shims(self, symbols: Symbols) -> list[Place]:
+        """Of names of Python's own functions in the modules of the user's code."""
+        functions = [function for space in self.spaces for function in space.functions]
+        return [
+            *loop_shims(functions, self._loops),
+            *conversion_shims(self.capture, symbols, self.spaces),
+            *type_shims(self.spaces),
+            *self.globals.places(),
+        ]
 
     def _loops(self) -> Loops | None:
         """The loops of the recording, where it sees what the caller does."""

@@ -134,12 +134,12 @@ class Scope:
         yield
         self.depth -= 1
 
-    def write(self, after: Callable[[Sequence[Value]], None] = lambda made: None) -> None:
+    def write(self, after: Callable[[Sequence[Value]], None] | None = None) -> None:
         """All nodes; ``after`` is told what each of them has made."""
         for node in self.nodes:
             self._node(node, after)
 
-    def _node(self, node: Node, after: Callable[[Sequence[Value]], None]) -> None:
+    def _node(self, node: Node, after: Callable[[Sequence[Value]], None] | None) -> None:
         if node.origin.module != self.module:
             self.module = node.origin.module
             self.line("")
@@ -152,9 +152,9 @@ class Scope:
             return
         (self._structured if node.regions else self._plain)(node)
         before = len(self.lines)
-        after(node.outputs)
-        if len(self.lines) != before:
-            self.context = ""
+        if after is not None:
+            after(node.outputs)
+        self.context = self.context if len(self.lines) == before else ""
 
     def _plain(self, node: Node) -> None:
         before = len(self.lines)

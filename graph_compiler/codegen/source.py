@@ -94,11 +94,13 @@ class _Writer:
         for value in graph.inputs:
             scope.text[value] = self.names.unique(value.name)
         self._name_held("parameters", graph.parameters)
-        self._name_held("constants", {name: value for name, (value, _) in graph.constants.items()})
+        if graph.constants:
+            self._name_held("constants", {name: value for name, (value, _) in graph.constants.items()})
         self._read_input_sizes()
         reads = len(scope.lines)
-        self._guards_on(graph.sources())
-        scope.write(self._guards_on)
+        if self.inner_guards:
+            self._guards_on(graph.sources())
+        scope.write(self._guards_on if self.inner_guards else None)
         checks = tuple(guard for guard in graph.guards if isinstance(guard.condition, Value))
         is_array = isinstance(graph.output_tree, Leaf) and not checks and not graph.effects
         result = ResultText(scope.results(graph.outputs)[0]) if is_array else result_text(graph, scope.literal, self.names)
@@ -163,8 +165,9 @@ class _Writer:
                 parts.append(f"({', '.join(extra)}{',' if len(extra) == 1 else ''})")
         if self.scope.module:
             self.scope.line("")
-        for told in _told(self.graph, checks):
-            self.scope.line(f"# {told}")
+        if effects or checks:
+            for told in _told(self.graph, checks):
+                self.scope.line(f"# {told}")
         self.scope.line(f"return {', '.join(parts)}")
 
     # ------------------------------------------------------------------------------ the whole text
@@ -192,8 +195,6 @@ def _told(graph: Graph, checks: tuple[Guard, ...]) -> list[str]:
         for guard in checks
         if isinstance(guard.condition, Value)
     )
-    if not (written or seen):
-        return []
     return [
         "the result, what is written back, and what is checked after the call",
         *([f"written back: {written}"] if written else []),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..sizes import Size, Symbol
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import networkx
 
 A = TypeVar("A")
+_CONDITION, _VALUE = attrgetter("condition"), attrgetter("value")
 _ELEMENTS = frozenset({"fill_value", "value"})  # parameters that are elements of an array
 
 
@@ -105,8 +107,7 @@ class Graph:
     def block(self) -> Block:
         """The program as one block, whose inputs are all sources and whose outputs are all roots: outputs, conditions of guards,
         effects."""
-        conditions = (guard.condition for guard in self.guards)
-        outputs = (*self.outputs, *conditions, *(effect.value for effect in self.effects))
+        outputs = (*self.outputs, *map(_CONDITION, self.guards), *map(_VALUE, self.effects))
         return Block(tuple(self.sources()), tuple(self.nodes), outputs)
 
     def with_block(self, block: Block) -> Graph:
@@ -160,10 +161,14 @@ class Graph:
 
     def entry_guards(self) -> list[Guard]:
         """The guards that the sizes of the inputs decide, checked before a call."""
+        if not self.guards:
+            return []
         return [guard for guard in self.guards if isinstance(guard.condition, Size) and self._at_entry(guard.condition)]
 
     def inner_guards(self) -> list[tuple[Guard, Size]]:
         """The guards on sizes of intermediate arrays with their conditions, checked inside of the function as soon as they are known."""
+        if not self.guards:
+            return []
         sized = ((guard, guard.condition) for guard in self.guards if isinstance(guard.condition, Size))
         return [(guard, condition) for guard, condition in sized if not self._at_entry(condition)]
 

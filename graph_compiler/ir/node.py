@@ -159,7 +159,7 @@ def distinct(nodes: Iterable[Node]) -> Iterator[Node]:
 
 def count_all(nodes: Iterable[Node]) -> int:
     """How many nodes there are, those of a region once: however often a loop runs it, and however many calls it has."""
-    return sum(1 for _ in distinct(nodes))
+    return len(list(distinct(nodes)))
 
 
 def values_in(structure: Any) -> Iterator[Value]:

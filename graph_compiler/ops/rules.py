@@ -40,6 +40,9 @@ def broadcast(*shapes: tuple[Any, ...]) -> tuple[Any, ...]:
     >>> broadcast((2, 1), (3,), ())
     (2, 3)
     """
+    shapes = tuple(filter(None, shapes))  # of numbers, and of arrays without axes, is nothing to be seen
+    if len(shapes) == 1:
+        return tuple(shapes[0])
     rank = max(map(len, shapes), default=0)
     result: tuple[Any, ...] = (1,) * rank
     for shape in shapes:

@@ -20,12 +20,14 @@ from ..ops.control import own_operands
 from ..ops.registry import ArraySpec
 from ..sizes import Apply, Size, Symbol
 from ..sizes.extremes import greatest
+from .driver import only_with
 
 _NUMBER = ArraySpec((), "int64")
 _OPENED = ("scan", "while_loop", "branch")
 Ends = Mapping[Value, "tuple[Any, Any]"]
 
 
+@only_with(*_OPENED)
 def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
     """The graph in which no number of a step says how many steps an inner loop has."""
     if not any(map(_is_open, graph.nodes)):

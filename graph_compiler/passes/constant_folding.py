@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from ..ir.aliases import Aliases
@@ -11,6 +12,7 @@ from ..ir.node import Node, Value, values_in
 from ..sizes import Size
 from ..trees import Branch, Leaf, iterate_structure
 
+_USES = attrgetter("uses")
 Evaluate = Callable[[Graph], list[Any]]
 
 
@@ -20,6 +22,8 @@ def constant_folding(graph: Graph, evaluate: Evaluate) -> tuple[Graph, bool]:
     ``evaluate`` runs a graph without inputs in the source framework. Results that the caller receives are not cached: the
     caller may write to them.
     """
+    if not graph.constants and all(map(_USES, graph.nodes)):  # the first constant node would use nothing, or constants
+        return graph, False
     varying = _varying(graph)
     constant = [node for node in graph.nodes if node not in varying]
     if not constant:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 from ..ir.aliases import Aliases
@@ -11,6 +12,8 @@ from ..ir.node import Node, Value, values_in
 from ..ir.rewrite import Rewriter
 from ..ir.sameness import hashable, region_description
 from .driver import Pass
+
+_OP = attrgetter("op")
 
 
 def cse(graph: Graph) -> tuple[Graph, bool]:
@@ -25,6 +28,8 @@ def cse(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _shared(block: Block, aliases: Aliases, escaping: set[Value]) -> Block:
+    if len(set(map(_OP, block.nodes))) == len(block.nodes):  # no two may be equal
+        return block
     escaping = escaping.union(map(aliases.base_of, values_in(block.outputs)))  # what a region gives is apart as well
     rewriter = Rewriter(block)
     seen: dict[Any, list[Node]] = {}

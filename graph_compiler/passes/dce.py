@@ -20,6 +20,8 @@ def dce(graph: Graph) -> tuple[Graph, bool]:
     """
     aliases = Aliases(graph)
     pruned, changed = Pass("dce", lambda block: _pruned(block, aliases), "deep")(graph)
+    if not (pruned.parameters or pruned.constants):
+        return pruned, changed
     used = {value for node in pruned.nodes for value in node.uses}.union(pruned.roots())
     used.update(list(map(aliases.base_of, used)))
     found, has_unused = _without_unused_sources(pruned, used)

@@ -30,6 +30,8 @@ class Rows(Protocol):
 
 def decompose(graph: Graph, rows: Rows) -> tuple[Graph, bool]:
     """The graph in operations that have rows; ``UnsupportedOperation`` lists all that have neither row nor decomposition."""
+    if all(map(rows.can_write, nodes_of(graph.block))):
+        return graph, False
     _require(graph.block, rows, graph.name)
     return _decomposition(rows, graph.name)(graph)
 

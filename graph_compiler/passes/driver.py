@@ -6,16 +6,17 @@ import os
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Literal
+from typing import Literal, TypeVar
 
 from ..ir.block import Block, Region
 from ..ir.graph import Graph
-from ..ir.node import Node
+from ..ir.node import Node, every
 from ..ir.verifier import verify
 
 _VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
-_REGIONS = attrgetter("regions")
+_REGIONS, _OP = attrgetter("regions"), attrgetter("op")
 GraphPass = Callable[[Graph], "tuple[Graph, bool]"]
+Decorated = TypeVar("Decorated", bound=Callable[..., "tuple[Graph, bool]"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Pass:
 
     def alone(self, block: Block) -> Block:
         """The block after the pass, the blocks of its regions left as they are."""
-        if self.looks_for is not None and not any(node.op in self.looks_for for node in block.nodes):
+        if self.looks_for is not None and not any(map(self.looks_for.__contains__, map(_OP, block.nodes))):
             return block
         return self.run(block)
 
@@ -73,17 +74,31 @@ class _Inside:
         return self.done[id(region)]
 
 
+def only_with(*ops: str) -> Callable[[Decorated], Decorated]:
+    """Of a pass over graphs: it does nothing where a graph has none of these operations, in regions neither."""
+
+    def mark(run: Decorated) -> Decorated:
+        run.looks_for = frozenset(ops)  # type: ignore[attr-defined]
+        return run
+
+    return mark
+
+
 def passed(graph: Graph, *passes: GraphPass) -> Graph:
-    """The graph after these passes; one that has left the very graph as it is is not run on it again.
+    """The graph after these passes. One that has left the very graph as it is is not run on it again, nor one that looks for operations
+    that the graph has not.
 
     Where GRAPH_COMPILER_VERIFY is set, the graph is verified before the first one and after each.
     """
     graph = verify(graph) if _VERIFY else graph
     settled: list[GraphPass] = []
+    ops = set(map(_OP, every(graph.nodes)))
     for each in passes:
-        if each not in settled:
+        looks_for = getattr(getattr(each, "func", each), "looks_for", None)  # of a partial, what its function looks for
+        if each not in settled and (looks_for is None or any(map(looks_for.__contains__, ops))):
             graph, changed = each(graph)
             settled = [] if changed else [*settled, each]
+            ops = set(map(_OP, every(graph.nodes))) if changed else ops
             graph = verify(graph) if _VERIFY else graph
     return graph
 
@@ -96,4 +111,4 @@ def nodes_of(block: Block) -> Iterator[Node]:
         yield node
 
 
-__all__ = ["GraphPass", "Pass", "nodes_of", "passed"]
+__all__ = ["GraphPass", "Pass", "nodes_of", "only_with", "passed"]

@@ -19,12 +19,14 @@ from ..ir.rewrite import Rewriter
 from ..ops.axes import WHOLE
 from ..ops.dtypes import is_bool, is_integer
 from ..sizes import Size, Symbol, apply, hint_of, substitute
+from .driver import only_with
 from .ragged import FINITE, Agreed, NotWhole, Ragged, Span, Wide
 from .ragged_rows import BY_ELEMENT, ROWS, Moment
 
 _REDUCED = frozenset({"sum", "count_nonzero", "any", "prod", "all"})
 
 
+@only_with("masked_scatter")
 def full_selections(graph: Graph) -> tuple[Graph, bool]:
     """The graph with ``where`` in the place of a ``masked_scatter`` of what ``boolean_mask`` selects; ``dce`` then drops the selection.
 

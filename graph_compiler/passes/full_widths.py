@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import Any
 
 from ..ir.block import Region
@@ -27,10 +28,13 @@ from .ragged import Agreed, NotWhole, Ragged, Wide
 from .ragged_rows import ROWS, Moment
 
 _INDEXED = ("getitem", "setitem")
+_REGIONS = attrgetter("regions")
 
 
 def full_widths(graph: Graph) -> tuple[Graph, bool]:
     """The graph with whole arrays in the place of slices whose width hangs on a step; ``NotWhole`` where that cannot be."""
+    if not any(map(_REGIONS, graph.nodes)):
+        return graph, False
     inside = every(inner for node in graph.nodes for region in node.regions for inner in region.block.nodes)
     if not any(_is_uneven(value) for inner in inside for value in inner.outputs):
         return graph, False

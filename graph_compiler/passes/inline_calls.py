@@ -11,26 +11,18 @@ from ..ir.guard import GUARD
 from ..ir.inlining import inline
 from ..ir.node import Node, every
 from ..ir.rewrite import Rewriter
-from .driver import GraphPass
+from .driver import only_with
 
 
-def inlined_calls(is_written_out: Callable[[Node], bool] = lambda node: True) -> GraphPass:
-    """The pass that writes out the calls of the graph for which ``is_written_out``, in the modules of these calls. Calls that are
-    computed again for a gradient stay."""
-
-    def run(graph: Graph) -> tuple[Graph, bool]:
-        block = graph.block
-        if not any(map(_is_plain, block.nodes)):
-            return graph, False
-        made = _inlined(block, lambda node: _is_plain(node) and is_written_out(node))
-        return (graph, False) if made is block else (graph.with_block(made), True)
-
-    return run
-
-
-def calls_with(ops: Container[str]) -> Callable[[Node], bool]:
-    """Tells calls of functions that have one of these operations."""
-    return lambda node: any(inner.op in ops for inner in every([node]))
+@only_with("call")
+def inlined_calls(graph: Graph, having: Container[str] | None = None) -> tuple[Graph, bool]:
+    """The graph with its calls written out, in the modules of these calls: those of functions ``having`` one of these operations, or all.
+    Calls that are computed again for a gradient stay."""
+    block = graph.block
+    if not any(map(_is_plain, block.nodes)):
+        return graph, False
+    made = _inlined(block, lambda node: _is_plain(node) and (having is None or any(inner.op in having for inner in every([node]))))
+    return (graph, False) if made is block else (graph.with_block(made), True)
 
 
 def _is_plain(node: Node) -> bool:
@@ -61,8 +53,8 @@ def _in_module(node: Node, path: list[str]) -> Node:
 
 def without_checks(graph: Graph) -> Graph:
     """The graph with its calls written out, for reading: without checks of sizes."""
-    found = inlined_calls()(graph)[0]
+    found = inlined_calls(graph)[0]
     return found.derive(nodes=[node for node in found.nodes if node.op != GUARD])
 
 
-__all__ = ["calls_with", "inlined_calls", "without_checks"]
+__all__ = ["inlined_calls", "without_checks"]

@@ -13,6 +13,7 @@ from ..ir.block import Block
 from ..ir.graph import Graph
 from ..ir.node import Node
 from ..sizes import Size
+from .driver import only_with
 
 _PLAIN = frozenset({"call", "custom_derivative"})  # run as functions of Python where nothing else compiles them
 _FIND = frozenset(
@@ -24,6 +25,7 @@ class SizesUnknown(UnsupportedOperation):
     """Operations that find elements stand in a loop or branch."""
 
 
+@only_with(*_FIND)
 def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
     """The graph as it is; ``SizesUnknown`` lists all operations that ``framework`` cannot compile."""
     problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]

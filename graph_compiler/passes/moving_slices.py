@@ -16,12 +16,14 @@ from ..ir.node import Node, Value
 from ..ir.rewrite import Rewriter
 from ..sizes import Size, Symbol
 from ..trees import iterate_structure
+from .driver import only_with
 
 _WHOLE = (None, None, 1)
 _INDEXED = ("getitem", "setitem")
 Key = tuple[Any, ...]
 
 
+@only_with(*_INDEXED)
 def moving_slices(graph: Graph) -> tuple[Graph, bool]:
     """The graph with ``dynamic_slice`` and ``dynamic_update_slice`` in the place of such slices."""
     block = graph.block

@@ -15,7 +15,7 @@ from ..ir.aliases import Aliases
 from ..ir.block import Block
 from ..ir.graph import Graph
 from ..ir.guard import GUARD, guard_of
-from ..ir.node import Node
+from ..ir.node import Node, count_all
 from .driver import GraphPass, Pass
 from .roll_keys import Keys, Rows
 from .roll_loop import Loop, Means, loop_of
@@ -35,6 +35,8 @@ def rolled(fewest: int, counts: bool = False, keys: Keys | None = None) -> Graph
     fewest = max(fewest, FEWEST)
 
     def roll(graph: Graph) -> tuple[Graph, bool]:
+        if count_all(graph.nodes) < fewest:
+            return graph, False
         rows = Rows(Aliases(graph), keys=keys)
         fixed = {*graph.parameters.values(), *(value for value, _ in graph.constants.values())}
         made, changed = Pass("roll", lambda block: _rolled(block, rows, Means(fixed, counts), fewest), "deep")(graph)

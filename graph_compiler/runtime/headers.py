@@ -20,12 +20,17 @@ def header_of(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str
     frontend, target = pipeline.frontend.name, pipeline.target.name
     what = f"recorded in {frontend} and written for {target}" if frontend != target else f"recorded in {frontend}"
     inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in recorded.inputs)
-    holds = ", ".join(dict.fromkeys(repr(guard.condition) for guard in graph.entry_guards()))
-    checked = ", ".join(f"{guard.condition.name} is {guard.expected!r:.40}" for guard in graph.guards if isinstance(guard.condition, Value))
-    told = [
-        f"Recorded with {inputs or 'no arrays'}; sizes are symbolic.{f' {counts}.' if counts else ''}",
-        *([f"Holds while: {holds}."] if holds else []),
-        *([f"Checked after the call: {checked}."] if checked else []),
-    ]
+    told = [f"Recorded with {inputs or 'no arrays'}; sizes are symbolic.{f' {counts}.' if counts else ''}"]
+    if graph.guards:
+        told += _conditions(graph)
     lines = [line for text in told for line in ([text] if len(text) <= WIDTH else textwrap.wrap(text, WIDTH, **_WORDS))]
     return "\n".join([f"{pipeline.name}, {what}.", "", *lines])
+
+
+def _conditions(graph: IRGraph) -> list[str]:
+    told = []
+    if holds := dict.fromkeys(repr(guard.condition) for guard in graph.entry_guards()):
+        told.append(f"Holds while: {', '.join(holds)}.")
+    if checked := [f"{guard.condition.name} is {guard.expected!r:.40}" for guard in graph.guards if isinstance(guard.condition, Value)]:
+        told.append(f"Checked after the call: {', '.join(checked)}.")
+    return told

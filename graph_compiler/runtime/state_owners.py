@@ -22,7 +22,8 @@ class Owning(Protocol):
 def owners_of(graph: Graph, written: Written, weights: Owning | None, constants: Mapping[str, Any]) -> list[Any]:
     """The objects that hold buffers, captured arrays and places which a call changes; of numbers that Python draws, its generator."""
     changed = [*written, *((f"{effect.kind}s", effect.target) for effect in graph.effects)]
-    return [*(_of_arrays(graph, changed, weights, constants) if changed else ()), *_of_state(graph.state.places)]
+    places = () if graph.state.places is None else _of_state(graph.state.places)
+    return [*(_of_arrays(graph, changed, weights, constants) if changed else ()), *places]
 
 
 def _of_arrays(graph: Graph, changed: Written, weights: Owning | None, constants: Mapping[str, Any]) -> Iterator[Any]:
@@ -33,6 +34,6 @@ def _of_arrays(graph: Graph, changed: Written, weights: Owning | None, constants
         yield constants
 
 
-def _of_state(state: State | None) -> Iterator[Any]:
-    for place in state.places if state is not None else ():
+def _of_state(state: State) -> Iterator[Any]:
+    for place in state.places:
         yield place.held.owner if isinstance(place, Place) else random

@@ -20,6 +20,8 @@ def numbers_of(graph: Graph) -> list[int]:
 def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
     """The arrays that the flat function itself writes to, as (kind, place); a canonical graph writes to none."""
     written = Aliases(graph).written
+    if not written:
+        return ()
     kinds = [("parameters", graph.parameters.items()), ("constants", ((name, value) for name, (value, _) in graph.constants.items()))]
     found = [("inputs", index) for index, value in enumerate(graph.inputs) if value in written]
     return (*found, *((kind, name) for kind, held in kinds for name, value in held if value in written))

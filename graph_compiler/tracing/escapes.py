@@ -27,8 +27,10 @@ def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callab
 
     Iterators are refused whatever they hold: one that was used up by the first call would be given to the second.
     """
+    if not (held := _statics(result)):
+        return
     given = {id(value) for value in _statics(arguments)}
-    for value in _statics(result):
+    for value in held:
         if id(value) in given or isinstance(value, _CLOSED):
             continue
         if (problem := next((words for cls, words in _RUNNING.items() if isinstance(value, cls)), None)) is not None:

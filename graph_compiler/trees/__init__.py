@@ -35,6 +35,7 @@ from .tree import classes as classes
 from .tree import containers as containers
 from .tree import count_leaves as count_leaves
 from .tree import flatten as flatten
+from .tree import has_arrays_alone as has_arrays_alone
 from .tree import items_of as items_of
 from .tree import iterate_structure as iterate_structure
 from .tree import leaves_at as leaves_at

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import types
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -56,6 +57,7 @@ def _struct_sequence_items(value: Any) -> Iterator[tuple[Any, Any]]:
     return iter(list(zip(names, value)))
 
 
+@functools.lru_cache(maxsize=1024)
 def _base(cls: type) -> Any:
     """The nearest class above that is written in C, whose methods do nothing but hold items."""
     return next(base for base in cls.__mro__ if not base.__flags__ & _MADE_IN_PYTHON)
@@ -156,6 +158,7 @@ def register_container(
     (('start', 'stop'), 6)
     """
     _registered[cls] = (items, make)
+    _found.cache_clear()
 
 
 def registered_class(cls: type) -> type | None:
@@ -185,6 +188,7 @@ _KINDS: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, 
 )
 
 
+@functools.lru_cache(maxsize=1024)
 def _found(cls: type) -> Any:
     if (registered := registered_class(cls)) is not None:
         return (issubclass, *_registered[registered])

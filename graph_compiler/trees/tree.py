@@ -273,6 +273,13 @@ def _parts(tree: Tree, prefix: Path = ()) -> Iterator[tuple[Path, Tree]]:
             waiting += [((*path, key), child) for key, child in zip(part.keys, part.children)][::-1]
 
 
+def has_arrays_alone(tree: Tree) -> bool:
+    """Whether a structure is of leaves in tuples, lists and dicts, and holds nothing else."""
+    if isinstance(tree, Branch):
+        return tree.type in (tuple, list, dict) and all(map(has_arrays_alone, tree.children))
+    return isinstance(tree, Leaf)
+
+
 def statics(tree: Tree) -> Iterator[Any]:
     """The objects that are no leaves and were not taken apart."""
     return (part.value for _, part in _parts(tree) if isinstance(part, Static))

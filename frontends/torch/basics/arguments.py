@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from ....errors import TracingError
-from ....trees import Tree, classes, static_paths
+from ....trees import Tree, classes, has_arrays_alone, static_paths
 from ... import signatures
 from ..numbers.sizes import is_symbolic
 
@@ -93,6 +93,8 @@ def _called(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def given_objects(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[tuple[str, Any]]:
     """The modules, functions and other objects in the arguments that are not taken apart, by name, and the classes of those that are."""
+    if has_arrays_alone(tree):
+        return []
     positional = signatures.positional_names(_called(function), len(args))
     objects = [
         (signatures.name_at(path, positional), item)

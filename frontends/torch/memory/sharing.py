@@ -39,18 +39,18 @@ def note_aliases(capture: MemoryTrace) -> None:
 
 def note_sharing(capture: MemoryTrace, graph: Graph) -> None:
     """Assumes which inputs are one object, and that written inputs share memory with no other."""
-    given = [id(tensor) for tensor in capture.input_tensors]
+    given = list(map(id, capture.input_tensors))
     same = SameArray(tuple(given.index(number) if capture.input_tensors[i] is not None else NO_ARRAY for i, number in enumerate(given)))
     graph.assume(same)
     if capture.count_call_inputs != len(graph.inputs):
         graph.call_inputs = capture.count_call_inputs
-    aliases = Aliases(graph)
-    apart, places = same.apart(), [index for index, value in enumerate(graph.inputs) if value in aliases.written]
-    if places:
-        graph.assume(DisjointMemory(tuple(apart), tuple(same.firsts[index] for index in places)))
-    capture.layouts.rely_on_copies(graph)
-    if not places:
+    written_to = Aliases(graph).written
+    if written_to.isdisjoint(graph.inputs):
+        capture.layouts.rely_on_copies(graph)
         return
+    apart, places = same.apart(), [index for index, value in enumerate(graph.inputs) if value in written_to]
+    graph.assume(DisjointMemory(tuple(apart), tuple(same.firsts[index] for index in places)))
+    capture.layouts.rely_on_copies(graph)
     tensors = [tensor for index in apart if (tensor := capture.input_tensors[index]) is not None]
     written = [apart.index(same.firsts[index]) for index in places]
     if overlap(tensors, written):

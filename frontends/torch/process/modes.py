@@ -43,6 +43,10 @@ def is_listening(mode: Any) -> bool:
 @contextmanager
 def without(*classes: type) -> Iterator[None]:
     """Inside of the block, modes of these classes are off; those of others stay on, in their order."""
+    if not (count_function_modes() or count_dispatch_modes()):
+        with unwound():
+            yield
+        return
     stacks = [[pop() for _ in range(height())][::-1] for height, pop, _ in _STACKS]
     try:
         _refill([[mode for mode in stack if not isinstance(mode, classes)] for stack in stacks])

@@ -25,6 +25,14 @@ from .parameters import Weights
 def environment_guards_of(weights: Weights, graph: Graph, asked: list[torch.nn.Module], only_without_grad: bool) -> list[EnvironmentGuard]:
     """Training flags of the modules that were ``asked``, captured tensors nobody has written to or replaced, the default dtype, and the
     grad mode where it matters."""
+    facts = [] if weights.are_none and not (asked or graph.constants) else _of_tensors(weights, graph, asked)
+    facts += [EnvironmentGuard("{}() is {}", (ask, ask()), what, is_thread_mode=True) for ask, what in _SETTINGS]
+    if only_without_grad:
+        facts.append(EnvironmentGuard("not {}()", (torch.is_grad_enabled,), "no_grad, under which it was recorded,", is_thread_mode=True))
+    return facts
+
+
+def _of_tensors(weights: Weights, graph: Graph, asked: list[torch.nn.Module]) -> list[EnvironmentGuard]:
     flags = [*asked, *(module for module in weights.modules() if reads_unseen(module))]
     touched = Aliases(graph).touched  # by the graph itself, which reads them at each call
     captured = [(name, tensor) for name, (value, tensor) in graph.constants.items() if value not in touched]
@@ -32,14 +40,10 @@ def environment_guards_of(weights: Weights, graph: Graph, asked: list[torch.nn.M
     facts += [fact for name, tensor in captured for fact in _untouched(name, tensor)]
     facts += _only_asked(weights, graph)
     facts += [_unreplaced(name, tensor, *weights.holder_of(name)) for name, tensor in captured if weights.knows(name)]
-    facts += [
+    return facts + [
         EnvironmentGuard("{}[{}] is {}[{}]", (*one, *other), f"the weight {name}, which was tied to another,")
         for name, one, other in weights.ties
     ]
-    facts += [EnvironmentGuard("{}() is {}", (ask, ask()), what, is_thread_mode=True) for ask, what in _SETTINGS]
-    if only_without_grad:
-        facts.append(EnvironmentGuard("not {}()", (torch.is_grad_enabled,), "no_grad, under which it was recorded,", is_thread_mode=True))
-    return facts
 
 
 def _autocast() -> Any:

@@ -16,7 +16,9 @@ from torch.utils.hooks import RemovableHandle
 from ....tracing import Reached, facts_outside
 from ....tracing.environment.conjunction import EnvironmentGuard
 from ....tracing.environment.versions import dicts_of_attribute
-from ....tracing.reach.outside import Free
+from ....tracing.reach.outside import Free, code_fact
+from ....tracing.reach.self_contained import is_self_contained
+from ....tracing.reach.walk import is_constant
 from ..memory.memory import is_shared
 from ..memory.snapshots import elements_of
 from .parameters import Weights
@@ -31,6 +33,9 @@ def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: C
 
     ``is_input`` tells what a graph reads at each call, and may write to.
     """
+    objects = [item for item in objects if not is_constant(item)]
+    if all(map(is_self_contained, objects)):
+        return [*Hooks([]).facts(), *map(code_fact, objects)]
     reach = Reached(objects, replace(POLICY, parts=functools.partial(_parts, weights)))
     hooks = Hooks([module for module in reach.owners if isinstance(module, torch.nn.Module)])
     classes = {type(module) for module in reach.owners if isinstance(module, torch.nn.Module)}
@@ -84,6 +89,9 @@ def _contents(item: Any) -> bytes | None:
     return elements_of(item) if isinstance(item, torch.Tensor) and is_shared(item) else None
 
 
+_COUNTED = dicts_of_attribute(RemovableHandle, "next_id")
+
+
 class Hooks:
     """The hooks of modules, and those of all modules. torch numbers every hook that is registered anywhere: where the number is as it was,
     only the modules that had hooks need to be looked at."""
@@ -106,5 +114,5 @@ class Hooks:
         """Checked before each call."""
         what = "a hook of a module"
         number = EnvironmentGuard("({}.next_id == {}[0] or {}())", (RemovableHandle, self._number, self.hold), what)
-        numbers = [number._replace(of=held) for held in dicts_of_attribute(RemovableHandle, "next_id")] or [number]
+        numbers = [number._replace(of=held) for held in _COUNTED] or [number]
         return [*numbers, *(EnvironmentGuard("list({}.values()) == {}", pair, what) for pair in self._filled)]

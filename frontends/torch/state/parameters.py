@@ -19,6 +19,7 @@ from ....tracing.environment.conjunction import conjunction
 from ....tracing.reach.origin import is_internal
 from ....tracing.reach.originals import original_of
 from ....tracing.reach.refers import defaults_of
+from ....tracing.reach.self_contained import is_self_contained
 from ..basics.arguments import to_tensor
 from ..basics.dtypes import dtype_name
 from ..basics.tensors import spec_of
@@ -96,10 +97,15 @@ class Weights(contracts.Weights):
         self._paths: dict[int, tuple[torch.nn.Module, str]] = {}
         self._inner: set[int] = set()
         self.function = function
-        self._roots = list(_roots(function))
         self._held: set[int] = set()
         self.given = [item for _, item in given]
-        self._roots += given
+        self._roots: list[tuple[str, Any]] = []
+        self.are_none = not self.given and is_self_contained(function)  # and no object of the user's is within reach
+        if not self.are_none:
+            self._find(function, list(given))
+
+    def _find(self, function: Any, given: list[tuple[str, Any]]) -> None:
+        self._roots = [*_roots(function), *given]
         for prefix, module in (*_modules_of(function), *((name, item) for name, item in given if isinstance(item, torch.nn.Module))):
             self._add(prefix if id(module) in self._paths else self._fresh(prefix), module)
         if not isinstance(function, torch.nn.Module):

@@ -54,11 +54,13 @@ class State:
             (*modules, *((type(item).__name__, item) for item in stateful), *objects),
             _BOOKKEEPING,
             (*weights.modules(), *stateful),
-            (weights.function, *filter(callable, weights.given), *dict.fromkeys(type(module) for module in weights.modules())),
+            () if weights.are_none else (weights.function, *filter(callable, weights.given), *dict.fromkeys(map(type, weights.modules()))),
         )
-        _refuse_iterators(weights, self.world)
-        self.gradients = gradients_in(self.world, weights)
-        self.world.held += self.gradients
+        self.gradients: list[Held] = []
+        if self.world.held:
+            _refuse_iterators(weights, self.world)
+            self.gradients = gradients_in(self.world, weights)
+            self.world.held += self.gradients
         self._owners = self.world.owners()
         self.weights, self.places, self._numbers = weights, tuple(places), numbers
         self._trees: tuple[Tree, ...] = ()

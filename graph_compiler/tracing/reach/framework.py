@@ -16,6 +16,7 @@ from ...trees import iterate_structure
 from ..source.definitions import place_of
 from .origin import OWN, package_of
 from .refers import layers, named
+from .self_contained import is_self_contained
 from .spaces import entry_of, spaces_of
 from .wrappers import wrapped_by
 
@@ -121,11 +122,16 @@ def _is_tracking(item: Any) -> bool:
     return isinstance(item, (list, tuple, dict)) and str(type(item).__module__).startswith(trait("tracking"))
 
 
+def _called(obj: Any) -> Iterable[types.FunctionType]:
+    if is_self_contained(obj):
+        return [obj]
+    of_obj = [*layers(obj)]  # also of a framework's own function
+    return dict.fromkeys((*of_obj, *(function for space in spaces_of([entry_of(obj)]) for function in space.functions)))
+
+
 def _named(obj: Any, arrays: bool) -> Iterator[str]:
     """The packages of what the code of a function refers to, and of the user's functions that it calls."""
-    of_obj = [*layers(obj)]  # also of a framework's own function
-    called = (function for space in spaces_of([entry_of(obj)]) for function in space.functions)
-    for item in (item for function in dict.fromkeys((*of_obj, *called)) for item in named(function)):
+    for item in (item for function in _called(obj) for item in named(function)):
         item = item.func if isinstance(item, functools.partial) else item
         if not arrays and hasattr(item, "shape") and hasattr(item, "dtype"):
             continue

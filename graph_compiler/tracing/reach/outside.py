@@ -86,10 +86,15 @@ def _cells(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
             yield same_fact("{}.cell_contents", (cell,), cell.cell_contents, f"the variable {name} of an enclosing function")
 
 
+def code_fact(function: types.FunctionType) -> EnvironmentGuard:
+    """A function has the code that it has now."""
+    return same_fact("{}.__code__", (function,), function.__code__, f"the code of {function.__name__}")
+
+
 def _functions(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
     sought = Sought(reach)
     for function in reach.functions:
-        yield same_fact("{}.__code__", (function,), function.__code__, f"the code of {function.__name__}")
+        yield code_fact(function)
         for name in ("__defaults__", "__kwdefaults__"):
             if getattr(function, name):
                 yield same_fact(f"{{}}.{name}", (function,), getattr(function, name), f"the defaults of {function.__name__}")

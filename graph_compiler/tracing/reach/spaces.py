@@ -31,6 +31,13 @@ class Space:
     functions: list[types.FunctionType] = field(default_factory=list)
     is_own: bool = False
 
+    @classmethod
+    def of(cls, function: Any) -> Space:
+        """Of a function that calls no other one of the user's."""
+        made = cls(function.__globals__, is_own=True)
+        made.add(function)
+        return made
+
     def add(self, function: types.FunctionType) -> None:
         """Code that runs with these globals."""
         self.names.update(names_read(function.__code__))

@@ -30,7 +30,14 @@ _ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, sl
 _SEQUENCES = (list, tuple, set, frozenset, deque)
 # Of classes, what their code says, and no state: since Python 3.13, and of dataclasses, whose fields linen.scan puts there anew.
 _OF_COMPILER = ("__static_attributes__", "__firstlineno__", "__dataclass_fields__")
+_CONSTANT = frozenset({*_ATOMS, bool})
+_BUILT_IN = _CONSTANT | {*_SEQUENCES, dict}
 MOST_ITEMS = 1000  # of larger containers only the number of items is watched
+
+
+def is_constant(item: Any) -> bool:
+    """Whether nothing can be reached through this: a number, a text, code, or one of the classes of these and of containers."""
+    return type(item) in _CONSTANT or type(item) is type and item in _BUILT_IN
 
 
 @dataclass(frozen=True)

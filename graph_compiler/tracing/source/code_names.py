@@ -12,7 +12,7 @@ _READS = ("LOAD", "IMPORT_FROM")
 _BY_TEXT = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
 _ANYTHING = frozenset({"vars", "__dict__", "eval", "exec", "globals", "__getattribute__"})
 
-_HANDLERS = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
+HANDLERS = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 
 
 @functools.lru_cache(maxsize=4096)
@@ -94,8 +94,8 @@ def catches(code: types.CodeType) -> bool:
     >>> catches(within.__code__), catches(tries.__code__)
     (False, True)
     """
-    steps = [step.opname for step in _steps(code)] if _has(code, _HANDLERS) else []
-    handles = any(step in _HANDLERS and after != "WITH_EXCEPT_START" for step, after in pairwise(steps))
+    steps = [step.opname for step in _steps(code)] if _has(code, HANDLERS) else []
+    handles = any(step in HANDLERS and after != "WITH_EXCEPT_START" for step, after in pairwise(steps))
     return handles or "suppress" in code.co_names or any(map(catches, _inner(code)))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import types
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...trees import containers
@@ -25,8 +25,10 @@ class Lengths:
         self._seen: defaultdict[tuple[int, Any], set[int]] = defaultdict(set)
         self._read: set[tuple[int, Any]] = set()
 
-    def grown(self, places: Iterable[Place]) -> frozenset[tuple[int, Any]]:
+    def grown(self, places: Sequence[Place]) -> frozenset[tuple[int, Any]]:
         """Identities of the places of such lists, at the beginning of a recording."""
+        if not places:
+            return frozenset()
         lists = [place for place in places if place.whole and type(place.held.item) is list]
         for place in lists:
             self._seen[place.identity].add(len(place.held.item))

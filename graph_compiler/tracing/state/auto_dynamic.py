@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from typing import Any
 
-from ...trees import Path, Tree, static_paths
+from ...trees import Path, Tree, has_arrays_alone, static_paths
 from ..reach.containers import is_whole
 from ..reach.namespaces import Names
 from ..reach.world import Held, World
@@ -48,6 +48,8 @@ class AutoDynamic:
         []
         [(1, 'cache', 'length')]
         """
+        if has_arrays_alone(tree):
+            return frozenset()
         numbers = {path: value for path, value in static_paths(tree) if type(value) in (int, float) and _is_alone(path)}
         for path, number in numbers.items():
             self._given[path].add((type(number), repr(number)))

@@ -64,11 +64,15 @@ class Reserved:
     def __init__(self) -> None:
         with _assigning:
             self._slots = list(_slots.values())
-        self._held = _distinct(self._slots)
-        _take(self._held)
+        self._held: list[Any] = []
+        if self._slots:
+            self._held = _distinct(self._slots)
+            _take(self._held)
 
     def only(self, is_changed: Callable[[Any], bool]) -> None:
         """Lets go the locks of objects of which this is not true."""
+        if not self._held:
+            return
         wanted = _distinct(slot for slot in self._slots if is_changed(slot.owner))
         others, self._held = [lock for lock in self._held if lock not in wanted], wanted
         for lock in others:

@@ -33,6 +33,8 @@ class Stateful:
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The objects at the paths in a call whose attributes stand in a dict: others are found as those of closures are. Keyword arguments
         that are not given are left out."""
+        if not self.paths:
+            return []
         found = [_at((args, kwargs), path) for path in self.paths if path[0] == 0 or path[1] in kwargs]
         return [item for item in found if hasattr(item, "__dict__")]
 
