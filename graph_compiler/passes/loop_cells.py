@@ -26,11 +26,13 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The cells that the steps write: all of ``target``, of which each step makes the next one."""
+    """The cells that the steps write: all of ``target``, of which each step makes the next one.
+
+    A cell is written as a whole. Of rows that are written part by part XLA writes one part in place while it computes another from what
+    was there (jaxlib 0.10, on CPUs)."""
 
     history: History
     target: Place
-    places: dict[Node, Place]
     reads: dict[Node, Read]
 
     @property
@@ -38,32 +40,16 @@ class Cells:
         """How many cells are carried."""
         return max((read.source for read in self.reads.values() if isinstance(read.source, int)), default=0)
 
-    @property
-    def needs_before(self) -> bool:
-        """Whether a step reads what its own cell was, to write a part of it."""
-        return any(node.inputs[0] is self.history.array and not self.is_whole(node) for node in self.history.writes)
-
-    def is_whole(self, write: Node) -> bool:
-        """Whether a node writes the whole cell."""
-        return self.places[write].rest == self.target.rest
-
 
 def cells_of(history: History, given: Value, places: dict[Node, Place], is_down: bool, is_still: Callable[[Any], bool]) -> Cells | None:
     """The cells of a carried array whose reads and writes are at these places, all along one axis; None where a step reads what is neither
     as it was before the loop nor a cell of this step or one shortly before it."""
-    targets = {places[node] for node in history.writes}
-    first = next(iter(targets))
-    if any(place.offset != first.offset for place in targets):
+    (target, *others) = dict.fromkeys(places[node] for node in history.writes)
+    if others or not is_still(target.rest):
         return None
-    options = [first] if len(targets) == 1 and is_still(first.rest) else []
-    if any(isinstance(item, tuple) for place in targets for item in place.rest):
-        options.append(first.rows())
-    for target in dict.fromkeys(options):
-        finding = _Finding(history, given, target, is_down, is_still)
-        reads = {node: finding.read(node, places[node]) for node in history.reads}
-        if all(reads.values()):
-            return Cells(history, target, places, {node: read for node, read in reads.items() if read is not None})
-    return None
+    finding = _Finding(history, given, target, is_down, is_still)
+    reads = {node: read for node in history.reads if (read := finding.read(node, places[node])) is not None}
+    return Cells(history, target, reads) if len(reads) == len(history.reads) else None
 
 
 @dataclass(frozen=True, slots=True)

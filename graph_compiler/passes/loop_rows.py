@@ -7,7 +7,7 @@ What the step before has written (``y[i - 1]``) is carried alone. For targets wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,7 +145,7 @@ class _Loop(OpenLoop):
     # ------------------------------------------------------------------------------ what is made
     def written(self, build: Builder) -> tuple[Value, ...]:
         """The results of the loop with sequences and outputs, whose nodes ``build`` makes."""
-        wanted = dict.fromkeys(read.source for read in self._all_reads() if not isinstance(read.source, int))
+        wanted = dict.fromkeys(read.source for read in self.reads.values() if not isinstance(read.source, int))
         sequences = {read: read[1].stacked(build, read[0], self._first(read[1]), self.length) for read in wanted}
         rows = {read: Value(read[0].name, ArraySpec(made.shape[1:], made.dtype)) for read, made in sequences.items()}
         before = {index: [self._before(build, index, steps + 1) for steps in range(cells.depth)] for index, cells in self.cells.items()}
@@ -159,14 +159,6 @@ class _Loop(OpenLoop):
         body = Body(self.node.regions[0].name, inputs, nodes, outputs)
         results = build.run("scan", operands, [body], **{**self.node.params, **params})
         return self._finals(build, dict(zip(kept, results)), results[params["carried"] :])
-
-    def _all_reads(self) -> Iterator[Read]:
-        yield from self.reads.values()
-        yield from (self._own(index) for index, cells in self.cells.items() if cells.needs_before)
-
-    def _own(self, index: int) -> Read:
-        """What the cell of a step was before the loop."""
-        return Read((self.given[index], self.cells[index].target))
 
     def _first(self, place: Place) -> Any:
         return self.counter.low + place.offset
@@ -215,11 +207,8 @@ class _Step:
         self.inner = Rewriter(Block((), tuple(loop.nodes), tuple(loop.outputs)))
         self.scratch = Graph("scratch", "canonical")
         self.scratch.nodes = self.inner.nodes
-        self.of = {node: index for index, cells in loop.cells.items() for node in cells.places}
+        self.of = {node: index for index, cells in loop.cells.items() for node in (*cells.history.writes, *cells.history.reads)}
         self.versions: dict[Value, Value] = {}
-        for index, cells in loop.cells.items():
-            if cells.needs_before:
-                self.versions[loop.state[index]] = rows[loop.given[index], cells.target]
 
     def written(self) -> tuple[Sequence[Node], Sequence[Any]]:
         """The nodes and the outputs."""
@@ -228,7 +217,8 @@ class _Step:
             if node in self.loop.reads:
                 self.inner.replace(node.outputs, (self._read(build, node),))
             elif node in self.of:
-                self.versions[node.outputs[0]] = self._cell(build, node, self.loop.cells[self.of[node]])
+                value = self.inner.mapped(node.inputs[1])
+                self.versions[node.outputs[0]] = filled(build, value, _spec(self.loop.cells[self.of[node]]))
             else:
                 self.inner.append(self.inner.rewritten(node))
         outputs = list(map(self.inner.mapped, (item for index, item in enumerate(self.loop.outputs) if index not in self.loop.cells)))
@@ -249,18 +239,10 @@ class _Step:
         found: Value = build.getitem(source, key=rest) if any(item != WHOLE for item in rest) else source
         return found
 
-    def _cell(self, build: Builder, write: Node, cells: Cells) -> Value:
-        """The cell as a node leaves it."""
-        value, place = self.inner.mapped(write.inputs[1]), cells.places[write]
-        if cells.is_whole(write):
-            return filled(build, value, self._spec(cells))
-        made: Value = build.setitem(self.versions[write.inputs[0]], value, key=self.inner.mapped(place.rest))
-        return made
 
-    @staticmethod
-    def _spec(cells: Cells) -> ArraySpec:
-        array, target = cells.history.array, cells.target
-        return ArraySpec(keyed_shape(array.shape, target.key(0)), array.dtype)
+def _spec(cells: Cells) -> ArraySpec:
+    array = cells.history.array
+    return ArraySpec(keyed_shape(array.shape, cells.target.key(0)), array.dtype)
 
 
 __all__ = ["loop_rows"]

@@ -145,8 +145,8 @@ def state_beside(x: Any, y: Any) -> Any:
 
 ROWS: dict[Callable[[Any, Any], Any], int] = {
     rows_read: 1, rows_written: 0, numbers_written: 0, read_and_written: 0, read_ahead: 0, backwards: 0, two_arrays: 0,
-    inside_of_another: 0, state_beside: 0, part_of_the_row: 0, the_row_before: 1, ahead_on_the_way_back: 1, two_rows_before: 3,
-    an_element_of_the_row_before: 0, parts_of_the_row_before: 1, columns: 0, one_element_of_a_column: 0, by_rows_and_elements: 0,
+    inside_of_another: 0, state_beside: 0, part_of_the_row: 0, the_row_before: 1, ahead_on_the_way_back: 1, two_rows_before: 3, an_element_of_the_row_before: 0,
+  columns: 0, one_element_of_a_column: 0, by_rows_and_elements: 0,
     one_row_in_all_steps: 1,
 }  # fmt: skip
 """With how many arrays are carried."""
@@ -224,7 +224,7 @@ def a_place_beside(x: Any, y: Any) -> Any:
 
 CARRIED = (
     one_row_always, the_whole_array, read_behind_the_write, the_array_before, every_other_row, two_rows, by_elements,
-    a_row_that_may_be_the_same, five_rows_before, a_place_beside,
+    a_row_that_may_be_the_same, five_rows_before, a_place_beside, parts_of_the_row_before,
 )  # fmt: skip
 
 
