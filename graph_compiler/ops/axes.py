@@ -102,7 +102,7 @@ def _laid_out(params: Params, x: ArraySpec, order: Order) -> Moved | None:
 
 _BY_ELEMENT = ("elementwise", "activations", "special")  # sections whose operations look at one element of each array at a time
 _BUT_FOR = {"glu", "softmax", "log_softmax", "view_as_complex", "view_as_real"}
-_ELEMENTWISE = [name for name, op in all_ops().items() if op.section in _BY_ELEMENT and name not in _BUT_FOR]
+ELEMENTWISE = [name for name, op in all_ops().items() if op.section in _BY_ELEMENT and name not in _BUT_FOR]
 _REDUCTIONS = ("sum", "prod", "mean", "var", "std", "max", "min", "all", "any", "count_nonzero", "logsumexp", "nansum", "nanmean")
 _ALONG = (
     "softmax", "log_softmax", "glu", "normalize", "batch_norm", "group_norm", "instance_norm", "flip", "roll", "split",
@@ -110,7 +110,7 @@ _ALONG = (
 )  # fmt: skip
 
 ROWS: dict[str, Row] = {
-    **dict.fromkeys((*_ELEMENTWISE, "where", "astype", "copy"), Row(_same, "broadcast")),
+    **dict.fromkeys((*ELEMENTWISE, "where", "astype", "copy"), Row(_same, "broadcast")),
     **dict.fromkeys(_REDUCTIONS, Row(_reduced)),
     **dict.fromkeys(("argmax", "argmin"), Row(_found)),
     **dict.fromkeys(_ALONG, Row(_along)),

@@ -14,6 +14,7 @@ from .decompose import decompose as decompose
 from .driver import GraphPass as GraphPass
 from .driver import Pass as Pass
 from .driver import passed as passed
+from .early_values import early_values as early_values
 from .fold_loops import StepsMissing as StepsMissing
 from .fold_loops import fold_loops as fold_loops
 from .forward_writes import forward_writes as forward_writes
@@ -42,6 +43,7 @@ from .segment_scans import segment_scans as segment_scans
 from .simplify_guards import simplify_guards as simplify_guards
 from .snapshots import drop_snapshots as drop_snapshots
 from .step_numbers import moves_with_steps as moves_with_steps
+from .still_places import still_places as still_places
 from .strong_zero import strong_zero as strong_zero
 from .unroll import unroll as unroll
 from .unroll import unrolled as unrolled

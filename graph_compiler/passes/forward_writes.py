@@ -63,7 +63,7 @@ class _Forwarding:
         write = self.rewriter.maker(self.rewriter.value(written.outputs[0]))
         assert write is not None
         build, key = Builder(self.scratch, node.origin, self.rewriter.maker), new.params["key"]
-        if node.op == "getitem" and key == write.params["key"]:
+        if node.op == "getitem" and key == write.params["key"] and self._is_told(written):
             return _whole(build, node, write)
         if not self._is_covered(written):
             return None
@@ -80,7 +80,12 @@ class _Forwarding:
         writes = [user for user in self.uses[array] if user.op != "getitem"]
         if array in self.given or len(writes) != 1 or not _covers(writes[0], array, key):
             return False
-        return all(_is_told(user, written) for user in self.uses[array] if user is not writes[0])
+        return self._is_told(written)
+
+    def _is_told(self, written: Node) -> bool:
+        """Whether all reads of what ``written`` makes can do without it. Where one cannot, the others read the array, too: what was
+        written would have to be kept beside it, or computed again."""
+        return all(_is_told(user, written) for user in self.uses[written.outputs[0]] if user.op == "getitem")
 
 
 def _covers(node: Node, array: Value, key: Key) -> bool:
@@ -91,7 +96,7 @@ def _is_told(read: Node, written: Node) -> bool:
     key, other = read.params["key"], written.params["key"]
     if key == other:
         return _is_taken(read, written)
-    return _apart(key, other, written.outputs[0].shape) or (_is_taken(read, written) and _is_alike(key, other))
+    return apart(key, other, written.outputs[0].shape) or (_is_taken(read, written) and _is_alike(key, other))
 
 
 def _is_taken(read: Node, written: Node) -> bool:
@@ -125,7 +130,7 @@ def _chosen(build: Builder, write: Node, key: Key) -> Value:
     """``x[key]`` after a write to another place, or maybe to the same one."""
     before: Value = write.inputs[0]
     read: Value = build.getitem(before, key=key)
-    if _apart(key, write.params["key"], before.shape):
+    if apart(key, write.params["key"], before.shape):
         return read
     gaps = [_gap(one, two, size) for one, two, size in zip(key, write.params["key"], before.shape) if one != two]
     same = functools.reduce(build.logical_and, [build.equal(build.full(shape=(), fill_value=gap, dtype="int64"), 0) for gap in gaps])
@@ -138,11 +143,11 @@ def _gap(one: Any, two: Any, size: Any) -> Any:
     return position(one, size, 0) - position(two, size, 0)
 
 
-def _apart(key: Key, other: Key, shape: tuple[Any, ...]) -> bool:
+def apart(key: Key, other: Key, shape: tuple[Any, ...]) -> bool:
     """Whether two keys certainly have no element in common."""
     if None in key or None in other:
         return False
-    return any(_are_apart(_range(one, size), _range(two, size)) for one, two, size in zip(key, other, shape))
+    return any(_areapart(_range(one, size), _range(two, size)) for one, two, size in zip(key, other, shape))
 
 
 def _range(item: Any, size: Any) -> tuple[Any, Any]:
@@ -153,8 +158,8 @@ def _range(item: Any, size: Any) -> tuple[Any, Any]:
     return place, place + 1
 
 
-def _are_apart(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
+def _areapart(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
     return nonnegative(other[0] - one[1]) or nonnegative(one[0] - other[1])
 
 
-__all__ = ["forward_writes"]
+__all__ = ["apart", "forward_writes"]

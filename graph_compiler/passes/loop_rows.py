@@ -2,30 +2,32 @@
 
 ``x[i]`` in step ``i`` takes a row of an array that each step captures, and ``y[i] = ...`` writes a row of an array that is carried. As
 sequences and outputs of a ``scan``, no step looks them up, none hands the array on, and a gradient does not add up an array in each step.
-For targets whose loops count in arrays.
+What the step before has written (``y[i - 1]``) is carried alone. For targets whose loops count in arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..ir.block import Block
 from ..ir.builder import Builder
-from ..ir.closing import Body, close
+from ..ir.closing import Body
 from ..ir.graph import Graph
-from ..ir.inlining import inline
 from ..ir.node import Node, Value, values_in
 from ..ir.rewrite import Rewriter
+from ..ops.array_api.indexing import keyed_shape
 from ..ops.bounds import nonnegative
 from ..ops.registry import ArraySpec
-from ..sizes import Size
 from .driver import Pass
+from .loop_cells import Cells, Read, cells_of, row
+from .loop_places import Place, is_single, positions
+from .open_loops import WHOLE, OpenLoop
+from .still_places import filled
 
-_WHOLE = (None, None, 1)
-_Read = tuple[Value, Any]
-"""An array, and the first row of it that a loop reads."""
+_Sequence = tuple[Value, Place]
+"""An array, and the places of it that a loop reads."""
 
 
 def loop_rows(graph: Graph) -> tuple[Graph, bool]:
@@ -83,24 +85,13 @@ def _made_by(maker: Callable[[Value], Node | None], value: Value) -> Node:
     return node
 
 
-class _Loop:
-    """A loop whose body is open: its nodes read values of the outside."""
-
+class _Loop(OpenLoop):
     def __init__(self, node: Node, counter: _Counter) -> None:
-        self.node, self.counter = node, counter
-        self.length, self.carried = node.params["length"], node.params["carried"]
-        own = self.carried + node.params["sequences"]
-        self.given = node.inputs[: self.carried]
-        region, rows = node.regions[0], [ArraySpec(item.shape[1:], item.dtype) for item in node.inputs[self.carried : own]]
-        specs = [*(item.spec for item in self.given), *rows]
-        inputs = [Value(value.name, spec) for value, spec in zip(region.block.inputs, specs)]
-        self.state, self.rows = inputs[: self.carried], inputs[self.carried :]
-        nodes: list[Node] = []
-        self.outputs = inline(region, [*inputs, *node.inputs[own:]], nodes.append)
-        self.nodes = nodes
-        self.made = {value for each in nodes for value in each.outputs} | {*inputs}
-        self.writes = dict(self._writes())
-        self.reads = {node.outputs[0]: read for node in nodes if (read := self._read(node)) is not None}
+        super().__init__(node)
+        self.counter = counter
+        self.cells = {place: found for place in range(self.carried) if (found := self._cells(place)) is not None}
+        self.reads = {node: read for cells in self.cells.values() for node, read in cells.reads.items()}
+        self.reads.update({node: read for node in self.nodes if node not in self.reads and (read := self._outside(node)) is not None})
 
     @classmethod
     def of(cls, node: Node, rewriter: Rewriter) -> _Loop | None:
@@ -109,12 +100,11 @@ class _Loop:
         if counter is None:
             return None
         number = node.regions[0].block.inputs[node.params["carried"] + counter.place]
-        is_indexed = any(_key(each) is not None and _offset(_key(each), number) is not None for each in node.regions[0].block.nodes)
-        return cls(node, counter) if is_indexed else None
+        return cls(node, counter) if any([*positions(each, number)] for each in node.regions[0].block.nodes) else None
 
     def finds(self) -> bool:
         """Whether there are such rows."""
-        return bool(self.writes or self.reads)
+        return bool(self.cells or self.reads)
 
     # ------------------------------------------------------------------------------ what is there
     @property
@@ -122,133 +112,137 @@ class _Loop:
         """The number of a step."""
         return self.rows[self.counter.place]
 
-    def _first(self, node: Node) -> Any:
-        """The least place along the first axis that a node reads or writes in any step; None where it is not one after the other."""
-        offset = _offset(_key(node), self.number)
-        first = None if offset is None else self.counter.low + offset
-        return first if first is not None and nonnegative(first) else None
-
-    def _writes(self) -> Iterator[tuple[Node, int]]:
-        """The nodes that write a row of an array that is carried, and nothing else of it is read than rows not yet written."""
-        for place, (array, output) in enumerate(zip(self.state, self.outputs)):
-            uses = [node for node in self.nodes if array in values_in(node.inputs)]
-            write = next((node for node in uses if node.op == "setitem" and node.outputs[0] is output), None)
-            if write is None or array in values_in(self.outputs):
-                continue
-            if self._is_row(write, array) and all(self._is_before(node, write) for node in uses):
-                yield write, place
-
-    def _is_row(self, write: Node, array: Value) -> bool:
-        """Whether a node writes one whole row, which nothing reads in this step, in the type of the array."""
-        target, value = write.inputs
-        others = [*values_in(self.outputs), *(used for node in self.nodes for used in values_in(node.inputs))]
-        is_plain = target is array and value is not array and (not isinstance(value, Value) or value.dtype == array.dtype)
-        is_whole = all(item == _WHOLE for item in write.params["key"][1:])
-        return is_plain and is_whole and self._first(write) is not None and others.count(write.outputs[0]) == 1
-
-    def _is_before(self, read: Node, write: Node) -> bool:
-        """Whether a node is the write, or reads a row that no step has written before."""
-        if read is write:
-            return True
-        first = self._first(read) if read.op == "getitem" else None
-        if first is None:
-            return False
-        ahead = first - self._first(write)
-        return bool(ahead <= 0 if self.counter.is_down else ahead >= 0)
-
-    def _read(self, node: Node) -> _Read | None:
-        """The array of the outside of which a node reads a row, and the first one."""
-        if node.op != "getitem" or self._first(node) is None:
+    def _cells(self, index: int) -> Cells | None:
+        """What the steps write of a carried array, where they leave it in the loop."""
+        history = self.history(index)
+        if history is None:
             return None
-        written = {self.state[place]: self.given[place] for place in self.writes.values()}
-        array = written.get(node.inputs[0], node.inputs[0])
-        return None if array in self.made else (array, self._first(node))
+        nodes = (*history.writes, *history.reads)
+        for position in positions(history.writes[0], self.number):
+            places = {node: place for node in nodes if (place := self._place(node, position)) is not None}
+            if len(places) == len(nodes) and len({place.axis for place in places.values()}) == 1:
+                found = cells_of(history, self.given[index], places, self.counter.is_down, self.is_still)
+                if found is not None:
+                    return found
+        return None
+
+    def _place(self, node: Node, position: int) -> Place | None:
+        """The place that a node names; None where it is not certain that the first one is counted from the front."""
+        place = Place.of(node, position, self.number)
+        return place if place is not None and nonnegative(self.counter.low + place.offset) else None
+
+    def _outside(self, node: Node) -> Read | None:
+        """Where a step finds a row of an array of the outside."""
+        if node.op != "getitem" or node.inputs[0] in self.made:
+            return None
+        places = (self._place(node, position) for position in positions(node, self.number))
+        return next((row(node.inputs[0], place, self.is_still) for place in places if place is not None and self._is_near(place)), None)
+
+    def _is_near(self, place: Place) -> bool:
+        """Whether the places lie side by side, or no array has to be turned to put them so."""
+        return place.axis == 0 or (all(map(is_single, place.rest)) and self.is_still(place.rest))
 
     # ------------------------------------------------------------------------------ what is made
     def written(self, build: Builder) -> tuple[Value, ...]:
         """The results of the loop with sequences and outputs, whose nodes ``build`` makes."""
-        sequences = {read: build.getitem(read[0], key=(self._span(*read),)) for read in dict.fromkeys(self.reads.values())}
-        rows = {read: Value(read[0].name, ArraySpec(read[0].shape[1:], read[0].dtype)) for read in sequences}
-        nodes, outputs = self._body(rows)
-        kept = [place for place in range(self.carried) if place not in self.writes.values()]
-        numbers = self._numbers(nodes, build)
-        regions, captured = close(
-            Body(self.node.regions[0].name, [*(self.state[place] for place in kept), *numbers, *rows.values()], nodes, outputs)
-        )
-        operands = (*(self.given[place] for place in kept), *numbers.values(), *sequences.values(), *captured)
-        params = {"carried": len(kept), "sequences": len(numbers) + len(rows), "reverse": self.counter.is_down}
-        results = tuple(self._results(kept))
-        build.graph.nodes.append(Node("scan", operands, {**self.node.params, **params}, self.node.origin, results, None, regions))
-        return self._finals(build, dict(zip(kept, results)), results[len(kept) :])
+        wanted = dict.fromkeys(read.source for read in self.reads.values() if not isinstance(read.source, int))
+        sequences = {read: read[1].stacked(build, read[0], self._first(read[1]), self.length) for read in wanted}
+        rows = {read: Value(read[0].name, ArraySpec(made.shape[1:], made.dtype)) for read, made in sequences.items()}
+        before = {index: [self._before(build, index, steps + 1) for steps in range(cells.depth)] for index, cells in self.cells.items()}
+        held = {index: [Value(self.state[index].name, item.spec) for item in items] for index, items in before.items()}
+        nodes, outputs = _Step(self, rows, held).written()
+        kept = [index for index in range(self.carried) if index not in self.cells]
+        numbers = self._numbers(nodes, outputs, build)
+        inputs = [*(self.state[index] for index in kept), *_flat(held), *numbers, *rows.values()]
+        operands = [*(self.given[index] for index in kept), *_flat(before), *numbers.values(), *sequences.values()]
+        params = {"carried": len(kept) + len(_flat(held)), "sequences": len(numbers) + len(rows), "reverse": self.counter.is_down}
+        body = Body(self.node.regions[0].name, inputs, nodes, outputs)
+        results = build.run("scan", operands, [body], **{**self.node.params, **params})
+        return self._finals(build, dict(zip(kept, results)), results[params["carried"] :])
 
-    def _span(self, array: Value, first: Any) -> tuple[Any, Any, int]:
-        """All rows of the steps: the whole axis where that is certain."""
-        is_all = first == 0 and self.length == array.shape[0]
-        return _WHOLE if is_all else (first, first + self.length, 1)
+    def _first(self, place: Place) -> Any:
+        return self.counter.low + place.offset
 
-    def _body(self, rows: Mapping[_Read, Value]) -> tuple[Sequence[Node], Sequence[Any]]:
-        """The nodes of a step that gets rows and gives rows, and its outputs."""
-        inner = Rewriter(Block((), tuple(self.nodes), tuple(self.outputs)))
-        scratch = Graph("scratch", "canonical")
-        scratch.nodes = inner.nodes
-        stacked = {}
-        for node in self.nodes:
-            read = self.reads.get(node.outputs[0])
-            if node in self.writes:
-                stacked[node] = _row(Builder(scratch, node.origin, inner.maker), node, inner.mapped(node.inputs[1]))
-            elif read is None:
-                inner.append(inner.rewritten(node))
-            elif all(item == _WHOLE for item in node.params["key"][1:]):
-                inner.replace(node.outputs, (rows[read],))
-            else:
-                inner.append(inner.rewritten(replace(node, inputs=(rows[read],), params={"key": node.params["key"][1:]})))
-        outputs = [inner.mapped(item) for place, item in enumerate(self.outputs) if place not in self.writes.values()]
-        return inner.nodes, [*outputs, *(stacked[write] for write in self.writes)]
+    def _before(self, build: Builder, index: int, steps: int) -> Value:
+        """The cell so many steps before the first one. It may not be there where the loop has no step."""
+        target, array = self.cells[index].target, self.given[index]
+        first = self._first(target)
+        place = first + self.length - 1 + steps if self.counter.is_down else first - steps
+        if nonnegative(self.length - 1):
+            found: Value = build.getitem(array, key=target.key(place))
+            return found
+        cells = target.stacked(build, array, place, 1)
+        zeros = build.zeros(shape=(1, *cells.shape[1:]), dtype=array.dtype)
+        cell: Value = build.getitem(build.concat(cells, zeros, axis=0), key=(0,))
+        return cell
 
-    def _numbers(self, nodes: Sequence[Node], build: Builder) -> dict[Value, Value]:
+    def _numbers(self, nodes: Sequence[Node], outputs: Sequence[Any], build: Builder) -> dict[Value, Value]:
         """The sequences that the loop had, as far as its steps still read them."""
-        read = {value for node in nodes for value in node.uses}.union(values_in(self.outputs))
+        read = {value for node in nodes for value in node.uses}.union(values_in(outputs))
         given = self.node.inputs[self.carried :]
         return {row: self.counter.turned(build, value, self.length) for row, value in zip(self.rows, given) if row in read}
 
-    def _results(self, kept: Sequence[int]) -> Iterator[Value]:
-        outputs = self.node.outputs
-        yield from (Value(value.name, value.spec) for value in (*(outputs[place] for place in kept), *outputs[self.carried :]))
-        for place in self.writes.values():
-            array = outputs[place]
-            yield Value(array.name, ArraySpec((self.length, *array.shape[1:]), array.dtype))
-
     def _finals(self, build: Builder, kept: Mapping[int, Value], outputs: Sequence[Value]) -> tuple[Value, ...]:
-        """The results of the loop as it was: rows are written to the arrays that they belong to."""
-        others = outputs[: len(outputs) - len(self.writes)]
+        """The results of the loop as it was: cells are written to the arrays that they belong to."""
+        others = outputs[: len(outputs) - len(self.cells)]
         found = dict(kept)
-        for (write, place), rows in zip(self.writes.items(), outputs[len(others) :]):
-            span = self._span(self.given[place], self._first(write))
-            found[place] = rows if span == _WHOLE else build.setitem(self.given[place], rows, key=(span,))
-            found[place].name = self.node.outputs[place].name
-        return (*(found[place] for place in range(self.carried)), *others)
+        for (index, cells), made in zip(self.cells.items(), outputs[len(others) :]):
+            made.name = self.node.outputs[index].name
+            found[index] = cells.target.put(build, self.given[index], made, self._first(cells.target), self.length)
+        results = (*(found[index] for index in range(self.carried)), *others)
+        for made, old in zip(results, self.node.outputs):
+            made.name = old.name
+        return results
 
 
-def _row(build: Builder, write: Node, value: Any) -> Value:
-    """What a node writes, as a row of the array."""
-    array = write.inputs[0]
-    if isinstance(value, Value):
-        row: Value = build.broadcast_to(value, shape=array.shape[1:])
-        return row
-    full: Value = build.full(shape=array.shape[1:], fill_value=value, dtype=array.dtype)
-    return full
+def _flat(items: Mapping[int, Sequence[Value]]) -> list[Value]:
+    return [item for several in items.values() for item in several]
 
 
-def _key(node: Node) -> Any:
-    return node.params["key"] if node.op in ("getitem", "setitem") else None
+class _Step:
+    """The body of a loop, whose steps get rows and cells, and give cells."""
+
+    def __init__(self, loop: _Loop, rows: Mapping[_Sequence, Value], held: Mapping[int, Sequence[Value]]) -> None:
+        self.loop, self.rows, self.held = loop, rows, held
+        self.inner = Rewriter(Block((), tuple(loop.nodes), tuple(loop.outputs)))
+        self.scratch = Graph("scratch", "canonical")
+        self.scratch.nodes = self.inner.nodes
+        self.of = {node: index for index, cells in loop.cells.items() for node in (*cells.history.writes, *cells.history.reads)}
+        self.versions: dict[Value, Value] = {}
+
+    def written(self) -> tuple[Sequence[Node], Sequence[Any]]:
+        """The nodes and the outputs."""
+        for node in self.loop.nodes:
+            build = Builder(self.scratch, node.origin, self.inner.maker)
+            if node in self.loop.reads:
+                self.inner.replace(node.outputs, (self._read(build, node),))
+            elif node in self.of:
+                value = self.inner.mapped(node.inputs[1])
+                self.versions[node.outputs[0]] = filled(build, value, _spec(self.loop.cells[self.of[node]]))
+            else:
+                self.inner.append(self.inner.rewritten(node))
+        outputs = list(map(self.inner.mapped, (item for index, item in enumerate(self.loop.outputs) if index not in self.loop.cells)))
+        made = {index: self.versions[self.loop.outputs[index]] for index in self.loop.cells}
+        held = {index: [made[index], *items][: len(items)] for index, items in self.held.items()}
+        kept = self.loop.carried - len(made)
+        return self.inner.nodes, [*outputs[:kept], *_flat(held), *outputs[kept:], *made.values()]
+
+    def _read(self, build: Builder, node: Node) -> Value:
+        read = self.loop.reads[node]
+        rest = self.inner.mapped(read.rest)
+        if not isinstance(read.source, int):
+            source = self.rows[read.source]
+        elif read.source:
+            source = self.held[self.of[node]][read.source - 1]
+        else:
+            source = self.versions[node.inputs[0]]
+        found: Value = build.getitem(source, key=rest) if any(item != WHOLE for item in rest) else source
+        return found
 
 
-def _offset(key: Any, number: Value) -> int | None:
-    """How far behind the number of a step a key picks a row; None where it does not pick one by that number alone."""
-    item: Any = key[0] if key else None
-    read = [symbol for symbol in item.symbols() if symbol.source is number] if isinstance(item, Size) else []
-    offset = item - Size.of(read[0]) if len(read) == 1 else None
-    return offset if type(offset) is int else None
+def _spec(cells: Cells) -> ArraySpec:
+    array = cells.history.array
+    return ArraySpec(keyed_shape(array.shape, cells.target.key(0)), array.dtype)
 
 
 __all__ = ["loop_rows"]

@@ -12,6 +12,7 @@ from ..passes import (
     cse,
     dce,
     decompose,
+    early_values,
     forward_writes,
     full_selections,
     full_widths,
@@ -26,6 +27,7 @@ from ..passes import (
     rolled,
     scanned_layers,
     simplify_guards,
+    still_places,
     unrolled,
 )
 from ..passes.roll import FEWEST
@@ -54,10 +56,10 @@ def canonical_passes(target: Backend, roll: str) -> list[GraphPass]:
     the next arrays would change it back."""
     rows = target.rows
     return [
-        *([] if rows.counts else [full_selections, bounded_loops, dce, full_widths, moving_slices]),
+        *([] if rows.counts else [full_selections, bounded_loops, dce, full_widths, moving_slices, still_places]),
         forward_writes,
         dce,
-        *([] if rows.counts else [loop_rows]),
+        *([] if rows.counts else [early_values, loop_rows, early_values]),
         *loops(target, roll),
         partial(decompose, rows=rows),
         *([pad_dynamic_sizes] if rows.bounded else []),

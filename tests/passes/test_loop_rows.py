@@ -14,7 +14,7 @@ from graph_compiler.passes.driver import nodes_of
 
 from ..support.turns import a_share
 
-RECORDED, OTHERS = 6, (9, 1, 0)
+RECORDED, OTHERS = 8, (11, 3, 1, 0)
 
 
 # ------------------------------------------------------------------------------------- nothing is carried that a step does not need
@@ -71,22 +71,12 @@ def inside_of_another(x: Any, y: Any) -> Any:
     return y
 
 
-def state_beside(x: Any, y: Any) -> Any:
-    state = np.float32(0.0)
+def part_of_the_row(x: Any, y: Any) -> Any:
     for i in range(x.shape[0]):
-        state = state * 0.5 + x[i, 0]
-        y[i] = state
-    return y, state
+        y[i, 1:] = x[i, 0]
+    return y
 
 
-ROWS: dict[Callable[[Any, Any], Any], int] = {
-    rows_read: 1, rows_written: 0, numbers_written: 0, read_and_written: 0, read_ahead: 0, backwards: 0, two_arrays: 0,
-    inside_of_another: 0, state_beside: 0,
-}  # fmt: skip
-"""With how many arrays are carried."""
-
-
-# ------------------------------------------------------------------------------------- other steps see what was written
 def the_row_before(x: Any, y: Any) -> Any:
     for i in range(1, x.shape[0]):
         y[i] = y[i - 1] * 0.5 + x[i]
@@ -99,6 +89,70 @@ def ahead_on_the_way_back(x: Any, y: Any) -> Any:
     return y
 
 
+def two_rows_before(x: Any, y: Any) -> Any:
+    for i in range(3, x.shape[0]):
+        y[i] = y[i - 1] * 0.5 - y[i - 3] * x[i]
+    return y
+
+
+def an_element_of_the_row_before(x: Any, y: Any) -> Any:
+    for i in range(1, x.shape[0]):
+        y[i, 0] = y[i - 1, 0] * 0.5 + y[i - 1, 2] + y[i, 1]
+    return y
+
+
+def parts_of_the_row_before(x: Any, y: Any) -> Any:
+    for i in range(1, x.shape[0]):
+        y[i, 1:] = y[i - 1, :-1] * 0.5 + x[i, 0]
+        y[i, 0] = y[i, 1] - y[i - 1, 2]
+    return y
+
+
+def columns(x: Any, y: Any) -> Any:
+    for i in range(x.shape[1]):
+        y[:, i] = y[:, i] * x[0, i] + i
+    return y
+
+
+def one_element_of_a_column(x: Any, y: Any) -> Any:
+    for i in range(x.shape[1]):
+        y[1, i] += (y[:, i] * x[:, i]).sum()
+    return y
+
+
+def by_rows_and_elements(x: Any, y: Any) -> Any:
+    for i in range(1, x.shape[0]):
+        for j in range(1, x.shape[1]):
+            y[i, j] = y[i - 1, j] * 0.5 + y[i, j - 1] - y[i - 1, j - 1] * x[i, j]
+    return y
+
+
+def one_row_in_all_steps(x: Any, y: Any) -> Any:
+    for i in range(x.shape[0]):
+        for _ in range(x.shape[1]):
+            y[i] = y[i] * 0.5 + x[i]
+            y[i] -= 1
+    return y
+
+
+def state_beside(x: Any, y: Any) -> Any:
+    state = np.float32(0.0)
+    for i in range(x.shape[0]):
+        state = state * 0.5 + x[i, 0]
+        y[i] = state
+    return y, state
+
+
+ROWS: dict[Callable[[Any, Any], Any], int] = {
+    rows_read: 1, rows_written: 0, numbers_written: 0, read_and_written: 0, read_ahead: 0, backwards: 0, two_arrays: 0,
+    inside_of_another: 0, state_beside: 0, part_of_the_row: 0, the_row_before: 1, ahead_on_the_way_back: 1, two_rows_before: 3, an_element_of_the_row_before: 0,
+  columns: 0, one_element_of_a_column: 0, by_rows_and_elements: 0,
+    one_row_in_all_steps: 1,
+}  # fmt: skip
+"""With how many arrays are carried."""
+
+
+# ------------------------------------------------------------------------------------- other steps see what was written
 def one_row_always(x: Any, y: Any) -> Any:
     for i in range(1, x.shape[0]):
         y[i] = x[i] + y[0] * y[1]
@@ -128,12 +182,6 @@ def the_array_before(x: Any, y: Any) -> Any:
     return old, y
 
 
-def part_of_the_row(x: Any, y: Any) -> Any:
-    for i in range(x.shape[0]):
-        y[i, 1:] = x[i, 0]
-    return y
-
-
 def every_other_row(x: Any, y: Any) -> Any:
     for i in range(x.shape[0] // 2):
         y[2 * i] = x[i] + y[i]
@@ -154,9 +202,29 @@ def by_elements(x: Any, y: Any) -> Any:
     return y
 
 
+def a_row_that_may_be_the_same(x: Any, y: Any) -> Any:
+    for i in range(1, x.shape[0]):
+        for j in range(1, x.shape[1]):
+            y[i, j] = y[i, j - 1] + y[j, j - 1] * x[i, j]
+    return y
+
+
+def five_rows_before(x: Any, y: Any) -> Any:
+    for i in range(5, x.shape[0]):
+        y[i] = y[i - 5] * 0.5 + x[i]
+    return y
+
+
+def a_place_beside(x: Any, y: Any) -> Any:
+    for i in range(x.shape[0]):
+        for _ in range(x.shape[1]):
+            y[i] = y[i] * 0.5 + y[0]
+    return y
+
+
 CARRIED = (
-    the_row_before, ahead_on_the_way_back, one_row_always, the_whole_array, read_behind_the_write, the_array_before, part_of_the_row,
-    every_other_row, two_rows, by_elements,
+    one_row_always, the_whole_array, read_behind_the_write, the_array_before, every_other_row, two_rows, by_elements,
+    a_row_that_may_be_the_same, five_rows_before, a_place_beside, parts_of_the_row_before,
 )  # fmt: skip
 
 

@@ -1,0 +1,87 @@
+"""What the steps of a loop write one after the other along an axis of a carried array, and where each step finds what it reads of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir.node import Node, Value
+from .forward_writes import apart
+from .loop_places import Key, Place, is_single
+from .open_loops import History
+
+DEEPEST = 4
+"""How many steps back a loop carries what was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Where a step finds what a node reads: in the row of a sequence (an array and its places), or in what was written so many steps
+    back; ``rest`` is what is selected of it."""
+
+    source: tuple[Value, Place] | int
+    rest: Key = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cells that the steps write: all of ``target``, of which each step makes the next one.
+
+    A cell is written as a whole. Of rows that are written part by part XLA writes one part in place while it computes another from what
+    was there (jaxlib 0.10, on CPUs)."""
+
+    history: History
+    target: Place
+    reads: dict[Node, Read]
+
+    @property
+    def depth(self) -> int:
+        """How many cells are carried."""
+        return max((read.source for read in self.reads.values() if isinstance(read.source, int)), default=0)
+
+
+def cells_of(history: History, given: Value, places: dict[Node, Place], is_down: bool, is_still: Callable[[Any], bool]) -> Cells | None:
+    """The cells of a carried array whose reads and writes are at these places, all along one axis; None where a step reads what is neither
+    as it was before the loop nor a cell of this step or one shortly before it."""
+    (target, *others) = dict.fromkeys(places[node] for node in history.writes)
+    if others or not is_still(target.rest):
+        return None
+    finding = _Finding(history, given, target, is_down, is_still)
+    reads = {node: read for node in history.reads if (read := finding.read(node, places[node])) is not None}
+    return Cells(history, target, reads) if len(reads) == len(history.reads) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    history: History
+    given: Value
+    target: Place
+    is_down: bool
+    is_still: Callable[[Any], bool]
+
+    def read(self, node: Node, place: Place) -> Read | None:
+        ahead = (place.offset - self.target.offset) * (-1 if self.is_down else 1)
+        if ahead > 0 or (ahead == 0 and node.inputs[0] is self.history.array) or self._is_beside(place):
+            return row(self.given, place, self.is_still)
+        if -ahead > DEEPEST:
+            return None
+        if self.target.is_row:
+            return Read(-ahead, () if place.is_row else place.rest)
+        return Read(-ahead) if place.rest == self.target.rest else None
+
+    def _is_beside(self, place: Place) -> bool:
+        """Whether no step writes there."""
+        shape, axis = self.given.shape, place.axis
+        return apart(place.rest, self.target.rest, (*shape[:axis], *shape[axis + 1 :]))
+
+
+def row(array: Value, place: Place, is_still: Callable[[Any], bool]) -> Read:
+    """The row of a sequence that a place is: of the places alone where they are narrow and the same in all steps, else of whole rows."""
+    is_narrow = any(map(is_single, place.rest)) and is_still(place.rest)
+    if is_narrow or place.is_row:
+        return Read((array, place))
+    return Read((array, place.rows()), place.rest)
+
+
+__all__ = ["Cells", "Read", "cells_of", "row"]

@@ -1,0 +1,97 @@
+"""Places along one axis of an array that the steps of a loop name one after the other: ``x[i + 1]``, ``x[2, i]``, ``x[:, i]``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ..ir.builder import Builder
+from ..ir.node import Node, Value
+from ..sizes import Size
+from .open_loops import WHOLE
+
+Key = tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A key that names, in step ``i``, the place ``i + offset`` of one axis; ``rest`` are its other items, ``position`` of them before
+    that one."""
+
+    position: int
+    offset: int
+    rest: Key
+
+    @classmethod
+    def of(cls, node: Node, position: int, number: Value) -> Place | None:
+        """The place that a node names, where the item at ``position`` of its key is the number of the step and a constant."""
+        key = node.params["key"]
+        offset = _offset(key[position], number) if position < len(key) else None
+        if offset is None:
+            return None
+        left = node.inputs[0].ndim - sum(item is not None for item in key)
+        return cls(position, offset, (*key[:position], *key[position + 1 :], *(WHOLE,) * left))
+
+    @property
+    def axis(self) -> int:
+        """The axis of the array."""
+        return sum(item is not None for item in self.rest[: self.position])
+
+    @property
+    def is_row(self) -> bool:
+        """Whether all other axes are selected."""
+        return all(item == WHOLE for item in self.rest)
+
+    def key(self, item: Any) -> Key:
+        """The key with something else along the axis."""
+        return (*self.rest[: self.position], item, *self.rest[self.position :])
+
+    def rows(self) -> Place:
+        """The place with all other axes."""
+        others = sum(item is not None for item in self.rest)
+        return Place(self.axis, self.offset, (WHOLE,) * others)
+
+    # ------------------------------------------------------------------------------ several places at once
+    def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
+        """What is at ``length`` places from ``first`` on, along a first axis."""
+        found, axis = build.getitem(array, key=self.key(span(array.shape[self.axis], first, length))), self._selected
+        rows: Value = build.permute_dims(found, axes=(axis, *range(axis), *range(axis + 1, found.ndim)))
+        return rows
+
+    def put(self, build: Builder, array: Value, rows: Value, first: Any, length: Any) -> Value:
+        """The array with ``rows`` in the place of what :meth:`stacked` gives."""
+        axis, key = self._selected, self.key(span(array.shape[self.axis], first, length))
+        value = build.permute_dims(rows, axes=(*range(1, axis + 1), 0, *range(axis + 1, rows.ndim)))
+        written: Value = value if all(item == WHOLE for item in key) else build.setitem(array, value, key=key)
+        return written
+
+    @property
+    def _selected(self) -> int:
+        """Where the axis stands in what a slice of it selects."""
+        return sum(not is_single(item) for item in self.rest[: self.position])
+
+
+def positions(node: Node, number: Value) -> Iterator[int]:
+    """Where the key of a node has the number of a step and a constant."""
+    if node.op in ("getitem", "setitem"):
+        yield from (position for position, item in enumerate(node.params["key"]) if _offset(item, number) is not None)
+
+
+def is_single(item: Any) -> bool:
+    """Whether an item of a key takes one element of its axis."""
+    return item is not None and not isinstance(item, tuple)
+
+
+def span(size: Any, first: Any, length: Any) -> tuple[Any, Any, int]:
+    """So many places of an axis: the whole one where that is certain."""
+    return WHOLE if first == 0 and length == size else (first, first + length, 1)
+
+
+def _offset(item: Any, number: Value) -> int | None:
+    read = [symbol for symbol in item.symbols() if symbol.source is number] if isinstance(item, Size) else []
+    offset = item - Size.of(read[0]) if len(read) == 1 else None
+    return offset if type(offset) is int else None
+
+
+__all__ = ["Key", "Place", "is_single", "positions", "span"]
