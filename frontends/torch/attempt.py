@@ -105,16 +105,13 @@ def leaves_and_tree(request: Request) -> tuple[list[Any], Tree]:
 def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[int, Any], list[Any]]:
     """Where the inputs of a call stand; its arrays as tensors by identity; all inputs, numbers as they are."""
     leaves, tree = leaves_and_tree(request)
-    tree = with_numbers(typed(plain_classes(tree), iter(leaves)), open_numbers)
-    leaves = leaves_at(tree, (request.args, request.kwargs))
-    arrays = _tensors(leaves, request.function)
     tree = plain_classes(tree)
     if not TENSORS.issuperset(map(type, leaves)):
         tree = typed(tree, iter(leaves))
     if open_numbers:
         tree = with_numbers(tree, open_numbers)
         leaves = leaves_at(tree, (request.args, request.kwargs))
-    arrays = _tensors(leaves)
+    arrays = _tensors(leaves, request.function)
     return tree, arrays, [arrays.get(id(leaf), leaf) for leaf in leaves]
 
 

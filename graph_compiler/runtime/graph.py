@@ -279,8 +279,7 @@ class Graph(Retraced, Inspected, Viewed):
         return self.__signature__ if self.pipeline.has_original else call_signature(self._variants[0].graph)
 
     def spread(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """A call as the original takes it, where all arguments stand in one dict by their names, or in one list, as training loops hand
-        them on."""
+        """A call as the original takes it, where all arguments stand in one dict by their names, or in one list."""
         return spread(self._variants, self.call_signature(), args, kwargs)
 
     def train(self, mode: bool = True) -> Graph:
