@@ -77,7 +77,7 @@ def compile(
     >>> graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))(torch.zeros(4, 5))
     tensor(20.)
     """
-    check_options(locals(), compile.__wrapped__.__kwdefaults__)  # type: ignore[attr-defined]
+    check_options(locals())
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
     compiler = dict(compile_options or {}) if return_backend_compiled_fn else None
     options = Options(array_caching, include_generators, freeze, verify, named, compiler, tuple(passes), roll)

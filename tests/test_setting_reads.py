@@ -98,7 +98,7 @@ SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any], tuple[Any, An
     "modules": (lambda: "tests.no_such" in sys.modules, lambda there: _put(sys.modules, "tests.no_such", there and sys), (True, False)),
     "digits of a quotient": (
         lambda: float(decimal.Decimal(1) / 3),
-        lambda digits: setattr(decimal.getcontext(), "prec", digits),
+        lambda digits: decimal.setcontext(decimal.Context(digits)),
         (5, 28),
     ),
     "name of builtins": (lambda: tests_factor, lambda item: _put(vars(builtins), "tests_factor", item), (3, 2)),  # noqa: F821

@@ -6,12 +6,10 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from numbers import Integral
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from ..errors import InvalidOption, nearest
 
-_NONE: Mapping[str, Any] = MappingProxyType({})
 _ON_MISS = ("retrace", "error")
 _ON_LIMIT = ("original", "raise")
 _ROLL = ("auto", "never", "scan")
@@ -46,9 +44,9 @@ def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorat
     return decorate
 
 
-def check_options(options: Mapping[str, Any], defaults: Mapping[str, Any] = _NONE) -> None:
+def check_options(options: Mapping[str, Any]) -> None:
     """Raises ``InvalidOption`` for the first option that is none; those that are not given, or None where that stands for nothing, are in
-    order, as their ``defaults`` are.
+    order.
 
     >>> check_options({"on_miss": "retrace", "max_variants": 3, "args": None})
     >>> check_options({"on_miss": "retry"})
@@ -56,7 +54,7 @@ def check_options(options: Mapping[str, Any], defaults: Mapping[str, Any] = _NON
     graph_compiler.errors.InvalidOption: on_miss= is 'retry', and has to be 'retrace' or 'error'
     """
     for name, (fits, wanted) in _WANTED.items():
-        if name in options and options[name] is not defaults.get(name, _NONE) and not fits(options[name]):
+        if name in options and not fits(options[name]):
             raise InvalidOption(f"{name}= is {shown(options[name])}, and has to be {wanted}")
     if options.get("compile_options") and not options.get("return_backend_compiled_fn"):
         raise InvalidOption("compile_options= are for the compiler of the target, which is only used with return_backend_compiled_fn=True")

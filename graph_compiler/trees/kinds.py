@@ -38,7 +38,7 @@ def is_stand_in(cls: type) -> bool:
 def is_like(cls: type, stands_in: type) -> bool:
     """Whether objects of a class are what a stand-in is in the place of: named tuples of the same name and fields.
 
-    >>> is_like(collections.namedtuple("Pair", "a b"), stand_in("Pair", "ab"))
+    >>> is_like(collections.namedtuple("Pair", "a b"), stand_in("Pair", ["a", "b"]))
     True
     """
     return is_namedtuple(cls) and (cls.__name__, cls._fields) == (stands_in.__name__, stands_in._fields)  # type: ignore[attr-defined]

@@ -121,7 +121,6 @@ SHARES = {
         "test_where_no_variant_holds_nothing_passes_for_right": 4,
     },
     "tests/test_api.py": {"test_a_trainable_module": 2, "test_one_variant_a_static_value": 2},
-    "tests/test_benchmarks.py": {"test_overhead_leaves_out_interrupted_calls": 3},
     "tests/test_caught_exceptions.py": {"test_a_caught_exception_is_caught_in_every_target": 2},
     "tests/test_command_line.py": {
         "test_a_model_of_hugging_face_needs_no_inputs": 4,

@@ -19,8 +19,17 @@ _DEEPEST = 4
 _CONTAINERS = (list, set, dict)
 _FEW = 100  # of a dict with more items those count whose keys are texts in the code
 _MISSING = object()
+
+
+def _of_decimal() -> str:
+    """The context of decimals, without the signals that it has seen, which computing sets."""
+    context = decimal.getcontext().copy()
+    context.clear_flags()
+    return repr(context)
+
+
 # Modules whose functions and objects are steered by a setting that nobody has to ask for.
-_STEERED: dict[str, tuple[str, Callable[[], Any]]] = {"decimal": ("the context of decimal", lambda: repr(decimal.getcontext()))}
+_STEERED: dict[str, tuple[str, Callable[[], Any]]] = {"decimal": ("the context of decimal", _of_decimal)}
 
 
 class _Reader(NamedTuple):
