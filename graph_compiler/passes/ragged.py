@@ -16,6 +16,7 @@ from ..ir.node import Value
 from ..ops.axes import WHOLE
 from ..ops.dtypes import is_bool, is_integer
 from ..ops.registry import ArraySpec, Unknown
+from ..sizes import Apply, Size
 
 FINITE = "finite"
 Label = TypeVar("Label", bound=Hashable)
@@ -52,6 +53,14 @@ class Ragged:
     full: Value
     spans: tuple[Span | None, ...]
     outside: Any = None
+
+
+def _bound(span: Span) -> Any:
+    """What is behind the span. Of a slice that may be empty (``max(low, stop)``) the mask for ``low`` leaves out what is not behind."""
+    alone = next(iter(span.high.atoms()), None) if isinstance(span.high, Size) else None
+    if isinstance(alone, Apply) and alone.function == "max" and span.high == Size.of(alone) and span.low in alone.arguments:
+        return next(item for item in alone.arguments if item != span.low)
+    return span.high
 
 
 class Agreed(Builder):
@@ -94,7 +103,7 @@ class Wide:
         build = self.build
         places = build.arange(stop=span.size, dtype="int64")
         low = None if span.low == 0 else build.greater_equal(places, span.low)
-        high = None if span.high == span.size else build.less(places, span.high)
+        high = None if span.high == span.size else build.less(places, _bound(span))
         return high if low is None else low if high is None else build.logical_and(low, high)
 
     def chosen(self, spans: Sequence[Span | None], x: Any, other: Any) -> Value:
