@@ -12,6 +12,8 @@ _MOST_WORK: Any = 10_000  # combinations of steps that are tried (the stubs of n
 
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
     """Whether one of the arrays that are ``written`` shares memory with another one, or its elements with each other."""
+    if all(map(_is_apart, arrays)) and len(set(map(id, arrays))) == len(arrays):
+        return False
     places = [_place(array) for array in arrays]
     return any(map(_repeats, (arrays[index] for index in written))) or any(
         a[0] < b[1] and b[0] < a[1] and lie_together(arrays[index], arrays[other])
@@ -20,6 +22,11 @@ def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
         for other, b in enumerate(places)
         if other != index and b
     )
+
+
+def _is_apart(array: Any) -> bool:
+    """Whether an array has memory of its own, in which its elements follow each other: only a view of it lies there, too."""
+    return type(array) is np.ndarray and (flags := array.flags).owndata and flags.forc
 
 
 def lie_together(one: Any, other: Any) -> bool:

@@ -47,15 +47,16 @@ def close(*bodies: Body) -> tuple[tuple[Region, ...], tuple[Value, ...]]:
 
 
 def _captured(body: Body) -> Iterable[Value]:
-    """Values of the outside that the nodes read, and those that the sizes of the nodes are read from, where no input has these sizes."""
+    """Values of the outside that the nodes read, and those that the sizes of the nodes are read from, where no input and none of these
+    values has these sizes."""
     made = {*body.inputs, *(value for node in body.nodes for value in node.outputs)}
-    known = {dim for value in body.inputs for dim in value.shape if isinstance(dim, Size)}
     read = [(node.inputs, node.params, [list(region.sizes.values()) for region in node.regions]) for node in body.nodes]
-    specs = [value.shape for node in body.nodes for value in node.outputs]
-    for item in iterate_structure((read, list(body.outputs), specs)):
-        if isinstance(item, Value) and item not in made:
-            yield item
-        elif isinstance(item, Size) and item not in known:
+    items = list(iterate_structure((read, list(body.outputs), [value.shape for node in body.nodes for value in node.outputs])))
+    values = dict.fromkeys(item for item in items if isinstance(item, Value) and item not in made)
+    known = {dim for value in (*body.inputs, *values) for dim in value.shape if isinstance(dim, Size)}
+    yield from values
+    for item in items:
+        if isinstance(item, Size) and item not in known:
             yield from (s.source for s in item.symbols() if s.source not in made and Size.of(s) not in known)
 
 

@@ -140,7 +140,7 @@ class _Selecting:
         scratch = Graph("scratch", "canonical")
         scratch.nodes = self.rewriter.nodes
         self.build = Agreed(scratch, outside=self.rewriter.maker)
-        self.wide = _Masks(self.build, lambda one, other: bool(one == other))
+        self.wide = _Masks(self.build, lambda one, other: bool(one == other), lambda size: None)
         self.spans: dict[Value, _Selected] = {}
         self.selected: dict[Value, Ragged] = {}
 

@@ -53,7 +53,7 @@ class _Widening:
 
     def __init__(self) -> None:
         self.build = Agreed(Graph("scratch", "canonical"))
-        self.wide = Wide(self.build, self._are_equal)
+        self.wide = Wide(self.build, self._are_equal, self.greatest)
         self.guards: list[Guard] = []
         self.ragged: dict[Value, Ragged] = {}
         self.inner: set[Value] = set()

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ..ir.builder import Builder
 from ..ir.node import Node, Value
+from ..ops.bounds import nonnegative, position
 from .forward_writes import apart
-from .loop_places import Key, Place, is_single
-from .open_loops import History
+from .loop_places import Key, Place, Sides, is_single
+from .open_loops import WHOLE, History
 
 DEEPEST = 4
 """How many steps back a loop carries what was written."""
@@ -18,10 +20,11 @@ DEEPEST = 4
 @dataclass(frozen=True, slots=True)
 class Read:
     """Where a step finds what a node reads: in the row of a sequence (an array and its places), or in what was written so many steps
-    back; ``rest`` is what is selected of it."""
+    back, with what lies at its ``sides``; ``rest`` is what is selected of it."""
 
     source: tuple[Value, Place] | int
     rest: Key = ()
+    sides: Sides | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,29 @@ class Cells:
     def depth(self) -> int:
         """How many cells are carried."""
         return max((read.source for read in self.reads.values() if isinstance(read.source, int)), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class LastCell:
+    """The cell at ``index`` of what a loop leaves of an array, which the loop carries: what is read there needs no other cell."""
+
+    target: Place
+    given: Value
+    cell: Value
+    index: Any
+
+    def read(self, build: Builder, node: Node) -> Value | None:
+        """What a node reads behind the loop; None where that is not certain to be in the row of this cell."""
+        key, axis, shape = node.params["key"], self.target.axis, self.given.shape
+        if None in key or axis >= len(key) or not is_single(key[axis]) or position(key[axis], shape[axis], 0) != self.index:
+            return None
+        sides = self.target.sides(shape, self.target.offset)
+        if not (self.target.is_row or sides) or not all(map(nonnegative, (self.index, shape[axis] - 1 - self.index))):
+            return None
+        row = sides.row(build, self.cell, lambda place: build.getitem(self.given, key=place.key(self.index))) if sides else self.cell
+        rest = (*key[:axis], *key[axis + 1 :])
+        found: Value = build.getitem(row, key=rest) if any(item != WHOLE for item in rest) else row
+        return found
 
 
 def cells_of(history: History, given: Value, places: dict[Node, Place], is_down: bool, is_still: Callable[[Any], bool]) -> Cells | None:
@@ -68,7 +94,10 @@ class _Finding:
             return None
         if self.target.is_row:
             return Read(-ahead, () if place.is_row else place.rest)
-        return Read(-ahead) if place.rest == self.target.rest else None
+        if place.rest == self.target.rest:
+            return Read(-ahead)
+        sides = self.target.sides(self.given.shape, place.offset)
+        return Read(-ahead, place.rest, sides) if sides is not None else None
 
     def _is_beside(self, place: Place) -> bool:
         """Whether no step writes there."""
@@ -78,10 +107,15 @@ class _Finding:
 
 def row(array: Value, place: Place, is_still: Callable[[Any], bool]) -> Read:
     """The row of a sequence that a place is: of the places alone where they are narrow and the same in all steps, else of whole rows."""
-    is_narrow = any(map(is_single, place.rest)) and is_still(place.rest)
+    is_narrow = any(map(_is_narrow, place.rest)) and is_still(place.rest)
     if is_narrow or place.is_row:
         return Read((array, place))
     return Read((array, place.rows()), place.rest)
 
 
-__all__ = ["Cells", "Read", "cells_of", "row"]
+def _is_narrow(item: Any) -> bool:
+    """Whether an item of a key takes as many elements at all sizes."""
+    return is_single(item) or (item is not None and None not in item and type(item[1] - item[0]) is int)
+
+
+__all__ = ["Cells", "LastCell", "Read", "cells_of", "row"]

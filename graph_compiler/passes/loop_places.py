@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.node import Node, Value
+from ..ops.bounds import nonnegative, position
 from ..sizes import Size
 from .open_loops import WHOLE
 
@@ -52,6 +53,22 @@ class Place:
         others = sum(item is not None for item in self.rest)
         return Place(self.axis, self.offset, (WHOLE,) * others)
 
+    def sides(self, shape: tuple[Any, ...], offset: int) -> Sides | None:
+        """What lies beside the places that are a part of one axis of a row, in the row at ``offset``; None where that is not certain."""
+        parts = [axis for axis, item in enumerate(self.rest) if item != WHOLE]
+        if len(parts) != 1 or not isinstance(self.rest[parts[0]], tuple):
+            return None
+        (axis,) = parts
+        (start, stop, step), size = self.rest[axis], (*shape[: self.axis], *shape[self.axis + 1 :])[axis]
+        start, stop = position(start, size, 0), position(stop, size, size)
+        if step != 1 or not all(map(nonnegative, (start, stop - start, size - stop))):
+            return None
+        before, behind = (
+            Place(self.position, offset, (*self.rest[:axis], (*ends, 1), *self.rest[axis + 1 :])) if ends[0] != ends[1] else None
+            for ends in ((0, start), (stop, size))
+        )
+        return Sides(axis, before, behind)
+
     # ------------------------------------------------------------------------------ several places at once
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
         """What is at ``length`` places from ``first`` on, along a first axis."""
@@ -70,6 +87,26 @@ class Place:
     def _selected(self) -> int:
         """Where the axis stands in what a slice of it selects."""
         return sum(not is_single(item) for item in self.rest[: self.position])
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """The places before and behind a part of a row, along one of its axes."""
+
+    axis: int
+    before: Place | None
+    behind: Place | None
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """Those that there are."""
+        return tuple(place for place in (self.before, self.behind) if place is not None)
+
+    def row(self, build: Builder, part: Value, find: Callable[[Place], Value]) -> Value:
+        """The row that a part belongs to, with what ``find`` gives for the places beside it."""
+        before, behind = ([find(place)] if place is not None else [] for place in (self.before, self.behind))
+        row: Value = build.concat(*before, part, *behind, axis=self.axis) if self.places else part
+        return row
 
 
 def positions(node: Node, number: Value) -> Iterator[int]:
@@ -94,4 +131,4 @@ def _offset(item: Any, number: Value) -> int | None:
     return offset if type(offset) is int else None
 
 
-__all__ = ["Key", "Place", "is_single", "positions", "span"]
+__all__ = ["Key", "Place", "Sides", "is_single", "positions", "span"]

@@ -7,7 +7,7 @@ What the step before has written (``y[i - 1]``) is carried alone. For targets wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from ..ops.array_api.indexing import keyed_shape
 from ..ops.bounds import nonnegative
 from ..ops.registry import ArraySpec
 from .driver import Pass
-from .loop_cells import Cells, Read, cells_of, row
+from .loop_cells import Cells, LastCell, Read, cells_of, row
 from .loop_places import Place, is_single, positions
 from .open_loops import WHOLE, OpenLoop
 from .still_places import filled
@@ -39,12 +39,17 @@ def _with_rows(block: Block) -> Block:
     rewriter = Rewriter(block)
     scratch = Graph("scratch", "canonical")
     scratch.nodes = rewriter.nodes
+    lasts: dict[Value, LastCell] = {}
     for node in map(rewriter.rewritten, block.nodes):
+        build = Builder(scratch, node.origin, rewriter.maker)
         loop = _Loop.of(node, rewriter) if node.op == "scan" and not node.params["reverse"] else None
-        if loop is None or not loop.finds():
-            rewriter.append(node)
+        if loop is not None and loop.finds():
+            rewriter.replace(node.outputs, loop.written(build))
+            lasts.update(loop.lasts)
+        elif node.op == "getitem" and node.inputs[0] in lasts and (found := lasts[node.inputs[0]].read(build, node)) is not None:
+            rewriter.replace(node.outputs, (found,))
         else:
-            rewriter.replace(node.outputs, loop.written(Builder(scratch, node.origin, rewriter.maker)))
+            rewriter.append(node)
     return rewriter.finish()
 
 
@@ -91,6 +96,8 @@ class _Loop(OpenLoop):
         self.counter = counter
         self.cells = {place: found for place in range(self.carried) if (found := self._cells(place)) is not None}
         self.reads = {node: read for cells in self.cells.values() for node, read in cells.reads.items()}
+        self.lasts: dict[Value, LastCell] = {}
+        """What is carried of the results, once the loop is written."""
         self.reads.update({node: read for node in self.nodes if node not in self.reads and (read := self._outside(node)) is not None})
 
     @classmethod
@@ -146,6 +153,7 @@ class _Loop(OpenLoop):
     def written(self, build: Builder) -> tuple[Value, ...]:
         """The results of the loop with sequences and outputs, whose nodes ``build`` makes."""
         wanted = dict.fromkeys(read.source for read in self.reads.values() if not isinstance(read.source, int))
+        wanted.update(dict.fromkeys(beside for index, cells in self.cells.items() for beside in self._beside(index, cells)))
         sequences = {read: read[1].stacked(build, read[0], self._first(read[1]), self.length) for read in wanted}
         rows = {read: Value(read[0].name, ArraySpec(made.shape[1:], made.dtype)) for read, made in sequences.items()}
         before = {index: [self._before(build, index, steps + 1) for steps in range(cells.depth)] for index, cells in self.cells.items()}
@@ -158,7 +166,24 @@ class _Loop(OpenLoop):
         params = {"carried": len(kept) + len(_flat(held)), "sequences": len(numbers) + len(rows), "reverse": self.counter.is_down}
         body = Body(self.node.regions[0].name, inputs, nodes, outputs)
         results = build.run("scan", operands, [body], **{**self.node.params, **params})
-        return self._finals(build, dict(zip(kept, results)), results[params["carried"] :])
+        finals = self._finals(build, dict(zip(kept, results)), results[params["carried"] :])
+        held_on = iter(results[len(kept) : params["carried"]])
+        for index, items in before.items():
+            cells = [next(held_on) for _ in items]
+            if cells:
+                self.lasts[finals[index]] = LastCell(self.cells[index].target, self.given[index], cells[0], self._last(index))
+        return finals
+
+    def _last(self, index: int) -> Any:
+        """The place of the last cell; where no step is taken, of the one before the first."""
+        first = self._first(self.cells[index].target)
+        return first if self.counter.is_down else first + self.length - 1
+
+    def _beside(self, index: int, cells: Cells) -> Iterator[_Sequence]:
+        """What is read beside the cells of a carried array."""
+        for read in cells.reads.values():
+            if read.sides is not None:
+                yield from ((self.given[index], place) for place in read.sides.places)
 
     def _first(self, place: Place) -> Any:
         return self.counter.low + place.offset
@@ -236,6 +261,9 @@ class _Step:
             source = self.held[self.of[node]][read.source - 1]
         else:
             source = self.versions[node.inputs[0]]
+        if read.sides is not None:
+            given = self.loop.given[self.of[node]]
+            source = read.sides.row(build, source, lambda place: self.rows[given, place])
         found: Value = build.getitem(source, key=rest) if any(item != WHOLE for item in rest) else source
         return found
 

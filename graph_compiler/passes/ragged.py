@@ -14,8 +14,10 @@ from ..errors import UnsupportedOperation
 from ..ir.builder import Builder
 from ..ir.node import Value
 from ..ops.axes import WHOLE
+from ..ops.bounds import nonnegative
 from ..ops.dtypes import is_bool, is_integer
 from ..ops.registry import ArraySpec, Unknown
+from ..sizes import Apply, Size
 
 FINITE = "finite"
 Label = TypeVar("Label", bound=Hashable)
@@ -54,6 +56,14 @@ class Ragged:
     outside: Any = None
 
 
+def _bound(span: Span) -> Any:
+    """What is behind the span. Of a slice that may be empty (``max(low, stop)``) the mask for ``low`` leaves out what is not behind."""
+    alone = next(iter(span.high.atoms()), None) if isinstance(span.high, Size) else None
+    if isinstance(alone, Apply) and alone.function == "max" and span.high == Size.of(alone) and span.low in alone.arguments:
+        return next(item for item in alone.arguments if item != span.low)
+    return span.high
+
+
 class Agreed(Builder):
     """A builder for arrays whose sizes were found equal."""
 
@@ -66,11 +76,11 @@ class Agreed(Builder):
 class Wide:
     """Writes whole arrays with ``build``. Masks are made once in a block, and known in the blocks inside.
 
-    ``are_equal`` says whether two sizes are one, from here on perhaps under a guard.
+    ``are_equal`` says whether two sizes are one, from here on perhaps under a guard; ``greatest`` gives no less than a size in any step.
     """
 
-    def __init__(self, build: Builder, are_equal: Callable[[Any, Any], bool]) -> None:
-        self.build, self.are_equal = build, are_equal
+    def __init__(self, build: Builder, are_equal: Callable[[Any, Any], bool], greatest: Callable[[Any], Any]) -> None:
+        self.build, self.are_equal, self.greatest = build, are_equal, greatest
         self.masks: dict[Any, Value] = {}
 
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
@@ -94,7 +104,7 @@ class Wide:
         build = self.build
         places = build.arange(stop=span.size, dtype="int64")
         low = None if span.low == 0 else build.greater_equal(places, span.low)
-        high = None if span.high == span.size else build.less(places, span.high)
+        high = None if span.high == span.size else build.less(places, _bound(span))
         return high if low is None else low if high is None else build.logical_and(low, high)
 
     def chosen(self, spans: Sequence[Span | None], x: Any, other: Any) -> Value:
@@ -148,10 +158,17 @@ class Wide:
         build, full = self.build, self.filled(item, 0)
         shape = (*full.shape[:axis], span.size, *full.shape[axis + 1 :])
         zeros = build.zeros(shape=shape, dtype=full.dtype)
-        first = span.size + own.low - span.low
-        longer = build.concat(zeros, full, zeros, axis=axis)
+        back, is_same = own.low - span.low, own.size == span.size
+        before = [] if is_same and self._is_never_negative(back) else [zeros]
+        behind = [] if is_same and self._is_never_negative(-back) else [zeros]
+        first = span.size + back if before else back
+        longer = build.concat(*before, full, *behind, axis=axis)
         moved = build.getitem(longer, key=(*(WHOLE,) * axis, (first, first + span.size, 1)))
         return Ragged(moved, (*item.spans[:axis], span, *item.spans[axis + 1 :]), FINITE)
+
+    def _is_never_negative(self, size: Any) -> bool:
+        most = self.greatest(-size)
+        return most is not None and nonnegative(-most)
 
     def of(self, spans: Sequence[Span | None], full: Value, outside: Any = FINITE) -> Any:
         """What was made of ragged arrays; an array where all of it counts."""

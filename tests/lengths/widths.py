@@ -335,6 +335,13 @@ def written_to_its_own_array(xp: Any, x: Any, n: int) -> Any:
     return h
 
 
+def up_to_the_middle(xp: Any, x: Any, n: int) -> Any:
+    h = x[0] * 0
+    for i in range(1, x.shape[0]):
+        h = h * 0.5 + x[i : x.shape[0] // 2].sum(0)
+    return h
+
+
 READ: dict[str, Program] = {
     each.__name__: each
     for each in (
@@ -359,7 +366,7 @@ RIGHT: dict[str, Program] = {
     for each in (
         found_by_masks, medians, every_other, cut_off_by_the_axis, from_behind, of_a_number, kept_for_the_next_step, returned, in_a_list,
         asked_for_its_length, turned_round, in_one_row, broadcast_in_the_first_steps, squares_wide, halves_wide, running_sums,
-        written_to_its_own_array,
+        written_to_its_own_array, up_to_the_middle,
     )
 }  # fmt: skip
 """What may be recorded again, and is right, or raises what the program raises."""

@@ -108,6 +108,32 @@ def parts_of_the_row_before(x: Any, y: Any) -> Any:
     return y
 
 
+def a_part_of_the_row_before(x: Any, y: Any) -> Any:
+    for i in range(1, x.shape[0]):
+        y[i, 1:] = y[i - 1, :-1] * 0.5 + x[i, 0] + y[i, :2]
+        y[i, 1:] -= y[i - 1].sum() + y[i - 1, 0]
+    return y
+
+
+def a_table(x: Any, y: Any) -> Any:
+    n, m = x.shape[0], y.shape[0]
+    table = np.zeros((n + 1, m + 1), x.dtype)
+    table[:, 0] = np.arange(n + 1)
+    table[0, :] = np.arange(m + 1)
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            table[i, j] = np.minimum(table[i - 1, j] + x[i - 1, 0], np.minimum(table[i, j - 1], table[i - 1, j - 1] * 0.5))
+    return table[n, m], table[-1], table[n, :1]
+
+
+def planes(x: Any, y: Any) -> Any:
+    z = np.zeros((x.shape[1], x.shape[0], y.shape[0]), x.dtype)
+    for i in range(x.shape[0]):
+        for j in range(y.shape[0]):
+            z[:, i, j] = x[i] * y[j]
+    return z
+
+
 def columns(x: Any, y: Any) -> Any:
     for i in range(x.shape[1]):
         y[:, i] = y[:, i] * x[0, i] + i
@@ -146,7 +172,7 @@ def state_beside(x: Any, y: Any) -> Any:
 ROWS: dict[Callable[[Any, Any], Any], int] = {
     rows_read: 1, rows_written: 0, numbers_written: 0, read_and_written: 0, read_ahead: 0, backwards: 0, two_arrays: 0,
     inside_of_another: 0, state_beside: 0, part_of_the_row: 0, the_row_before: 1, ahead_on_the_way_back: 1, two_rows_before: 3, an_element_of_the_row_before: 0,
-  columns: 0, one_element_of_a_column: 0, by_rows_and_elements: 0,
+    a_part_of_the_row_before: 1, a_table: 1, planes: 0, columns: 0, one_element_of_a_column: 0, by_rows_and_elements: 1,
     one_row_in_all_steps: 1,
 }  # fmt: skip
 """With how many arrays are carried."""
@@ -260,9 +286,9 @@ def check(graph: Any, function: Callable[[Any, Any], Any]) -> None:
 
 
 def arrays_carried(graph: Any) -> int:
-    """The arrays with axes that the innermost loop carries."""
-    loop = next(node for node in nodes_of(graph.program.block) if node.op == "scan")
-    return sum(bool(value.ndim) for value in loop.regions[0].block.inputs[: loop.params["carried"]])
+    """The arrays with axes that the loops carry."""
+    loops = [node for node in nodes_of(graph.program.block) if node.op == "scan"]
+    return sum(bool(value.ndim) for loop in loops for value in loop.regions[0].block.inputs[: loop.params["carried"]])
 
 
 @pytest.mark.parametrize("function", ROWS, ids=lambda function: function.__name__)
@@ -271,6 +297,13 @@ def test_rows_leave_the_loop(function: Callable[[Any, Any], Any]) -> None:
     graph = transpiled(function, "jax")
     check(graph, function)
     assert arrays_carried(graph) == ROWS[function], graph.source
+
+
+def test_the_last_row_is_what_is_carried() -> None:
+    pytest.importorskip("jax")
+    block = transpiled(a_table, "jax").program.block
+    loop = next(node for node in block.nodes if node.op == "scan")
+    assert not any(loop.outputs[-1] in node.uses for node in block.nodes)
 
 
 @pytest.mark.parametrize("function", CARRIED, ids=lambda function: function.__name__)
