@@ -147,9 +147,10 @@ def together(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
     found: list[Any] = [None] * len(arrays)
     for dtype in dict.fromkeys(array.dtype for array in arrays if array is not None):
         places = [place for place, array in enumerate(arrays) if array is not None and array.dtype == dtype]
-        flat = function(torch.cat([arrays[place].reshape(-1) for place in places]))
-        for place, part in zip(places, flat.split([arrays[place].numel() for place in places])):
-            found[place] = part.view(arrays[place].shape)
+        given = [arrays[place] for place in places]
+        flat = function(torch.cat([array.reshape(-1) for array in given]))
+        for place, array, part in zip(places, given, flat.split_with_sizes(list(map(torch.numel, given)))):
+            found[place] = part.view(array.shape)
     return found
 
 

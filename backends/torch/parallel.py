@@ -189,11 +189,12 @@ def _shared(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
     """With the gradients of what is whole on each device added up over the devices."""
     if not is_followed(*[arrays[place] for place in whole]):
         return arrays
-    places = [place for place in whole if derivatives.is_differentiable(arrays[place]) and is_followed(arrays[place])]
-    if not places:
-        return arrays
-    found = dict(zip(places, applied(Shared, group, *(arrays[place] for place in places))))
-    return [found.get(place, array) for place, array in enumerate(arrays)]
+    all_are = is_followed()  # by a transform; else those that need a gradient
+    places = [place for place in whole if arrays[place].requires_grad or all_are and derivatives.is_differentiable(arrays[place])]
+    if places:
+        for place, array in zip(places, applied(Shared, group, *[arrays[place] for place in places])):
+            arrays[place] = array
+    return arrays
 
 
 def _reduced(array: Any, reduce: Any, mesh: DeviceMesh, over: Exchanges) -> Any:

@@ -37,10 +37,9 @@ class TorchDataParallel(TorchTraining):
 
         def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
             held, results = compiled(held, self._part(arrays), rate)
-            written = [array for array in (*held.buffers.values(), *held.places.values()) if array.is_floating_point()]
-            with torch.no_grad():
-                for array, mean in zip(written, together(self._mean, written)):
-                    array.copy_(mean)
+            if written := [array for array in (*held.buffers.values(), *held.places.values()) if array.is_floating_point()]:
+                with torch.no_grad():
+                    torch._foreach_copy_(written, together(self._mean, written))
             return held, results
 
         return run
@@ -56,15 +55,15 @@ class TorchDataParallel(TorchTraining):
     def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
         """Averaged, with the metrics."""
         value, aux, gradients = super().gradients(function, trained)
-        leaves, tree = flatten((value, aux, gradients), lambda item: isinstance(item, torch.Tensor))
+        leaves, tree = flatten((value, aux), lambda item: isinstance(item, torch.Tensor))
         floating = [place for place, leaf in enumerate(leaves) if leaf.is_floating_point()]
         # sizes go with the gradients, for an exchange of their own would cost each step another wait for all processes
         sizes = value.new_tensor([self._rows, self._rows**2], dtype=torch.float32)
-        *averaged, sizes = together(self._mean, [*(leaves[place].detach() for place in floating), sizes])
+        *averaged, sizes = together(self._mean, [*gradients.values(), *(leaves[place].detach() for place in floating), sizes])
         self._require_one_size(sizes)
-        found = dict(zip(floating, averaged))
-        result: tuple[Any, Any, Arrays] = unflatten(tree, [found.get(place, leaf) for place, leaf in enumerate(leaves)])
-        return result
+        for place, mean in zip(floating, averaged[len(gradients) :]):
+            leaves[place] = mean
+        return *unflatten(tree, leaves), dict(zip(gradients, averaged))
 
     def _require_one_size(self, sizes: Any) -> None:
         """``CallMismatch`` in all processes where their batches differ; on GPUs nobody waits for the answer."""

@@ -14,12 +14,12 @@ def lacking(graph: Graph, name: str) -> CallMismatch:
     return CallMismatch(f"{graph.name}: there is no weight {name!r} among the parameters; it needs {', '.join(graph.parameters)}")
 
 
-def require_shapes(graph: Graph, parameters: Mapping[str, Any]) -> None:
-    """``GuardFailed`` where a weight has another shape: the recording took that of its own for granted."""
-    for name, value in graph.parameters.items():
+def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:
+    """``GuardFailed`` where a weight has another shape than while recording, which took that one for granted; ``of`` names the graph."""
+    for name, recorded in shapes.items():
         shape = getattr(parameters.get(name), "shape", None)
-        if isinstance(shape, tuple) and shape != value.spec.hints:
-            raise GuardFailed(f"{graph.name}: the weight {name!r} has the shape {tuple(shape)} and had {value.spec.hints} while recording")
+        if shape != recorded and isinstance(shape, tuple):
+            raise GuardFailed(f"{of}: the weight {name!r} has the shape {tuple(shape)} and had {recorded} while recording")
 
 
 __all__ = ["lacking", "require_shapes"]

@@ -177,6 +177,11 @@ class Variant:
         return self._tried(args, kwargs)
 
     @functools.cached_property
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the weights, while they were recorded."""
+        return {name: value.spec.hints for name, value in self.graph.parameters.items()}
+
+    @functools.cached_property
     def _tried(self) -> Attempt:
         return self._dispatcher() if self._only_computes else self._tried_apart
 
@@ -375,7 +380,7 @@ class Variant:
             if rng is None:
                 raise CallMismatch(f"{self.graph.name} draws random numbers: pass a key, rng={self.target.a_key}, another at each call")
             leaves = (*leaves, rng)
-        require_shapes(self.graph, parameters)
+        require_shapes(self.graph.name, self._shapes, parameters)
         leading, is_apart = self._leading(parameters), bool(self.writes) and not in_place
         leading, leaves, copies = set_apart(self, leading, leaves) if is_apart else (leading, leaves, {})
         outcome = self._traced(leading, leaves, compiled)

@@ -50,6 +50,9 @@ class Leaf:
         return "*"
 
 
+_LEAF = Leaf()
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class TypedLeaf(Leaf):
     """The place of one object of a fixed class that may be another one at each call: a Python number, a random generator."""
@@ -189,11 +192,11 @@ def _flatten(
 ) -> Tree:
     if is_leaf(value):
         leaves.append(value)
-        return Leaf()
+        return _LEAF
     if isinstance(value, _STATIC) or id(value) in above:
         return Static(value)
     kind = kind_of(type(value))
-    opened = always(value) or open_objects(value) and _is_all_attributes(cast(Hashable, type(value)))
+    opened = kind is None and (always(value) or open_objects(value) and _is_all_attributes(cast(Hashable, type(value))))
     items = kind[1](value) if kind else (_attributes(value) if opened else ())
     before, above = len(leaves), (*above, id(value))
     pairs = [(key, _flatten(child, is_leaf, leaves, open_objects, above, always)) for key, child in items]

@@ -195,6 +195,55 @@ def test_parts_stay_in_their_modes(make: Callable[[], Any], to: str) -> None:
     assert not any(array.any() for name, array in elements(state, state.parameters).items() if "running_mean" in name)
 
 
+class Counting(torch.nn.Module):
+    """A layer that counts how often its ``train()`` is asked, and drops where ``drops`` was true then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.drop, self.drops = classifier(), torch.nn.Dropout(1.0), False
+        self.asked: list[bool] = []
+
+    def train(self, mode: bool = True) -> Any:
+        self.asked.append(mode)
+        super().train(mode)
+        self.drop.train(mode and self.drops)
+        return self
+
+    def forward(self, x: Any) -> Any:
+        return self.drop(self.layer(x))
+
+
+@pytest.mark.parametrize("is_training", [True, False])
+def test_a_mode_that_a_model_decides_is_asked_for_where_something_changed(is_training: bool) -> None:
+    """``train()`` of one's own is not called in each step, and seen where an attribute, a mode or a part is another one."""
+    torch.manual_seed(0)
+    model = Counting().train(is_training)
+    state = training.TrainState.create(model, RULE, loss=cross_entropy, args=example("torch", "torch"))
+    x, target = map(torch.from_numpy, BATCHES[0])
+    model.asked.clear()
+
+    def step() -> tuple[float, int]:
+        nonlocal state
+        state, metrics = training.single_train_step(state, (x, target))
+        assert model.training is model.layer.training is is_training
+        return metrics["loss"].item(), len(model.asked)
+
+    certain = float(np.log(3))  # of outputs that are all zero
+    for change, loss in (
+        (lambda: setattr(model, "drops", True), certain),
+        (lambda: setattr(model, "drops", False), None),
+        (lambda: setattr(model, "drop", torch.nn.Dropout(1.0)), None),
+        (lambda: setattr(model, "drops", True), certain),
+    ):
+        for _ in range(2):
+            step()
+        _, before = step()
+        assert step()[1] == before
+        change()
+        found, after = step()
+        assert after > before and (found == pytest.approx(certain)) == (loss is not None)
+
+
 FROZEN = {
     "torch": (frozen_in_torch, cross_entropy, lambda model: {"first.weight", "first.bias"}),
     "keras": (frozen_in_keras, keras_loss, lambda model: {variable.path for variable in model.layers[0].variables}),

@@ -7,7 +7,7 @@ import inspect
 import itertools
 import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from ..basics.dtypes import dtype_name
 from ..basics.tensors import spec_of
 from ..memory.watching import Watch
 from .array_access import own, write
+from .modes import Modes
 from .reached_modules import reached_modules
 from .versions import versions_of
 
@@ -232,19 +233,9 @@ class Weights(contracts.Weights):
         for module in self._outermost:
             module.train(mode)
 
-    @contextmanager
-    def in_mode(self, mode: bool) -> Iterator[None]:
-        """Inside of the block the outermost modules are in this mode: one that is leaves its parts in theirs, as a frozen backbone in a
-        model that is trained, but for parts with a ``train()`` of their own. Afterwards each is in its own."""
-        others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
-        before = [(part, part.training) for module in others for part in module.modules()]
-        try:
-            for module in others:
-                module.train(mode)
-            yield
-        finally:
-            for part, was in before:
-                part.training = was
+    def in_mode(self, mode: bool) -> AbstractContextManager[None]:
+        """Inside of the block the outermost modules are in this mode. See :meth:`Modes.inside`."""
+        return self._modes.inside(mode)
 
     def awaited(self, names: Iterable[str] | None = None) -> list[str]:
         """Those of the names (None: of all) whose tensors are on ``meta`` at the moment: weights that were not loaded yet."""
@@ -305,9 +296,9 @@ class Weights(contracts.Weights):
         return [module for key, (module, _) in self._paths.items() if key not in self._inner]
 
     @functools.cached_property
-    def _deciding(self) -> list[torch.nn.Module]:
-        """Those of classes beside torch's own that say themselves what a mode is for their parts."""
-        return [module for module in self.modules() if not is_internal(type(module).train)]
+    def _modes(self) -> Modes:
+        """``train()`` of classes beside torch's own says itself what a mode is for its parts."""
+        return Modes(self._outermost, [module for module in self.modules() if not is_internal(type(module).train)])
 
 
 def _held(holder: Any, key: str) -> Any:
