@@ -64,9 +64,12 @@ class Branch:
 
     def _arrays(self, value: Any, variable: _Variable) -> list[Any]:
         if value is UNDEFINED:
-            return [self.regions.made(0, kind) for kind in variable.kinds if kind is not None]
+            return [self._blank(kind) for kind in variable.kinds if kind is not None]
         leaves = noted(self.regions, value).leaves
         return [self.regions.made(leaf.item, kind) for leaf, kind in zip(leaves, variable.kinds) if kind is not None]
+
+    def _blank(self, kind: Kind) -> Any:
+        return self.regions.blank(kind, self.trials.cells.arrays(self.regions))
 
     # ------------------------------------------------------------------------------ what both sides give
     def _variable(self, name: str, then: Noted, otherwise: Noted) -> _Variable:
@@ -80,7 +83,8 @@ class Branch:
     def _of_one(self, name: str, given: Noted) -> _Variable:
         """A variable that one side alone assigns. Of a result that has not been returned, nothing is read."""
         kinds = tuple(leaf.kind for leaf in given.leaves)
-        if (name.startswith(PREFIX) or name in self.guarded) and all(kind is not None and not kind.shape for kind in kinds):
+        is_unread = name.startswith(PREFIX) or name in self.guarded
+        if is_unread and all(kind is not None and self._blank(kind) is not None for kind in kinds):
             return _Variable(given, kinds)
         if name == f"{PREFIX}result":
             raise TracingError(
