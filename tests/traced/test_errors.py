@@ -64,6 +64,25 @@ def append_on_one_side(x: Any) -> Any:
     return x
 
 
+def append_once_or_twice(x: Any) -> Any:
+    found = [x]
+    if x.sum() > 0:
+        found.append(x)
+        found.append(x)
+    else:
+        found.append(x)
+    return np.stack(found)
+
+
+def change_on_both_sides(x: Any) -> Any:
+    found = [x, x]
+    if x.sum() > 0:
+        found[1] = x * 2
+    else:
+        found[1] = x * 3
+    return np.stack(found)
+
+
 def append_while(x: Any) -> Any:
     found = []
     while x.sum() < 100:
@@ -163,6 +182,8 @@ REFUSED: dict[Callable[..., Any], str] = {
     growing_carry: r"x is float64\[3\] before a step of a loop and float64\[6\] after",
     changing_type: r"y is float32\[3\] before a step of a loop and float64\[3\] after",
     append_on_one_side: r"test_errors.py:\d+: a side of this condition changes .*HISTORY.* Give it to the code after it",
+    append_once_or_twice: r"what is appended to found is a list of float64\[3\], float64\[3\] where .* and a list of float64\[3\] where",
+    change_on_both_sides: r"a side of this condition changes found\[1\]",
     append_while: r"test_errors.py:\d+: this loop changes ",
     attribute_on_one_side: r"changes .*STATE.*last",
     print_on_one_side: r"test_errors.py:\d+: print inside of a branch or loop",

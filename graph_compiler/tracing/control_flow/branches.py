@@ -36,10 +36,15 @@ class Branch:
 
     def run(self, truth: Any, then: Side, otherwise: Side) -> dict[str, Any]:
         """What is in each variable behind the branches."""
+        lists = self.trials.cells.lists()
+        then, otherwise = _with_added(then, lists), _with_added(otherwise, lists)
         sides = [self._tried(then), self._tried(otherwise)]
         plan = {name: self._variable(name, sides[0][name], sides[1][name]) for name in sides[0]}
         arrays = iter(self.regions.branch(truth, self._block(then, plan), self._block(otherwise, plan)))
-        return {name: _rebuilt(variable, arrays) for name, variable in plan.items()}
+        found = {name: _rebuilt(variable, arrays) for name, variable in plan.items()}
+        for name, items in lists.items():
+            items += found.pop(_added_to(name))
+        return found
 
     def _tried(self, side: Side) -> dict[str, Noted]:
         found: dict[str, Noted] = {}
@@ -111,6 +116,24 @@ class Branch:
             f"{self.place}: {what} is {then} where the condition is True, and {otherwise} where it is False. Give both the same shape and "
             "type"
         )
+
+
+def _added_to(name: str) -> str:
+    return f"what is appended to {name}"
+
+
+def _with_added(side: Side, lists: dict[str, list[Any]]) -> Side:
+    """A side that gives what it appends to lists, besides, and leaves them as they were."""
+
+    def run() -> dict[str, Any]:
+        lengths = {name: len(items) for name, items in lists.items()}
+        after = side()
+        for name, items in lists.items():
+            after[_added_to(name)] = items[lengths[name] :]
+            del items[lengths[name] :]
+        return after
+
+    return run
 
 
 def _rebuilt(variable: _Variable, arrays: Any) -> Any:

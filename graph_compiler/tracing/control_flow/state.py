@@ -39,7 +39,7 @@ class Cells:
         found = [pair for function in functions for pair in zip(function.__code__.co_freevars, function.__closure__ or ())]
         stored = frozenset().union(*(stored_in(function.__code__) for function in functions))
         self.cells: dict[str, types.CellType] = {name: cell for name, cell in found if name in stored}
-        self._around = list({id(cell): cell for _, cell in found}.values())
+        self._around = dict(found)
 
     def read(self) -> dict[str, Any]:
         """What is in them now."""
@@ -59,7 +59,11 @@ class Cells:
 
     def arrays(self, regions: Regions) -> list[Any]:
         """The arrays in them, and in what else the blocks read of the variables around them."""
-        return [leaf for cell in self._around for leaf in opened(_contents(cell))[1] if regions.is_array(leaf)]
+        return [leaf for cell in self._around.values() for leaf in opened(_contents(cell))[1] if regions.is_array(leaf)]
+
+    def lists(self) -> dict[str, list[Any]]:
+        """The lists in them, and in what else the blocks read, by the names of the variables."""
+        return {name: item for name, cell in self._around.items() if type(item := _contents(cell)) is list}
 
     def holds(self, item: Any) -> bool:
         """Whether this is one of the cells."""
