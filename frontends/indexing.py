@@ -259,6 +259,7 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
     scalars, others = _parted(arrays)
     if scalars:
         axis, array = scalars[0]
+        b.refuse_outside(array, x.shape[axis])
         rest = [(a - (a > axis), other) for a, other in arrays if a != axis]
         if rest:
             value, reduce = write_arrays(b, b.take(x, array, axis=axis), rest, value, reduce), None

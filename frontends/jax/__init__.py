@@ -13,6 +13,7 @@ from .recording import record as record
 from .source import JaxCalls
 
 name = "jax"
+refuses_outside = False
 where_parameters_are = (
     "Its arrays came as arguments or stand in the code as constants. Say which argument holds them, transpile(function, args=(params, x), "
     "parameters='params'), or record the model itself: one of flax.nnx or equinox, a linen module.bind(variables), one of Keras"

@@ -13,6 +13,7 @@ from .patches import unrecorded as unrecorded
 from .recording import record as record
 
 name = "numpy"
+refuses_outside = True
 where_parameters_are = ""
 dialect = NumpyCalls()
 

@@ -13,6 +13,7 @@ from .recording import record as record
 from .source import TensorFlowCalls
 
 name = "tensorflow"
+refuses_outside = False
 where_parameters_are = ""
 dialect = TensorFlowCalls()
 

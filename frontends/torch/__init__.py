@@ -14,6 +14,7 @@ from .recording import record as record
 from .state import array_access as array_access
 
 name = "torch"
+refuses_outside = True
 where_parameters_are = ""
 dialect = TorchCalls()
 

@@ -323,6 +323,12 @@ class Frontend(Protocol):
 
     @property
     @default
+    def refuses_outside(self) -> bool:
+        """Whether a computed index outside of its axis is an error, which the graphs check for; False where it is anything else."""
+        return False
+
+    @property
+    @default
     def files(self) -> SavedCalls:
         """Which calls and objects a file may hold."""
         return _NoSavedCalls()

@@ -25,6 +25,7 @@ from .generators import GeneratorState as GeneratorState
 from .generators import bake_generators as bake_generators
 from .generators import repeat_draws as repeat_draws
 from .half_products import half_products as half_products
+from .indexed_axes import indexed_axes as indexed_axes
 from .inline_calls import inlined_calls as inlined_calls
 from .inline_calls import without_checks as without_checks
 from .interpreter import Interpreter as Interpreter

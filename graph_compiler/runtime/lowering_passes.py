@@ -16,6 +16,7 @@ from ..passes import (
     forward_writes,
     full_selections,
     full_widths,
+    indexed_axes,
     inlined_calls,
     kernel_layout,
     layout,
@@ -51,9 +52,9 @@ def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
     return [scanned_layers(FEWEST)] if roll == "scan" and target.rows.stacks else []
 
 
-def canonical_passes(target: Backend, roll: str) -> list[GraphPass]:
-    """What is done to canonical operations. Functions with operations that want another layout are written out before: from one of them to
-    the next arrays would change it back."""
+def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[GraphPass]:
+    """What is done to canonical operations; ``refuses_outside``: of a source that refuses indices outside of an axis. Functions with
+    operations that want another layout are written out before: from one of them to the next arrays would change it back."""
     rows = target.rows
     return [
         *([] if rows.counts else [full_selections, bounded_loops, dce, full_widths, moving_slices, still_places]),
@@ -61,6 +62,7 @@ def canonical_passes(target: Backend, roll: str) -> list[GraphPass]:
         dce,
         *([] if rows.counts else [early_values, loop_rows, early_values]),
         *loops(target, roll),
+        *([indexed_axes] if rows.bounded and refuses_outside else []),
         partial(decompose, rows=rows),
         *([pad_dynamic_sizes] if rows.bounded else []),
         *([unrolled(rows.unrolls)] if rows.unrolls else []),

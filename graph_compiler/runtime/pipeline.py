@@ -333,7 +333,7 @@ class Pipeline:
 
     def simplified_canonical(self, graph: IRGraph) -> IRGraph:
         """The canonical graph with repeated operations shared."""
-        return passed(graph, *canonical_passes(self.target, self.options.roll))
+        return passed(graph, *canonical_passes(self.target, self.options.roll, self.frontend.refuses_outside))
 
     def _frozen(self, recording: Any) -> IRGraph:
         require_loaded(self.name, recording.weights, recording.graph.parameters)

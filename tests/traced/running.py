@@ -10,10 +10,10 @@ import pytest
 import graph_compiler
 
 from ..support.compare import leaves
-from . import in_place, scalars, sequences
+from . import in_place, returned, scalars, sequences
 from .table import PROGRAMS, Row
 
-CORPUS = (scalars, sequences, in_place)
+CORPUS = (scalars, sequences, in_place, returned)
 TARGETS = ("numpy", "torch", "jax", "tensorflow")
 
 

@@ -343,3 +343,19 @@ def horner_backwards(xp: Any, coefficients: Any, x: Any) -> Any:
     for c in reversed(coefficients):
         total = total * x + c
     return total
+
+
+@program((floats(4),), (floats(7, seed=1),), (floats(2, seed=2) - 9,))
+def list_that_grows_on_both_sides(xp: Any, x: Any) -> Any:
+    found, also = [x], [x]
+    for _ in range(3):
+        if found[-1].sum() > 0:
+            found.append(found[-1] * 0.5 - 1)
+            also.append(x)
+        else:
+            also.append(x * 2)
+            if found[-1][0] > -1:
+                found.append(found[-1] - 2)
+            else:
+                found.append(found[-1] + 2)
+    return xp.stack(found), xp.stack(also), len(found)

@@ -64,6 +64,25 @@ def append_on_one_side(x: Any) -> Any:
     return x
 
 
+def append_once_or_twice(x: Any) -> Any:
+    found = [x]
+    if x.sum() > 0:
+        found.append(x)
+        found.append(x)
+    else:
+        found.append(x)
+    return np.stack(found)
+
+
+def change_on_both_sides(x: Any) -> Any:
+    found = [x, x]
+    if x.sum() > 0:
+        found[1] = x * 2
+    else:
+        found[1] = x * 3
+    return np.stack(found)
+
+
 def append_while(x: Any) -> Any:
     found = []
     while x.sum() < 100:
@@ -91,11 +110,12 @@ def assigned_in_the_loop_only(x: Any) -> Any:
     return y
 
 
-def array_returned_out_of_a_loop(x: Any) -> Any:
+def row_returned_out_of_a_loop(x: Any) -> Any:
+    m = x * np.ones((2, 1))
     for i in range(x.shape[0]):
-        if x[i] > 5:
-            return x * 2
-    return x
+        if m[0, i] > 5:
+            return m[:, :2]
+    return m[:, 1:]
 
 
 def array_left_behind_a_loop(x: Any) -> Any:
@@ -110,6 +130,28 @@ def array_left_behind_a_loop(x: Any) -> Any:
 def maybe_the_same_array(x: Any) -> Any:
     z = x * 2
     y = x if x.sum() > 0 else z
+    y[0] = 5
+    return x + y
+
+
+def maybe_the_argument_after_a_loop(x: Any) -> Any:
+    y = x * 0
+    for i in range(x.shape[0]):
+        if x[i] > 1:
+            y = x
+    y[0] = 5
+    return x + y
+
+
+def _itself_or_twice(x: Any) -> Any:
+    for i in range(x.shape[0]):
+        if x[i] > 1:
+            return x
+    return x * 2
+
+
+def maybe_the_argument_out_of_a_loop(x: Any) -> Any:
+    y = _itself_or_twice(x)
     y[0] = 5
     return x + y
 
@@ -140,12 +182,16 @@ REFUSED: dict[Callable[..., Any], str] = {
     growing_carry: r"x is float64\[3\] before a step of a loop and float64\[6\] after",
     changing_type: r"y is float32\[3\] before a step of a loop and float64\[3\] after",
     append_on_one_side: r"test_errors.py:\d+: a side of this condition changes .*HISTORY.* Give it to the code after it",
+    append_once_or_twice: r"what is appended to found is a list of float64\[3\], float64\[3\] where .* and a list of float64\[3\] where",
+    change_on_both_sides: r"a side of this condition changes found\[1\]",
     append_while: r"test_errors.py:\d+: this loop changes ",
     attribute_on_one_side: r"changes .*STATE.*last",
     print_on_one_side: r"test_errors.py:\d+: print inside of a branch or loop",
     assigned_in_the_loop_only: r"test_errors.py:\d+: y is assigned inside of a loop only",
-    array_returned_out_of_a_loop: r"test_errors.py:\d+: one side returns float64\[3\] .* out of a loop, put the array in the place of one",
+    row_returned_out_of_a_loop: r"test_errors.py:\d+: one side returns float64\[2, 2\] .* out of a loop, put the array in the place of one",
     maybe_the_same_array: r"may be another array .* Write to a copy",
+    maybe_the_argument_after_a_loop: r"may be another array .* Write to a copy",
+    maybe_the_argument_out_of_a_loop: r"may be another array .* Write to a copy",
     no_step_gives_the_argument: r"may be another array .* Write to a copy",
     written_and_put_aside: r"other variables may hold the same array",
 }
@@ -166,7 +212,7 @@ def test_the_remedy_for_an_array_that_is_returned_out_of_a_loop() -> None:
 
 def test_torch_refuses_to_write_to_what_may_be_two() -> None:
     torch = pytest.importorskip("torch")
-    for function in (maybe_the_same_array, no_step_gives_the_argument):
+    for function in (maybe_the_same_array, maybe_the_argument_after_a_loop, no_step_gives_the_argument):
         with pytest.raises(TracingError, match=r"may be another array .* Write to a copy"):
             graph_compiler.compile(graph_compiler.trace(function), source="torch", to="torch", args=(torch.ones(3),))
 

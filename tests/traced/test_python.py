@@ -177,6 +177,36 @@ def test_what_blocks_assume_of_elements_is_checked(to: str) -> None:
                 graph(to_array(refused))
 
 
+def doubled_into(x: Any, end: Any) -> Any:
+    places, count = np.zeros(4), 0
+    while x < end:
+        places[count] = x
+        x, count = x * 2, count + 1
+    return places
+
+
+def with_five_at(x: Any, place: Any) -> Any:
+    x = x * 1.0
+    x[place] = 5.0
+    return x
+
+
+@pytest.mark.parametrize("to", ["numpy", "jax"])
+def test_a_write_outside_of_its_axis_is_an_error(to: str) -> None:
+    """JAX leaves such a write out, without a word."""
+    to_array = {"numpy": np.asarray, "jax": pytest.importorskip("jax").numpy.asarray}[to]
+    rows = (
+        (doubled_into, ((1.0, 5.0), (1.0, 16.0)), (1.0, 17.0)),
+        (with_five_at, (([1.0, 2.0, 3.0], 1), ([1.0, 2.0, 3.0], -3)), ([1.0, 2.0, 3.0], 3)),
+    )
+    for function, calls, refused in rows:
+        graph = graph_compiler.compile(function, source="numpy", to=to, args=tuple(map(np.asarray, calls[0])), trace_control_flow=True)
+        for call in calls:
+            np.testing.assert_allclose(np.asarray(graph(*map(to_array, call))), function(*map(np.asarray, call)))
+        with pytest.raises(IndexError, match="is out of bounds"):
+            graph(*map(to_array, refused))
+
+
 def found_from_the_end(x: Any) -> Any:
     place, last = 0, x.shape[0] - 1
     while place < x.shape[0] and x[last - place] < 0.5:

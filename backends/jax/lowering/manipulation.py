@@ -79,4 +79,6 @@ def pad(x: Operand, *, padding: Any, mode: str, value: Any) -> str:
     constant = "" if mode != "constant" or value == 0 else f", constant_values={value!r}"
     if all(isinstance(amount, int) and amount >= 0 for pair in padding for amount in pair):
         return f"jnp.pad({x}, {padding}{constant})" if mode == "constant" else f"jnp.pad({x}, {padding}, mode={mode!r})"
-    return f"pad({x}, {padding!r}, mode={mode!r}{constant.replace('constant_values', 'value')})".replace(", mode='constant'", "")
+    if mode == "constant":
+        return f"pad({x}, {padding!r}{constant.replace('constant_values', 'value')})"
+    return f"pad_from_inside({x}, {padding!r}, {mode!r})"

@@ -25,10 +25,13 @@ def as_strided(x: jax.Array, shape: tuple[int, ...], strides: tuple[int, ...], o
     return x.reshape(-1)[positions]
 
 
-def pad(x: jax.Array, padding: tuple[tuple[int, int], ...], mode: str = "constant", value: float = 0) -> jax.Array:
+def pad(x: jax.Array, padding: tuple[tuple[int, int], ...], value: float = 0) -> jax.Array:
     """``jnp.pad`` where negative amounts cut elements off."""
-    if mode == "constant":
-        return lax.pad(x, jnp.asarray(value, x.dtype), [(before, after, 0) for before, after in padding])
+    return lax.pad(x, jnp.asarray(value, x.dtype), [(before, after, 0) for before, after in padding])
+
+
+def pad_from_inside(x: jax.Array, padding: tuple[tuple[int, int], ...], mode: str) -> jax.Array:
+    """:func:`pad` with elements of ``x``."""
     for axis, (before, after) in enumerate(padding):
         size = x.shape[axis]
         places = np.arange(-before, size + after)

@@ -36,10 +36,15 @@ class Branch:
 
     def run(self, truth: Any, then: Side, otherwise: Side) -> dict[str, Any]:
         """What is in each variable behind the branches."""
+        lists = self.trials.cells.lists()
+        then, otherwise = _with_added(then, lists), _with_added(otherwise, lists)
         sides = [self._tried(then), self._tried(otherwise)]
         plan = {name: self._variable(name, sides[0][name], sides[1][name]) for name in sides[0]}
         arrays = iter(self.regions.branch(truth, self._block(then, plan), self._block(otherwise, plan)))
-        return {name: _rebuilt(variable, arrays) for name, variable in plan.items()}
+        found = {name: _rebuilt(variable, arrays) for name, variable in plan.items()}
+        for name, items in lists.items():
+            items += found.pop(_added_to(name))
+        return found
 
     def _tried(self, side: Side) -> dict[str, Noted]:
         found: dict[str, Noted] = {}
@@ -64,9 +69,12 @@ class Branch:
 
     def _arrays(self, value: Any, variable: _Variable) -> list[Any]:
         if value is UNDEFINED:
-            return [self.regions.made(0, kind) for kind in variable.kinds if kind is not None]
+            return [self._blank(kind) for kind in variable.kinds if kind is not None]
         leaves = noted(self.regions, value).leaves
         return [self.regions.made(leaf.item, kind) for leaf, kind in zip(leaves, variable.kinds) if kind is not None]
+
+    def _blank(self, kind: Kind) -> Any:
+        return self.regions.blank(kind, self.trials.cells.arrays(self.regions))
 
     # ------------------------------------------------------------------------------ what both sides give
     def _variable(self, name: str, then: Noted, otherwise: Noted) -> _Variable:
@@ -80,7 +88,8 @@ class Branch:
     def _of_one(self, name: str, given: Noted) -> _Variable:
         """A variable that one side alone assigns. Of a result that has not been returned, nothing is read."""
         kinds = tuple(leaf.kind for leaf in given.leaves)
-        if (name.startswith(PREFIX) or name in self.guarded) and all(kind is not None and not kind.shape for kind in kinds):
+        is_unread = name.startswith(PREFIX) or name in self.guarded
+        if is_unread and all(kind is not None and self._blank(kind) is not None for kind in kinds):
             return _Variable(given, kinds)
         if name == f"{PREFIX}result":
             raise TracingError(
@@ -107,6 +116,24 @@ class Branch:
             f"{self.place}: {what} is {then} where the condition is True, and {otherwise} where it is False. Give both the same shape and "
             "type"
         )
+
+
+def _added_to(name: str) -> str:
+    return f"what is appended to {name}"
+
+
+def _with_added(side: Side, lists: dict[str, list[Any]]) -> Side:
+    """A side that gives what it appends to lists, besides, and leaves them as they were."""
+
+    def run() -> dict[str, Any]:
+        lengths = {name: len(items) for name, items in lists.items()}
+        after = side()
+        for name, items in lists.items():
+            after[_added_to(name)] = items[lengths[name] :]
+            del items[lengths[name] :]
+        return after
+
+    return run
 
 
 def _rebuilt(variable: _Variable, arrays: Any) -> Any:

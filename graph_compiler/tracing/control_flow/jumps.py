@@ -164,6 +164,8 @@ def always_leaves(body: Sequence[ast.stmt]) -> bool:
     last = body[-1] if body else None
     if isinstance(last, ast.If):
         return always_leaves(last.body) and always_leaves(last.orelse)
+    if isinstance(last, ast.While) and isinstance(last.test, ast.Constant) and last.test.value:
+        return not any(isinstance(node, ast.Break) for node in walk(last.body))
     return isinstance(last, (ast.Return, ast.Break, ast.Continue))
 
 

@@ -188,15 +188,17 @@ class Loop:
     def _begin(self, name: str, after: Noted) -> None:
         """A variable that has its first value in a step: nobody reads what it is before, where that is known."""
         is_unread = name == f"{PREFIX}result" or name in self.guarded
-        if not is_unread or any(leaf.kind is None or leaf.kind.shape for leaf in after.leaves):
+        kinds = [leaf.kind for leaf in after.leaves if leaf.kind is not None]
+        arrays = self.trials.cells.arrays(self.regions)
+        blanks = [self.regions.blank(kind, arrays) for kind in kinds if is_unread]
+        if len(blanks) < len(after.leaves) or any(blank is None for blank in blanks):
             raise NotEqual(
                 f"{self.place}: {_title(name)} is assigned inside of a loop only, which may take no step, and the code after it uses it. "
                 f"Give it a value of its shape and type before the loop"
             )
-        kinds = [leaf.kind for leaf in after.leaves if leaf.kind is not None]
-        self.values[name] = (after.form, [0] * len(kinds))
-        for index, kind in enumerate(kinds):
-            self.carried[name, index] = _Carried((name, index), 0, kind)
+        self.values[name] = (after.form, blanks)
+        for index, (kind, blank) in enumerate(zip(kinds, blanks)):
+            self.carried[name, index] = _Carried((name, index), blank, kind)
 
     def _learn_leaf(self, place: Place, leaf: Leaf, given: Any, after: Noted) -> bool:
         known = self.carried.get(place)

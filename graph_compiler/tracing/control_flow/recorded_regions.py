@@ -136,8 +136,8 @@ class RecordedRegions(Regions, Generic[B]):
 
     # ------------------------------------------------------------------------------ arrays that may be one
     def not_made(self, values: Sequence[Value]) -> list[Value]:
-        """The owners of those values that the innermost open block has not made."""
-        owners = [self.recorder.base_of(value) for value in values if value.ndim]
+        """The owners of memory that the innermost open block has not made, and that these values have or may have."""
+        owners = self.tied.with_tied(self.recorder.base_of(value) for value in values if value.ndim)
         return [owner for owner in owners if not self.recorder.is_made_here(owner)]
 
     def _tie(self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value]) -> None:

@@ -90,6 +90,13 @@ class Regions(ABC):
     def made(self, item: Any, kind: Kind) -> Any:
         """A number, or an array, as an array of this kind."""
 
+    def blank(self, kind: Kind, arrays: Sequence[Any]) -> Any:
+        """Zeros of this kind, shaped as one of ``arrays`` is; None where none of them is of this kind."""
+        if not kind.shape:
+            return self.made(0, kind)
+        like = next((array for array in arrays if self.kind(array) == kind), None)
+        return None if like is None else self.made(self.module.zeros_like(like), kind)
+
     @abstractmethod
     def truth(self, item: Any) -> Any:
         """The truth value of an array with one element, as an array."""

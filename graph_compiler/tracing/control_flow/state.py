@@ -39,6 +39,7 @@ class Cells:
         found = [pair for function in functions for pair in zip(function.__code__.co_freevars, function.__closure__ or ())]
         stored = frozenset().union(*(stored_in(function.__code__) for function in functions))
         self.cells: dict[str, types.CellType] = {name: cell for name, cell in found if name in stored}
+        self._around = dict(found)
 
     def read(self) -> dict[str, Any]:
         """What is in them now."""
@@ -55,6 +56,14 @@ class Cells:
                 self.cells[name].cell_contents = value
             elif _contents(self.cells[name]) is not UNDEFINED:
                 del self.cells[name].cell_contents
+
+    def arrays(self, regions: Regions) -> list[Any]:
+        """The arrays in them, and in what else the blocks read of the variables around them."""
+        return [leaf for cell in self._around.values() for leaf in opened(_contents(cell))[1] if regions.is_array(leaf)]
+
+    def lists(self) -> dict[str, list[Any]]:
+        """The lists in them, and in what else the blocks read, by the names of the variables."""
+        return {name: item for name, cell in self._around.items() if type(item := _contents(cell)) is list}
 
     def holds(self, item: Any) -> bool:
         """Whether this is one of the cells."""

@@ -32,6 +32,14 @@ class TiedArrays:
         for value in group:
             self._others.setdefault(value, set()).update(group - {value})
 
+    def with_tied(self, owners: Iterable[Value]) -> set[Value]:
+        """These, and all that may be one of them by way of others."""
+        found, left = set(), set(owners)
+        while left:
+            found |= left
+            left = set().union(*(self._others.get(value, ()) for value in left)) - found
+        return found
+
     def refuse(self, base: Value, origin: Origin) -> None:
         """``TracingError`` where an array that is written to may be another one that lives."""
         others = self._others.get(base, ())
