@@ -74,6 +74,7 @@ class Variant:
         self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
         self._updates = self.graph.state.updates  # None where a call changes no container and no place; else () at least
         self._take = self.methods.taking(self._updates or ()) if self.methods else None
+        self._shapes = {name: value.spec.hints for name, value in self.graph.parameters.items()}
         self._returns_more = bool(self.graph.effects or self.program.checks)
         self._changes = bool(self.graph.effects or self._updates is not None)  # more than its own arrays
         self._leading = self._leading_arguments()
@@ -175,11 +176,6 @@ class Variant:
         if self._only_computes:
             self.attempt = self._tried  # type: ignore[assignment,method-assign]
         return self._tried(args, kwargs)
-
-    @functools.cached_property
-    def _shapes(self) -> dict[str, tuple[int, ...]]:
-        """Of the weights, while they were recorded."""
-        return {name: value.spec.hints for name, value in self.graph.parameters.items()}
 
     @functools.cached_property
     def _tried(self) -> Attempt:

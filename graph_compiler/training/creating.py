@@ -102,7 +102,9 @@ def _held(plan: Plan, patterns: Sequence[str]) -> Held:
     places = {name: _place(graph, name, item) for variant in graph.variants for name, item in variant.state_now().items()}
     arrays, written = graph.parameters, set(graph.state) - set(places)
     names = [name for name in arrays if name in graph.trained and engine.is_floating(arrays[name])]
-    frozen = _frozen(names, patterns)
+    no_reals = [name for name in arrays if name in graph.trained and "complex" in str(arrays[name].dtype)]
+    frozen = _frozen([*names, *no_reals], patterns)
+    _refuse_complex(graph, arrays, set(no_reals) - frozen)
     trained = {name: engine.trainable(arrays[name]) for name in names if name not in frozen}
     if not trained:
         raise InvalidOption(f"{graph.name} has no parameter that could be trained: {_why_none(graph, names)}")
@@ -141,6 +143,15 @@ def _frozen(names: Sequence[str], patterns: Sequence[str]) -> set[str]:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise InvalidOption(f"freeze= has {pattern!r}, which fits no parameter{nearest(pattern, names)}; they are {', '.join(names)}")
     return {name for name in names for pattern in patterns if fnmatchcase(name, pattern)}
+
+
+def _refuse_complex(graph: Graph, arrays: Mapping[str, Any], names: set[str]) -> None:
+    """``InvalidOption`` for parameters of complex numbers: optimizers of the targets do not agree on a step of one."""
+    for name in sorted(names):
+        raise InvalidOption(
+            f"{name} of {graph.name} is {arrays[name].dtype}, and training steps are for real parameters: keep its real and imaginary part "
+            f"as two parameters, or leave it as it is, freeze=[{name!r}]"
+        )
 
 
 def _why_none(graph: Graph, names: Sequence[str]) -> str:

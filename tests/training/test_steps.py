@@ -431,6 +431,25 @@ def create(**options: Any) -> Any:
     return training.TrainState.create(**{"model": graph("jax"), "optimizer": RULE, "loss": cross_entropy, **options})
 
 
+class Spectral(torch.nn.Module):
+    """A layer with weights of complex numbers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.filter = torch.nn.Linear(4, 4), torch.nn.Parameter(torch.ones(3, dtype=torch.complex64))
+
+    def forward(self, x: Any) -> Any:
+        return torch.fft.irfft(torch.fft.rfft(self.layer(x)) * self.filter, n=4)
+
+
+def spectral(to: str, **options: Any) -> Any:
+    return create(model=Spectral(), to=to, args=(torch.ones(2, 4),), loss=lambda outputs, target: (outputs**2).mean(), **options)
+
+
+def test_complex_parameters_may_be_frozen() -> None:
+    assert set(spectral("jax", freeze=["filter"]).parameters) >= {"layer.weight", "layer.bias"}
+
+
 def step(batch: Any = BATCHES[0], **options: Any) -> Any:
     return training.single_train_step(create(**options), batch)
 
@@ -448,6 +467,8 @@ def step(batch: Any = BATCHES[0], **options: Any) -> Any:
         (lambda: create(freeze=["frist.*"]), InvalidOption, r"'frist.\*', which fits no parameter"),
         (lambda: create(freeze="first.*"), InvalidOption, r"freeze=\['first.\*'\]"),
         (lambda: create(freeze=["*"]), InvalidOption, "freeze= fits all of them"),
+        (lambda: spectral("jax"), InvalidOption, r"filter of Spectral is complex64.* or leave it as it is, freeze=\['filter'\]"),
+        (lambda: spectral("torch"), InvalidOption, r"filter of Spectral is torch.complex64"),
         (lambda: create(accumulate=0), InvalidOption, "accumulate= is 0"),
         (lambda: create(clip_norm=-1), InvalidOption, "clip_norm= is -1"),
         (lambda: create(ema=1.5), InvalidOption, "ema= is 1.5"),
