@@ -24,6 +24,7 @@ class MissingFrontend:
 
     saved = watching = None  # there is no original to compare with
     where_parameters_are = ""
+    refuses_outside = False  # as far as is known: axes without elements stay as they are
 
     def __init__(self, name: str, problem: FrameworkNotInstalled) -> None:
         self.name, self._problem = name, problem
