@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from ..errors import InvalidGraph, UnsupportedOperation
 from ..ops.identities import identity_of
@@ -14,7 +14,9 @@ from .block import Region
 from .closing import Body, close
 from .graph import Graph
 from .node import Node, Origin, Value
+from .rewrite import Rewriter
 
+Made = TypeVar("Made", bound="Builder")
 _NOWHERE = Origin()
 
 
@@ -35,6 +37,11 @@ class Builder:
         self.graph, self.origin = graph, origin
         self._made: dict[Value, Node] = {}
         self._outside = graph.maker if outside is None and graph.nodes else outside
+
+    @classmethod
+    def into(cls: type[Made], rewriter: Rewriter, origin: Origin = _NOWHERE) -> Made:
+        """A builder that writes behind what a rewriter has written so far."""
+        return cls(Graph("scratch", "canonical", nodes=rewriter.nodes), origin, rewriter.maker)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         op = get(name)

@@ -18,12 +18,11 @@ def conv1x1_to_linear(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _products(block: Block) -> Block:
-    rewriter, scratch = Rewriter(block), Graph("scratch", "canonical")
-    scratch.nodes = rewriter.nodes
+    rewriter = Rewriter(block)
     for node in block.nodes:
         node = rewriter.rewritten(node)
         if _is_pointwise(node):
-            rewriter.replace(node.outputs, (_product(Builder(scratch, node.origin), node),))
+            rewriter.replace(node.outputs, (_product(Builder.into(rewriter, node.origin), node),))
         else:
             rewriter.append(node)
     return rewriter.finish()

@@ -34,14 +34,12 @@ def early_values(graph: Graph) -> tuple[Graph, bool]:
 
 def _with_early(block: Block) -> Block:
     rewriter = Rewriter(block)
-    scratch = Graph("scratch", "canonical")
-    scratch.nodes = rewriter.nodes
     for node in map(rewriter.rewritten, block.nodes):
         loop = _Loop(node) if node.op == "scan" and any(map(_may_be_early, node.regions[0].block.nodes)) else None
         if loop is None or not loop.finds():
             rewriter.append(node)
         else:
-            rewriter.replace(node.outputs, loop.written(Agreed(scratch, node.origin, rewriter.maker)))
+            rewriter.replace(node.outputs, loop.written(Agreed.into(rewriter, node.origin)))
     return rewriter.finish()
 
 

@@ -38,8 +38,7 @@ def _write(node: Node | None) -> bool:
 class _Forwarding:
     def __init__(self, block: Block) -> None:
         self.block = block
-        self.rewriter, self.scratch = Rewriter(block), Graph("scratch", "canonical")
-        self.scratch.nodes = self.rewriter.nodes
+        self.rewriter = Rewriter(block)
         self.uses: dict[Value, list[Node]] = defaultdict(list)
         for node in block.nodes:
             for value in node.uses:
@@ -62,7 +61,7 @@ class _Forwarding:
         """What stands for a read of the array that ``written`` has made, or for a write to it."""
         write = self.rewriter.maker(self.rewriter.value(written.outputs[0]))
         assert write is not None
-        build, key = Builder(self.scratch, node.origin, self.rewriter.maker), new.params["key"]
+        build, key = Builder.into(self.rewriter, node.origin), new.params["key"]
         if node.op == "getitem" and key == write.params["key"] and self._is_told(written):
             return _whole(build, node, write)
         if not self._is_covered(written):

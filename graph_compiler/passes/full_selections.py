@@ -137,9 +137,7 @@ class _Selecting:
 
     def __init__(self, block: Block, masks: frozenset[Value], sizes: _Sizes) -> None:
         self.block, self.masks, self.sizes, self.rewriter = block, masks, sizes, Rewriter(block)
-        scratch = Graph("scratch", "canonical")
-        scratch.nodes = self.rewriter.nodes
-        self.build = Agreed(scratch, outside=self.rewriter.maker)
+        self.build = Agreed.into(self.rewriter)
         self.wide = _Masks(self.build, lambda one, other: bool(one == other), lambda size: None)
         self.spans: dict[Value, _Selected] = {}
         self.selected: dict[Value, Ragged] = {}

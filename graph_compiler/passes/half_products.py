@@ -32,12 +32,11 @@ def half_products(half: str) -> GraphPass:
 
 
 def _cast(block: Block, half: str) -> Block:
-    rewriter, scratch = Rewriter(block), Graph("scratch", "canonical")
-    scratch.nodes = rewriter.nodes
+    rewriter = Rewriter(block)
     for node in block.nodes:
         node = rewriter.rewritten(node)
         if node.op in PRODUCTS and any(map(_is_single, node.inputs)):
-            rewriter.replace(node.outputs, (_in_half(Builder(scratch, node.origin), node, half),))
+            rewriter.replace(node.outputs, (_in_half(Builder.into(rewriter, node.origin), node, half),))
         else:
             rewriter.append(node)
     return rewriter.finish()

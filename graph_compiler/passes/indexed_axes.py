@@ -72,9 +72,7 @@ def _filled(block: Block, missing: dict[Node, dict[int, Any]]) -> Block:
         if node not in missing:
             rewriter.append(made)
             continue
-        scratch = Graph("scratch", "canonical")
-        scratch.nodes = rewriter.nodes
-        found = _on_filled(Builder(scratch, node.origin, rewriter.maker), made, missing[node])
+        found = _on_filled(Builder.into(rewriter, node.origin), made, missing[node])
         found.name = node.outputs[0].name
         rewriter.replace(node.outputs, (found,))
     return rewriter.finish()

@@ -20,8 +20,7 @@ def kernel_layout(graph: Graph) -> tuple[Graph, bool]:
 
 
 def _unpermuted(block: Block) -> Block:
-    rewriter, scratch = Rewriter(block), Graph("scratch", "canonical")
-    scratch.nodes = rewriter.nodes
+    rewriter = Rewriter(block)
     kernels = {node.outputs[0]: node.inputs[0] for node in block.nodes if _permutes(node)}
     for node in block.nodes:
         kernel = kernels.get(node.inputs[1]) if node.op == "conv" and node.params["layout"] == CHANNELS_LAST else None
@@ -29,7 +28,7 @@ def _unpermuted(block: Block) -> Block:
         if kernel is None:
             rewriter.append(node)
         else:
-            made = _convolved(Builder(scratch, node.origin), node, rewriter.mapped(kernel))
+            made = _convolved(Builder.into(rewriter, node.origin), node, rewriter.mapped(kernel))
             rewriter.replace(node.outputs, (made,))
     return rewriter.finish()
 

@@ -37,19 +37,19 @@ def loop_rows(graph: Graph) -> tuple[Graph, bool]:
 
 def _with_rows(block: Block) -> Block:
     rewriter = Rewriter(block)
-    scratch = Graph("scratch", "canonical")
-    scratch.nodes = rewriter.nodes
     lasts: dict[Value, LastCell] = {}
     for node in map(rewriter.rewritten, block.nodes):
-        build = Builder(scratch, node.origin, rewriter.maker)
         loop = _Loop.of(node, rewriter) if node.op == "scan" and not node.params["reverse"] else None
         if loop is not None and loop.finds():
-            rewriter.replace(node.outputs, loop.written(build))
+            rewriter.replace(node.outputs, loop.written(Builder.into(rewriter, node.origin)))
             lasts.update(loop.lasts)
-        elif node.op == "getitem" and node.inputs[0] in lasts and (found := lasts[node.inputs[0]].read(build, node)) is not None:
-            rewriter.replace(node.outputs, (found,))
-        else:
+            continue
+        last = lasts.get(node.inputs[0]) if node.op == "getitem" else None
+        found = None if last is None else last.read(Builder.into(rewriter, node.origin), node)
+        if found is None:
             rewriter.append(node)
+        else:
+            rewriter.replace(node.outputs, (found,))
     return rewriter.finish()
 
 
@@ -230,20 +230,18 @@ class _Step:
     def __init__(self, loop: _Loop, rows: Mapping[_Sequence, Value], held: Mapping[int, Sequence[Value]]) -> None:
         self.loop, self.rows, self.held = loop, rows, held
         self.inner = Rewriter(Block((), tuple(loop.nodes), tuple(loop.outputs)))
-        self.scratch = Graph("scratch", "canonical")
-        self.scratch.nodes = self.inner.nodes
         self.of = {node: index for index, cells in loop.cells.items() for node in (*cells.history.writes, *cells.history.reads)}
         self.versions: dict[Value, Value] = {}
 
     def written(self) -> tuple[Sequence[Node], Sequence[Any]]:
         """The nodes and the outputs."""
         for node in self.loop.nodes:
-            build = Builder(self.scratch, node.origin, self.inner.maker)
             if node in self.loop.reads:
-                self.inner.replace(node.outputs, (self._read(build, node),))
+                self.inner.replace(node.outputs, (self._read(Builder.into(self.inner, node.origin), node),))
             elif node in self.of:
                 value = self.inner.mapped(node.inputs[1])
-                self.versions[node.outputs[0]] = filled(build, value, _spec(self.loop.cells[self.of[node]]))
+                spec = _spec(self.loop.cells[self.of[node]])
+                self.versions[node.outputs[0]] = filled(Builder.into(self.inner, node.origin), value, spec)
             else:
                 self.inner.append(self.inner.rewritten(node))
         outputs = list(map(self.inner.mapped, (item for index, item in enumerate(self.loop.outputs) if index not in self.loop.cells)))

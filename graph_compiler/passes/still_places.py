@@ -25,14 +25,12 @@ def still_places(graph: Graph) -> tuple[Graph, bool]:
 
 def _with_places(block: Block) -> Block:
     rewriter = Rewriter(block)
-    scratch = Graph("scratch", "canonical")
-    scratch.nodes = rewriter.nodes
     for node in map(rewriter.rewritten, block.nodes):
         loop = _Loop(node) if node.op == "scan" and _may_have(node) else None
         if loop is None or not loop.places:
             rewriter.append(node)
         else:
-            rewriter.replace(node.outputs, loop.written(Builder(scratch, node.origin, rewriter.maker)))
+            rewriter.replace(node.outputs, loop.written(Builder.into(rewriter, node.origin)))
     return rewriter.finish()
 
 
@@ -72,18 +70,15 @@ class _Loop(OpenLoop):
 
     def _body(self, state: list[Value]) -> tuple[list[Node], list[Any]]:
         inner = Rewriter(Block((), tuple(self.nodes), tuple(self.outputs)))
-        scratch = Graph("scratch", "canonical")
-        scratch.nodes = inner.nodes
         inner.replace(tuple(self.state), tuple(state))
         of = {node: place for place, found in self.histories.items() for node in (*found.writes, *found.reads)}
         for node in self.nodes:
-            build = Builder(scratch, node.origin, inner.maker)
             if node not in of:
                 inner.append(inner.rewritten(node))
             elif node.op == "getitem":
                 inner.replace(node.outputs, (inner.value(node.inputs[0]),))
             else:
-                inner.replace(node.outputs, (filled(build, inner.mapped(node.inputs[1]), state[of[node]].spec),))
+                inner.replace(node.outputs, (filled(Builder.into(inner, node.origin), inner.mapped(node.inputs[1]), state[of[node]].spec),))
         return inner.nodes, [inner.mapped(item) for item in self.outputs]
 
 
