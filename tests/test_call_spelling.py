@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch.utils._pytree import tree_map_only  # noqa: E402
+
 import graph_compiler  # noqa: E402
+
+from .support.compare import to_numpy  # noqa: E402
 
 X, K = torch.arange(6.0).reshape(2, 3), torch.tensor([1.0, 0.0, 2.0])
 
@@ -96,6 +102,20 @@ def test_calls_that_bind_alike_are_one_variant(name: str, to: str) -> None:
     assert len(graph.variants) == 1
 
 
+@pytest.mark.parametrize("to", ["torch", "jax"])
+@pytest.mark.parametrize("name", ONE)
+def test_a_loaded_graph_takes_all_spellings(name: str, to: str, tmp_path: Path) -> None:
+    function, calls = ONE[name]
+    graph_compiler.compile(function, to="torch", args=calls[0][0], kwargs=calls[0][1]).save(tmp_path / "graph.zip")
+    loaded = graph_compiler.load(tmp_path / "graph.zip", to=to)
+    loaded.save(tmp_path / "again.zip")
+    arrays = (lambda item: item) if to == "torch" else functools.cache(lambda item: np.array(item.tolist(), np.float32))
+    for graph in (loaded, graph_compiler.load(tmp_path / "again.zip", to=to)):
+        for args, kwargs in calls:
+            given = tree_map_only(torch.Tensor, arrays, (args, kwargs))
+            np.testing.assert_allclose(to_numpy(graph(*given[0], **given[1])), to_numpy(function(*args, **kwargs)), rtol=1e-6)
+
+
 # Functions that see how their arguments are given.
 SEEN: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "the order of other keywords": (with_more, (call(X, a=K, b=X), call(X, b=X, a=K))),
@@ -135,6 +155,28 @@ def test_static_arguments_and_defaults_of_them() -> None:
     calls: tuple[Any, ...] = (call(X), call(X, 0), call(X, axis=0), call(x=X, keep=False), call(X, 1), call(X, axis=1))
     shapes = [graph(*args, **kwargs).shape for args, kwargs in calls]
     assert shapes == [(3,)] * 4 + [(2,)] * 2 and len(graph.variants) == 2
+
+
+def test_a_loaded_graph_knows_its_static_arguments_and_defaults(tmp_path: Path) -> None:
+    graph = graph_compiler.compile(lambda x, axis=0, keep=False: x.sum(axis, keep), static_argnames=("axis", "keep"), args=(X, 1))
+    graph(X, keep=True)
+    graph.save(tmp_path / "graph.zip")
+    loaded = graph_compiler.load(tmp_path / "graph.zip")
+    calls: tuple[Any, ...] = (call(X, 1), call(X, axis=1), call(x=X, keep=False, axis=1), call(X, keep=True), call(X, 0, True))
+    assert [loaded(*args, **kwargs).shape for args, kwargs in calls] == [(2,)] * 3 + [(1, 3)] * 2
+    with pytest.raises(graph_compiler.errors.GuardFailed, match="no original"):
+        loaded(X, 0)
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_a_loaded_graph_refuses_what_its_function_can_tell_apart(name: str, tmp_path: Path) -> None:
+    function, (first, *others) = SEEN[name]
+    graph_compiler.compile(function, args=first[0], kwargs=first[1]).save(tmp_path / "graph.zip")
+    loaded = graph_compiler.load(tmp_path / "graph.zip")
+    torch.testing.assert_close(loaded(*first[0], **first[1]), function(*first[0], **first[1]))
+    for args, kwargs in others:
+        with pytest.raises(graph_compiler.errors.GuardFailed):
+            loaded(*args, **kwargs)
 
 
 @pytest.mark.parametrize(

@@ -352,6 +352,13 @@ HOSTILE: dict[str, Callable[[dict[str, Any]], Any]] = {
     "keywords that are no names": put("assumptions", value=[["keyword_order", [1, 2]]]),
     "bounds of nothing": put("assumptions", value=[["index_bounds", [7, 0, 4, None]]]),
     "code as a bound": put("assumptions", value=[["index_bounds", [0, 0, "evil()", None]]]),
+    "a parameter of a name that is none": lambda data: data["signature"]["parameters"].append(["x, y=evil()", "KEYWORD_ONLY"]),
+    "a parameter of no kind": lambda data: data["signature"]["parameters"].append(["y", "os"]),
+    "a parameter that stands twice": lambda data: data["signature"]["parameters"].extend([["y", "KEYWORD_ONLY"]] * 2),
+    "a default that is no plain value": lambda data: data["signature"]["parameters"].append(["y", "KEYWORD_ONLY", [[1]]]),
+    "a signature that is none": lambda data: {**data, "signature": [1]},
+    "a static argument of no place": lambda data: {**data, "static": [[], ["0"]]},
+    "a static argument of no name": lambda data: {**data, "static": [["evil()"], []]},
     "deep nesting": put("outputs", value=json.loads("[" * 900 + "]" * 900)),
 }
 

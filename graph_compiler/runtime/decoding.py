@@ -9,9 +9,10 @@ from typing import Any
 from ..assumptions import KINDS
 from ..errors import InvalidFile
 from ..ir.graph import Graph as IRGraph
-from ..ir.serialisation import Decoder
+from ..ir.serialisation import NAME, Decoder, matching
 from ..ops.dtypes import NARROWED
 from .piecewise import ENCODED
+from .static import Statics
 from .validation import validate
 
 FORMAT = "graph_compiler"
@@ -66,6 +67,16 @@ def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
     if training is not None and type(training) is not bool:
         raise InvalidFile(f"{training!r:.80} is no mode of training")
     return training, modes
+
+
+def statics_of(data: Any) -> Statics | None:
+    """Which arguments are static, where some are. The first files do not say."""
+    if data.get("static") is None:
+        return None
+    names, numbers = data["static"]
+    if any(type(number) is not int for number in numbers):
+        raise InvalidFile("the places of static arguments are no numbers")
+    return Statics.told([matching(NAME, name) for name in names], numbers)
 
 
 def dtypes_of(data: Any) -> dict[str, str]:

@@ -14,17 +14,20 @@ from typing import IO, Any
 import numpy as np
 
 from ..contracts import Backend, Frontend, Target
-from ..errors import FrameworkNotInstalled, GraphCompilerError, GuardFailed, InvalidFile
+from ..errors import FrameworkNotInstalled, GraphCompilerError, InvalidFile
 from ..ir.graph import Graph as IRGraph
 from ..ir.serialisation import KEY, NAME, matching
 from ..ops.dtypes import ITEMSIZE, NARROWED
-from .decoding import checked_index, dtypes_of, graphs_of, modes_of, read_json, require_stored
+from .decoding import checked_index, dtypes_of, graphs_of, modes_of, read_json, require_stored, statics_of
 from .graph import Graph
 from .loaded import Held, LoadedPipeline
 from .missing_frontend import MissingFrontend
 from .piecewise import FILES
 from .pipeline import Options
+from .spelling import Absent
+from .static import StaticGraph
 from .stored import Hashed, stored_arrays
+from .stored_binding import binding_from_json
 from .variant import Recorded
 
 _Opened = Callable[[str], IO[bytes]]  # a file of the graph, by its name
@@ -63,14 +66,19 @@ def _graph_in(
         trained = frozenset(map(str, data.get("trained", arrays)))  # the first files do not say
         frozen = frozenset(map(str, data.get("frozen", ())))
         training, modes = modes_of(data)
+        statics = statics_of(data)
+        absent = Absent(binding_from_json(data.get("signature")))
     except _DAMAGE as problem:
         raise (
             problem
             if isinstance(problem, (InvalidFile, FrameworkNotInstalled))
             else InvalidFile(f"{path} is no readable saved graph: {type(problem).__name__}: {problem}")
         ) from problem
-    pipeline = LoadedPipeline(_nothing, name, frontend, target, graphs[0].dialect == target.name, Options(), backend_of)
-    graph, held = Graph(pipeline, pipeline.name, max_variants=len(graphs) + 1), Held(arrays, trained, frozen, training)
+    pipeline = LoadedPipeline(absent, name, frontend, target, graphs[0].dialect == target.name, Options(), backend_of)
+    graph = (Graph if statics is None else StaticGraph)(pipeline, pipeline.name, max_variants=len(graphs) + 1)
+    if statics is not None and isinstance(graph, StaticGraph):
+        graph.statics = statics
+    held = Held(arrays, trained, frozen, training)
     try:
         for one, answered in zip(graphs, modes):
             graph.adopt(pipeline.written(Recorded(one, held), held.guards(answered), "loaded"))
@@ -89,10 +97,6 @@ def _frontend(name: str, data: Any, frontend_of: Callable[[str], Frontend]) -> A
         if any(body["dialect"] != "canonical" for body in data["variants"]):
             raise
         return MissingFrontend(name, problem)
-
-
-def _nothing(*args: Any, **kwargs: Any) -> Any:
-    raise GuardFailed("a loaded graph has no original")
 
 
 @contextmanager

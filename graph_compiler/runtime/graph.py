@@ -69,7 +69,7 @@ class Graph(Retraced, Inspected, Viewed):
     @functools.cached_property
     def spellings(self) -> Spellings:
         """How the arguments of a call may be given: by position, by keyword, or not at all where they are what is the default."""
-        return Spellings(self.pipeline.function)
+        return Spellings(self)
 
     def __getattr__(self, name: str) -> Any:
         """A plain attribute of the original: see :func:`passed_on`."""
@@ -274,9 +274,9 @@ class Graph(Retraced, Inspected, Viewed):
         return self.pipeline.module_of(self)
 
     def call_signature(self) -> inspect.Signature | None:
-        """The signature of the original; of a graph that was loaded, that of the call that was recorded first. None where it cannot be
-        told."""
-        return self.__signature__ if self.pipeline.has_original else call_signature(self._variants[0].graph)
+        """That of the original; of a file without one, that of its first recorded call. None where it cannot be told."""
+        known = self.__signature__
+        return call_signature(self._variants[0].graph) if known is None and not self.pipeline.has_original else known
 
     def spread(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """A call as the original takes it, where all arguments stand in one dict by their names, or in one list."""

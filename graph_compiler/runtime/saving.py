@@ -15,6 +15,9 @@ from ..ir.serialisation import Encoder, named
 from ..ops.dtypes import dtype_name
 from .decoding import FORMAT, VERSION, require_readable
 from .piecewise import FILES, safetensors_of, write, write_zip
+from .spelling import has_hooks
+from .static import StaticGraph
+from .stored_binding import binding_to_json
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -61,6 +64,8 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
             "frozen": sorted(graph.frozen),
             "modes": [_modes_of(variant) for variant in variants],
             "training": _mode_of(variants[0]),
+            "static": [sorted(graph.statics.names), sorted(graph.statics.numbers)] if isinstance(graph, StaticGraph) else None,
+            "signature": binding_to_json(None if has_hooks(graph.pipeline.function) else graph.spellings.binding),
             "array_shapes": {name: list(a.shape) for name, a in arrays.items()},
             "variants": bodies,
         },

@@ -11,11 +11,13 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Union
 
+from ..errors import GuardFailed
 from ..registration import entry_method, trait
 from ..tracing.source.forwarding_decorators import is_of_library, unwrapped
 from ..trees import Branch, Fixed, Tree, same_static, unfixed
 
 if TYPE_CHECKING:
+    from .graph import Graph
     from .variant import Variant
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
@@ -56,16 +58,20 @@ class Binding:
     def __init__(
         self, parameters: tuple[inspect.Parameter, ...], texts: frozenset[str] = frozenset(), static: frozenset[str] = frozenset()
     ) -> None:
+        self.parameters = parameters
         self._by_name = {p.name: p for p in parameters if p.kind in (*_BY_POSITION, *_NAMED)}
         self._order = [p.name for p in parameters if p.kind in _BY_POSITION]
         self._keywords = frozenset(p.name for p in parameters if p.kind in _NAMED)
         beginnings = tuple(text for text in texts if text.endswith("_"))
-        self._seen = frozenset(name for name in self._by_name if name in texts or name.startswith(beginnings))
+        self.seen = frozenset(name for name in self._by_name if name in texts or name.startswith(beginnings))
         self._static = static
 
     @classmethod
     def of(cls, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> Binding | None:
         """Of a function, method, partial or module; None where its parameters cannot be told, or the spelling may be seen."""
+        if isinstance(function, Absent):
+            told = function.binding
+            return None if told is None else cls(told.parameters, told.seen, static)
         found = _signature(function)
         return None if found is None else cls(found[0], found[1], static)
 
@@ -106,22 +112,34 @@ class Binding:
     def _is_unseen(self, count: int, given: Mapping[str, Any], recorded_count: int, wanted: list[str]) -> bool:
         """Whether what decorators look at is given by position, by keyword or not at all in both."""
         before, after = self._order[:count], self._order[:recorded_count]
-        return all((name in before, name in given) == (name in after, name in wanted) for name in self._seen)
+        return all((name in before, name in given) == (name in after, name in wanted) for name in self.seen)
+
+
+class Absent:
+    """In the place of the original of a graph that was loaded: its parameters, as far as the file tells them."""
+
+    def __init__(self, binding: Binding | None) -> None:
+        self.binding = binding
+        self.__signature__ = None if binding is None else inspect.Signature(binding.parameters)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise GuardFailed("a loaded graph has no original")
 
 
 class Spellings:
     """Of one graph, calls that spell their arguments otherwise than its variants were recorded with."""
 
-    def __init__(self, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> None:
-        self._function, self._static = function, static
+    def __init__(self, graph: Graph, static: frozenset[str] = frozenset()) -> None:
+        self._graph, self._static = graph, static
 
     @functools.cached_property
-    def _binding(self) -> Binding | None:
-        return Binding.of(self._function, self._static)
+    def binding(self) -> Binding | None:
+        """The parameters of the callable; None where each call has one spelling only."""
+        return Binding.of(self._graph.pipeline.function, self._static)
 
     def others(self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
         """Variants that were recorded with another spelling than the call's, each with the call spelt so."""
-        binding = None if not variants or has_hooks(self._function) else self._binding
+        binding = None if not variants or has_hooks(self._graph.pipeline.function) else self.binding
         if binding is None:
             return
         given, respelt = (len(args), set(kwargs)), dict[Spelling, Union[Call, None]]()

@@ -34,6 +34,13 @@ class Statics:
         self.names = frozenset(names | {order[number] for number in numbers if number < len(order)})
         self.numbers = frozenset(numbers | {number for number, name in enumerate(order) if name in names})
 
+    @classmethod
+    def told(cls, names: Iterable[str], numbers: Iterable[int]) -> Statics:
+        """Those of these names and positions, as a file says."""
+        made = cls.__new__(cls)
+        made.names, made.numbers = frozenset(names), frozenset(numbers)
+        return made
+
     def marked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The call with its static arguments wrapped, so that they are compared and never taken for arrays."""
         marked = tuple(_fixed(item, i) if i in self.numbers else item for i, item in enumerate(args))
@@ -71,7 +78,7 @@ class StaticGraph(LazyGraph):
     @functools.cached_property
     def spellings(self) -> Spellings:
         """See :meth:`Graph.spellings`; defaults of static arguments are static."""
-        return Spellings(self.pipeline.function, self.statics.names)
+        return Spellings(self, self.statics.names)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self.statics.marked(args, kwargs)
