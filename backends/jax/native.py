@@ -17,7 +17,7 @@ from jax._src import core
 from ...contracts import Target
 from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
-from ...ops.dtypes import NARROWED
+from ...ops.dtypes import KEYS, NARROWED
 from ...trees import flatten, unflatten
 from ..arrays import is_plain, words_of
 from ..compilers import check_compiler_options, compiled_or_plain
@@ -92,8 +92,8 @@ class JaxTarget(Target):
     def dtype(self, name: str) -> Any:
         """The numpy dtype that ``array.dtype`` of a JAX array equals; without 64-bit types that of 32 bits. Keys have types of their
         own."""
-        if name in _KEYS:
-            return jax.random.key(0, impl=_KEYS[name]).dtype
+        if name in KEYS:
+            return jax.random.key(0, impl=KEYS[name]).dtype
         try:
             return jnp.dtype(jax_dtype(name))
         except TypeError:
@@ -260,9 +260,6 @@ class JaxTarget(Target):
             return None
         helps = [more for said, more in _REMEDIES if said in words]
         return "; ".join([words, *helps])
-
-
-_KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
 
 
 def _why_not_compiled(problem: Exception) -> str | None:

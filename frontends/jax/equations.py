@@ -112,10 +112,10 @@ class Reader:
             raise UnsupportedOperation(f"{name}: a call back into Python cannot be recorded; take it out\n    {origin}")
         if self.as_words and not name.startswith("random_") and any(is_key(atom.aval) for atom in (*equation.invars, *equation.outvars)):
             return self.inlined(equation, _on_words(equation), operands)
-        if self.as_words and name.startswith("random_"):
+        if name.startswith("random_"):
             keys = tuple(is_key(atom.aval) for atom in equation.invars)
             kept = {key: item.name if key == "impl" else item for key, item in params.items()}
-            drawn = Program(OnWords(equation.primitive, params, keys))
+            drawn = Program(OnWords(equation.primitive, params, keys) if self.as_words else equation.primitive)
             return self._node(f"{PRIMITIVE}{name}_p", tuple(operands), kept, origin, equation, drawn)
         if _applies_function(equation) and self.as_words:
             return self.inlined(equation, _applied(equation, origin), operands)

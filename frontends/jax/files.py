@@ -14,7 +14,7 @@ from ...ir.graph import Graph
 from ...ir.node import every
 from ...ops.control import runs_blocks
 from .equations import Choice, Numbers
-from .names import METHOD, OWN, is_primitive, primitive, row_key
+from .names import METHOD, OF_KEYS, OWN, is_primitive, primitive, row_key
 from .source import JaxCalls
 
 _DTYPE = re.compile(r'jnp\.dtype\("(\w+)"\)')
@@ -67,7 +67,7 @@ def check(graph: Graph) -> None:
     for node in every(graph.nodes):
         key = row_key(node.op)
         known = primitive(key) is not None and key.isidentifier() if is_primitive(node.op) else rows.get(node.op) is not None
-        if not known and node.op not in OWN and not runs_blocks(node.op):
+        if not known and key not in OF_KEYS and node.op not in OWN and not runs_blocks(node.op):
             raise InvalidFile(f"a saved JAX graph may not call {node.op!r:.80}")
         if node.op.startswith(METHOD) and not node.inputs:
             raise InvalidFile(f"{node.op} is called without its array")

@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 import jax
+from jax.extend.core import primitives
 
 PRIMITIVE = "jax.lax."
 METHOD = "jax.Array."
@@ -59,5 +60,16 @@ def is_primitive(op: str) -> bool:
 
 
 def primitive(name: str) -> Any:
-    """The primitive of a name (``add_p``), where ``jax.lax`` shows it; None where it does not."""
-    return getattr(jax.lax, name, None) or getattr(jax.lax.linalg, name, None)
+    """The primitive of a name (``add_p``), where JAX shows it; None where it does not."""
+    place = place_of(name)
+    return None if place is None else getattr(_PLACES[place], name)
+
+
+def place_of(name: str) -> str | None:
+    """In which of its modules JAX shows the primitive of a name, as source has it; None where it shows it nowhere."""
+    return next((place for place, module in _PLACES.items() if hasattr(module, name) and (place != "primitives" or name in _DRAWING)), None)
+
+
+_PLACES = {"lax": jax.lax, "lax.linalg": jax.lax.linalg, "primitives": primitives}
+OF_KEYS = frozenset({"random_wrap_p", "random_unwrap_p", "random_seed_p"})  # primitives that only functions of jax.random stand for
+_DRAWING = frozenset({"random_bits_p", "random_fold_in_p", "random_split_p", "threefry2x32_p"})

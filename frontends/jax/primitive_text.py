@@ -17,6 +17,7 @@ import numpy as np
 from ...ir.node import Node, Value
 from ...ops.collectives import REDUCTIONS
 from ...ops.text import Text, factor
+from .names import OF_KEYS
 
 _OPERATORS = {
     "add_p": "+", "sub_p": "-", "mul_p": "*", "gt_p": ">", "ge_p": ">=", "lt_p": "<", "le_p": "<=", "eq_p": "==", "ne_p": "!=",
@@ -35,7 +36,7 @@ Written = Callable[[Node, Callable[[Any], Any]], "str | None"]
 
 def readable(key: str, node: Node, text: Callable[[Any], Any]) -> str | None:
     """The text of a primitive, or None where only its own name will do."""
-    if node.depends_on_devices:
+    if node.depends_on_devices or key in OF_KEYS:
         return _ROWS[key](node, text)
     if node.record is None or node.record.weak:
         return None
@@ -131,6 +132,20 @@ def _iota(node: Node, text: Callable[[Any], Any]) -> str | None:
     return f"lax.iota(jnp.{node.outputs[0].dtype}, {text(params['shape'][0])!r})"
 
 
+def _drawn(written: str) -> Written:
+    """A function of ``jax.random``, which takes one key."""
+    return lambda node, text: (
+        written.format(*(repr(text(item)) for item in node.inputs), **{name: repr(text(item)) for name, item in node.params.items()})
+        if all(item.spec.shape == () for item in node.inputs if isinstance(item, Value))
+        else None
+    )
+
+
+def _of_keys(written: str) -> Written:
+    """A function of ``jax.random`` of any number of keys."""
+    return lambda node, text: written.format(repr(text(node.inputs[0])), **node.params)
+
+
 def _collective(name: str) -> Written:
     """Of ``graph_compiler.parallel``, which knows the axes of the moment."""
     return lambda node, text: f"parallel.{name}({text(node.inputs[0])!r}, {node.params['axis_name']!r})"
@@ -141,6 +156,12 @@ _ROWS: dict[str, Written] = {
     "convert_element_type_p": _converted,
     "integer_pow_p": _power,
     "iota_p": _iota,
+    "random_bits_p": _drawn("jax.random.bits({0}, {shape}, jnp.uint{bit_width})"),
+    "random_fold_in_p": _drawn("jax.random.fold_in({0}, {1})"),
+    "random_seed_p": _of_keys("jnp.vectorize(functools.partial(jax.random.key, impl={impl!r}))({0})"),
+    "random_split_p": _drawn("jax.random.split({0}, {shape})"),
+    "random_unwrap_p": _of_keys("jax.random.key_data({0})"),
+    "random_wrap_p": _of_keys("jax.random.wrap_key_data({0}, impl={impl!r})"),
     "select_n_p": _selected,
     "transpose_p": _transposed,
     **{f"device_{name}_p": _collective(name) for name in (*REDUCTIONS, "all_gather")},

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...ir.graph import Graph
 from ...ir.node import Value
+from ...ops.dtypes import KEYS
 from ...trees import flatten
 from .. import reference
 from ..reference import Range, drawn
@@ -21,7 +22,6 @@ from .parameters import Weights
 saved = watching = None  # its arrays never change
 COPY = "jax.numpy.copy"
 RANDOM_STATE = ("", "")  # JAX holds no generator
-_KINDS_OF_KEYS = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
 
 
 def is_array(item: Any) -> bool:
@@ -58,7 +58,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Any:
     Array([3, 3], dtype=int32)
     """
     if dtype.startswith("key<"):
-        return jax.random.split(jax.random.key(seed, impl=_KINDS_OF_KEYS[dtype]), tuple(shape))
+        return jax.random.split(jax.random.key(seed, impl=KEYS[dtype]), tuple(shape))
     return jax.numpy.asarray(drawn(shape, dtype, seen, seed)).astype(dtype)
 
 

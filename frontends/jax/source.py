@@ -15,7 +15,7 @@ from ...ops.text import factor
 from ..index_text import index_text
 from ..recorded_calls import RecordedCalls
 from .equations import Choice, Numbers
-from .names import CUSTOM, METHOD, OWN, is_primitive, primitive, row_key
+from .names import CUSTOM, METHOD, OWN, is_primitive, place_of, row_key
 from .primitive_text import readable, typed
 from .programs import Whole, jax_record
 
@@ -29,10 +29,12 @@ class JaxCalls(RecordedCalls):
     """The dialect of recorded JAX graphs."""
 
     imports: Mapping[str, str] = {
+        "functools": "import functools",
         "jax": "import jax",
         "jnp": "import jax.numpy as jnp",
         "lax": "from jax import lax",
         "np": "import numpy as np",
+        "primitives": "from jax.extend.core import primitives",
         "parallel": "from graph_compiler import parallel",
     }
     prelude = ("refuse_gradient",)
@@ -89,10 +91,9 @@ class JaxCalls(RecordedCalls):
 
 
 def _primitive(name: str) -> str:
-    """How a primitive is written; an empty text where ``jax.lax`` does not show it."""
-    if primitive(name) is None:
-        return ""
-    return f"lax.{name}" if hasattr(jax.lax, name) else f"lax.linalg.{name}"
+    """How a primitive is written; an empty text where JAX does not show it."""
+    place = place_of(name)
+    return "" if place is None else f"{place}.{name}"
 
 
 def _shortened(name: str) -> str:

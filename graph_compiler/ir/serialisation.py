@@ -29,6 +29,7 @@ Spell = Callable[[Any], "str | None"]
 Read = Callable[[str], Any]
 LINE = re.compile(r"[^\"\\\x00-\x1f\x7f\u0085\u2028\u2029]*")  # fit for a comment, a docstring and a quoted message
 NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+DTYPE = re.compile(r"[A-Za-z_]\w*(<\w+>)?", re.ASCII)  # those of random keys name their generator: key<fry>
 KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
 _MOST = 1 << 48
 _MOST_TERMS, _MOST_FACTORS = 1000, 64  # of one size
@@ -177,7 +178,7 @@ class Decoder:
         self.data, self.read, self.arrays, self.kinds, self.key_of = data, read, arrays, kinds, key_of
         self.inputs: list[Value] = []
         self.regions: dict[tuple[int, ...], tuple[Any, Region]] = {}  # by their depth and inputs, with what is written of them
-        self.values = [Value(matching(KEY, name), ArraySpec((), matching(NAME, dtype))) for name, dtype, _ in data["values"]]
+        self.values = [Value(matching(KEY, name), ArraySpec((), matching(DTYPE, dtype))) for name, dtype, _ in data["values"]]
         for value, (_, dtype, shape) in zip(self.values, data["values"]):
             value.spec = ArraySpec(tuple(self._dim(dim) for dim in shape), dtype)
 

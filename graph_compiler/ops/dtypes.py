@@ -20,6 +20,9 @@ ITEMSIZE: Final = {
 # what a framework without a 64-bit type uses in its place
 NARROWED: Final = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
 
+# types of random keys, which JAX alone has, and the generators they are for
+KEYS: Final = {"key<fry>": "threefry2x32", "key<rbg>": "rbg", "key<urbg>": "unsafe_rbg"}
+
 _REAL_OF = {"complex64": "float32", "complex128": "float64"}
 _COMPLEX_OF = {"float16": "complex64", "bfloat16": "complex64", "float32": "complex64", "float64": "complex128"}
 

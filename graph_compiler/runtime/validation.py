@@ -12,7 +12,7 @@ from ..ir.graph import Graph as IRGraph
 from ..ir.node import Value, every, values_in
 from ..ir.serialisation import LINE, matching
 from ..ops.control import runs_blocks
-from ..ops.dtypes import ITEMSIZE
+from ..ops.dtypes import ITEMSIZE, KEYS
 from ..sizes import Size
 from ..trees import Branch, count_leaves, iterate_structure
 
@@ -23,7 +23,7 @@ _TEXTS = {"message": LINE}  # parameters that are sentences, and stand in the so
 def validate(graph: IRGraph, parameters: dict[str, Any], frontend: Frontend, backend: Backend) -> None:
     """``InvalidFile`` where a graph that was read, with these arrays for its parameters, is none that ``save`` could have written."""
     for value in graph.sources():
-        if value.dtype not in ITEMSIZE:
+        if value.dtype not in ITEMSIZE and (value.dtype not in KEYS or value not in graph.inputs):
             raise InvalidFile(f"{value.dtype!r} is no data type")
     held = {**{name: (graph.parameters[name], array) for name, array in parameters.items()}, **graph.constants}
     for name, (value, array) in held.items():
