@@ -113,8 +113,8 @@ class Lifter:
         for effect in graph.effects:
             result.effects.append(Effect(effect.kind, effect.target, self.read(effect.value)))
         result.outputs = [self.mapped(leaf) for leaf in graph.outputs]
-        if numbers := tuple(place for place, leaf in enumerate(result.outputs) if is_read(leaf)):
-            result.number_outputs = numbers
+        if numbers := {place for place, leaf in enumerate(result.outputs) if is_read(leaf)} | {*graph.number_outputs}:
+            result.number_outputs = tuple(sorted(numbers))
             result.outputs = [number_of(self.b, leaf) if is_read(leaf) else leaf for leaf in result.outputs]
         self._assume()
         for value in self.written:

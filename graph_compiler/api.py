@@ -54,7 +54,7 @@ def compile(
     parameters: Any = None,
     passes: Sequence[Any] = (),
     roll: str = "auto",
-    trace_control_flow: bool = False,
+    trace_control_flow: bool | None = None,
 ) -> Any:
     """Records a callable and gives it back as a flat graph, for the same framework or for another (``to=``).
 
@@ -80,7 +80,7 @@ def compile(
     check_options(locals())
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
     compiler = dict(compile_options or {}) if return_backend_compiled_fn else None
-    options = Options(array_caching, include_generators, freeze, verify, named, compiler, tuple(passes), roll)
+    options = Options(array_caching, include_generators, freeze, verify, named, compiler, tuple(passes), roll, trace_control_flow)
     asked_static, is_lazy, limits = (static_argnums, static_argnames), args is None and kwargs is None, (on_miss, max_variants, on_limit)
 
     def one(obj: Any, is_part: bool = False) -> Any:
@@ -93,7 +93,7 @@ def compile(
     return _each(objs, functools.partial(_whole, _tracing(one if parameters is None else bound, trace_control_flow), is_lazy))
 
 
-def _tracing(one: Callable[..., Any], is_wanted: bool) -> Callable[..., Any]:
+def _tracing(one: Callable[..., Any], is_wanted: bool | None) -> Callable[..., Any]:
     """What makes a graph of an object, of the traced one where that is wanted."""
     return (lambda obj, **options: one(trace(obj), **options)) if is_wanted else one
 

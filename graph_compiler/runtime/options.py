@@ -118,7 +118,7 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "rtol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),
     "atol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),
     "seed": (lambda item: isinstance(item, Integral) and not isinstance(item, bool), "a whole number"),
-    "trace_control_flow": (lambda item: isinstance(item, bool), "True or False"),
+    "trace_control_flow": (lambda item: item is None or isinstance(item, bool), "True, False or None"),
     "compile_options": (_is_names, "a dict of options of the target's compiler"),
     "passes": (lambda item: isinstance(item, (tuple, list)) and all(map(callable, item)), "a list of passes (graph_compiler.passes.Pass)"),
     "stateful": (_is_list, "a tuple or list of objects: stateful=[cache]"),

@@ -78,6 +78,7 @@ class Options:
     compile_options: dict[str, Any] | None = None  # None: not wrapped in the target's own compiler
     passes: tuple[GraphPass, ...] = ()  # the user's own, over the program that is written
     roll: str = "auto"  # whether equal steps become loops: as the target asks, "never", or all ("scan")
+    traces_statements: bool | None = None  # None: once a call misses
 
 
 @dataclass

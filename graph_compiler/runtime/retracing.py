@@ -21,6 +21,7 @@ from .progress import converting, recorded_text
 from .pure import purely
 from .refusals import raise_refused
 from .sorted_keys import in_recorded_order
+from .statements_traced import StatementsTraced
 from .variant import Variant
 from .widening import with_recorded_types
 
@@ -42,6 +43,7 @@ class Retraced:
     _refused: deque[str]
     _limit: Limit
     _on_miss: str
+    _statements_traced: StatementsTraced
     _lock: threading.RLock  # of the thread that records and runs for the first time
 
     @property
@@ -149,7 +151,7 @@ class Retraced:
         """A new variant. From before it is recorded until it has run, other calls leave the state as it is: it was recorded with it."""
         with recording_lock:
             self._take_turns(turns)
-            made = self._recorded(args, kwargs, why, folds)
+            made = (self._statements_traced.variant(args, kwargs, why) if folds else None) or self._recorded(args, kwargs, why, folds)
             turns.enter_context(made.turn or nullcontext())
             return made
 
@@ -220,7 +222,8 @@ class Retraced:
         """Takes a variant that was made elsewhere."""
         hold_back(variant)
         variant.siblings = self._variants
-        self._variants.append(variant)
+        replaced = {id(one) for one in self._statements_traced.replaced(variant, self._variants)}
+        self._variants[:] = [*(one for one in self._variants if id(one) not in replaced), variant]
         return variant
 
     def why_missed(self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:

@@ -86,9 +86,13 @@ class Verification:
         if self._matched(leaves) is None:
             return False
         try:
-            expected = self._original(leaves, seed)
+            expected = self.original(leaves, seed)
         except Exception:  # whatever the original says to inputs that it does not take
             return False
+        return self.agrees(expected, leaves, seed)
+
+    def agrees(self, expected: Outcome, leaves: list[Any], seed: int) -> bool:
+        """Compares one run with what the original gives; False where a guard does not hold."""
         try:
             actual = self._graph(leaves, seed)
         except GuardFailed:
@@ -97,7 +101,7 @@ class Verification:
             raise VerificationFailed(
                 f"{self.name}: the graph alone raises {type(problem).__name__}: {problem}\n  with {_described(leaves)}"
             ) from problem
-        found = difference(actual, expected, self.tolerance, self.numbers)
+        found = difference(actual, expected.parts, self.tolerance, self.numbers)
         if found:
             raise VerificationFailed(
                 f"{self.name}: graph and original differ: {found}\n  with {_described(leaves)}\n  {self._blame(leaves, seed)}"
@@ -107,11 +111,13 @@ class Verification:
 
     def check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> bool:
         """Compares a call with just these arguments."""
-        if self.variant.match(args, kwargs) is None:
-            return False
+        return self.variant.match(args, kwargs) is not None and self.check(self.leaves(args, kwargs), seed)
+
+    def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The arrays and numbers in the arguments of a call."""
         arrays = iter(self.reference.leaves(args, kwargs))
         given = leaves_at(self.variant.graph.input_tree, (args, kwargs))
-        return self.check([leaf if type(leaf) in _NUMBERS else next(arrays) for leaf in given], seed)
+        return [leaf if type(leaf) in _NUMBERS else next(arrays) for leaf in given]
 
     def _copied(self, leaves: list[Any]) -> list[Any]:
         """Arrays in memory of their own, one for what is one, and numbers."""
@@ -126,15 +132,15 @@ class Verification:
         args, kwargs = unflatten(self.variant.graph.input_tree, leaves)
         return self.variant.match(args, kwargs)
 
-    def _original(self, leaves: list[Any], seed: int) -> dict[str, Any]:
+    def original(self, leaves: list[Any], seed: int) -> Outcome:
+        """What the original gives for these arrays and numbers; nothing of what it changes stays changed."""
         mine = self._copied(leaves)
         args, kwargs = self._call(mine)
         with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
             result = self.pipeline.function(*args, **kwargs)
             names = list(self.variant.graph.parameters)
             after = _labelled(mine, self.recording.weights.live(names)())
-            outcome = _Outcome(result, after, self.reference.is_array, self.reference.to_numpy)
-        return outcome.parts
+            return Outcome(result, after, self.reference.is_array, self.reference.to_numpy)
 
     def _graph(self, leaves: list[Any], seed: int) -> dict[str, Any]:
         variant, target = self.variant, self.variant.target
@@ -158,9 +164,7 @@ class Verification:
             elif effect.kind == "buffer":
                 parameters[effect.target] = value
         after = _labelled(mine[: len(leaves)], parameters)
-        return _Outcome(
-            result, after, lambda item: target.convert(item) is not None or self.reference.is_array(item), target.to_numpy
-        ).parts
+        return Outcome(result, after, lambda item: target.convert(item) is not None or self.reference.is_array(item), target.to_numpy).parts
 
     def _held(self, names: list[str]) -> dict[str, Any]:
         """The original's arrays of the moment for the graph; buffers in memory of their own."""
@@ -277,10 +281,11 @@ def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs
         log.info("%s: only the arguments it was recorded with could be verified", graph.name)
 
 
-class _Outcome:
+class Outcome:
     """A result and everything that a call may have changed, as numpy arrays by label; containers and plain values by structure."""
 
     def __init__(self, result: Any, after: dict[str, Any], is_array: Callable[[Any], bool], to_numpy: Callable[[Any], Any]) -> None:
+        self.result = result
         leaves, tree = flatten(result, lambda item: type(item) is float or is_array(item))
         found = {f"result {i}" if len(leaves) > 1 else "the result": leaf for i, leaf in enumerate(leaves)} | after
         arrays = {label: leaf for label, leaf in found.items() if type(leaf) is not float}

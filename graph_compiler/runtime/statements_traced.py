@@ -1,0 +1,132 @@
+"""One variant in the place of several for a function with loops, when a second call fits none.
+
+A recording holds for the exits and the branches that its loops took. Where a second call of the same types misses, the function is recorded
+with its statements traced (:func:`..tracing.trace`): such a variant holds for all values and numbers of steps. It takes the place of those
+that were recorded for some, if it gives what the original gives for the call at hand. Where it does not, or cannot be made, the function is
+recorded as it runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from ..errors import GraphCompilerError, NotCompilable
+from ..ir.magnitudes import outgrows
+from ..ir.node import Value
+from ..ops.dtypes import dtype_name
+from ..tracing.control_flow import trace
+from ..tracing.control_flow.conversion import is_converted
+from ..tracing.source.syntax import definition_of
+from ..trees import Branch, Leaf, Static, Tree, TypedLeaf, leaves_at
+from .comparison import Tolerance
+from .pipeline import Pipeline
+from .variant import Variant
+from .verifying import Verification
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+log = logging.getLogger("graph_compiler")
+_MOST = 3  # where so many do not serve all calls, one more does not either
+_LOOPS = (ast.For, ast.While)
+_NUMBERS = (bool, int, float, complex)
+
+
+class StatementsTraced:
+    """Of one graph: its variants whose statements are traced."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph, self._made, self._left = graph, list[Variant](), _MOST
+
+    def variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
+        """One for this call, which the graph has not taken yet; None where the function is better recorded as it runs."""
+        if not self._left or not self._misses_a_step(args, kwargs):
+            return None
+        self._left -= 1
+        try:
+            self._made.append(self._agreeing(self._pipeline()(args, kwargs, why), args, kwargs))
+        except Exception as problem:  # whatever it is, the function as it runs is the measure
+            log.debug("%s: its statements are not traced: %s: %s", self._graph.name, type(problem).__name__, problem)
+            self._left = 0 if isinstance(problem, GraphCompilerError) else self._left
+            return None
+        return self._made[-1]
+
+    def _agreeing(self, made: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
+        """The variant, if it gives what the original gives; its results are numbers of Python where those are."""
+        assert made.recording is not None
+        graph, recorded = self._graph, made.recording.graph
+        if outgrows(recorded if recorded.dialect == "canonical" else graph.pipeline.frontend.lift_graph(recorded)):
+            raise NotCompilable("a whole number of Python may become larger than those of arrays")
+        verification = Verification(graph.name, graph.pipeline, made, Tolerance())
+        leaves = verification.leaves(args, kwargs)
+        expected = verification.original(leaves, 0)
+        given = leaves_at(made.graph.output_tree, expected.result)
+        numbers = tuple(place for place, leaf in enumerate(given) if type(leaf) in (bool, int, float))
+        if numbers:
+            recording = replace(made.recording, graph=recorded.derive(number_outputs=numbers))
+            made = replace(made, graph=made.graph.derive(number_outputs=numbers), recording=recording)
+        if not Verification(graph.name, graph.pipeline, made, Tolerance()).agrees(expected, leaves, 0):
+            raise NotCompilable("a guard fails on the very call that was recorded")
+        return made
+
+    def replaced(self, variant: Variant, variants: Sequence[Variant]) -> list[Variant]:
+        """Those whose place a variant takes; none where its statements are not traced."""
+        if not any(variant is one for one in self._made):
+            return []
+        return [one for one in variants if all(one is not made for made in self._made) and _covers(variant, one)]
+
+    def _misses_a_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether it is a function with loops, recorded with arrays of the same types before."""
+        graph = self._graph
+        if not graph.variants or not graph.pipeline.has_original or not _has_loops(graph.pipeline.function):
+            return False
+        if graph.pipeline.options.traces_statements is not None or graph.pipeline.options.roll == "never":
+            return False
+        given = [(dtype_name(array), len(array.shape)) for array in graph.pipeline.frontend.reference.leaves(args, kwargs)]
+        return any(given == [_type_of(value) for value in _arrays(one)] for one in graph.variants)
+
+    def _pipeline(self) -> Pipeline:
+        return replace(self._graph.pipeline, function=trace(self._graph.pipeline.function))
+
+
+def _has_loops(function: Callable[..., Any]) -> bool:
+    if not isinstance(function, FunctionType) or is_converted(function):
+        return False
+    definition = definition_of(function.__code__)
+    return definition is not None and any(isinstance(node, _LOOPS) for node in ast.walk(definition))
+
+
+def _arrays(variant: Variant) -> list[Value]:
+    """The arrays among the arguments that were recorded."""
+    assert variant.recording is not None
+    leaves, values = _leaves(variant.graph.input_tree), variant.graph.inputs_of_call
+    return [value for leaf, value in zip(leaves, values) if not isinstance(leaf, TypedLeaf) or leaf.type not in _NUMBERS]
+
+
+def _type_of(value: Value) -> tuple[str, int]:
+    return value.dtype, len(value.shape)
+
+
+def _leaves(tree: Tree) -> list[Leaf]:
+    if isinstance(tree, Branch):
+        return [leaf for child in tree.children for leaf in _leaves(child)]
+    return [tree] if isinstance(tree, Leaf) else []
+
+
+def _covers(new: Variant, old: Variant) -> bool:
+    """Whether a variant takes all arguments that another was recorded for, up to sizes and elements."""
+    same_types = list(map(_type_of, _arrays(new))) == list(map(_type_of, _arrays(old)))
+    return same_types and _is_as_general(new.graph.input_tree, old.graph.input_tree)
+
+
+def _is_as_general(new: Tree, old: Tree) -> bool:
+    if isinstance(new, Branch) and isinstance(old, Branch):
+        return new.type is old.type and new.keys == old.keys and all(map(_is_as_general, new.children, old.children))
+    if isinstance(new, TypedLeaf) and isinstance(old, Static):
+        return type(old.value) is new.type
+    return new == old

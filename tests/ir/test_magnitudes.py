@@ -1,0 +1,84 @@
+"""Whole numbers of Python have any size, those of arrays have not: which programs may need more is told before they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graph_compiler
+from graph_compiler.ir.magnitudes import outgrows
+
+pytest.importorskip("jax")
+
+
+def counted(x: Any, n: int) -> Any:
+    k = 0
+    for i in range(n):
+        if x[i] > 0:
+            k += 1 if x[2 * i % n] > 1 else 2
+    return k
+
+
+def remainders(x: Any, n: int) -> Any:
+    h = 1
+    for item in x:
+        h = (h * 31 + int(item)) % 65521
+    return h
+
+
+def greatest(x: Any, n: int) -> Any:
+    best = 0
+    for i in range(n):
+        if x[i] > x[best]:
+            best = i
+    return best
+
+
+def doubled(x: Any, n: int) -> Any:
+    k = 1
+    for _ in range(n):
+        k = k * 2
+    return k
+
+
+def summed(x: Any, n: int) -> Any:
+    k = 0
+    for item in x:
+        k += int(item)
+    return k
+
+
+def swapped(x: Any, n: int) -> Any:
+    a, b = 0, 1
+    while a < n:
+        a, b = b, a + b
+    return a
+
+
+def packed(x: Any, n: int) -> Any:
+    a = 0
+    for item in x:
+        a = (a + int(item)) % 65521
+    return a * 65536 + a
+
+
+def nested(x: Any, n: int) -> Any:
+    k = 1
+    for i in range(n):
+        for _ in range(i):
+            k = k * 3 if x[i] > 0 else k
+    return k
+
+
+CASES: dict[Callable[..., Any], bool] = {
+    counted: False, remainders: False, greatest: False, doubled: True, summed: True, swapped: True, packed: True, nested: True,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("function", CASES)
+def test_what_may_outgrow_its_type(function: Callable[..., Any]) -> None:
+    graph = graph_compiler.compile(function, to="jax", args=(np.arange(5.0), 4), trace_control_flow=True)
+    assert outgrows(graph.variants[0].graph) is CASES[function]
