@@ -71,7 +71,7 @@ class Rows:
     to know all sizes, so those that depend on elements get a bound where they can. ``unrolls``: the most nodes that a loop of a fixed
     length is written out to, where its loops cost more than such steps; ``rolls``: the fewest equal steps that become a loop, 0 for none.
     ``counts``: its loops count in Python's numbers, which may be ends of slices. ``stacks``: equal layers may be a loop over stacked
-    weights. ``compute_dtype(op, dtype)`` is the type that the
+    weights. ``forward_while``: its ``while_loop`` has derivatives in forward mode alone. ``compute_dtype(op, dtype)`` is the type that the
     decomposition of an operation is computed in for arrays of ``dtype``, or None for their own.
     """
 
@@ -85,10 +85,12 @@ class Rows:
         rolls: int = 16,
         counts: bool = False,
         stacks: bool = False,
+        forward_while: bool = False,
         compute_dtype: Callable[[str, str], str | None] = lambda op, dtype: None,
     ) -> None:
         self.framework, self.unsupported, self.channels_last, self.bounded = framework, unsupported or {}, channels_last, bounded
         self.unrolls, self.rolls, self.counts, self.stacks, self.compute_dtype = unrolls, rolls, counts, stacks, compute_dtype
+        self.forward_while = forward_while
         self._rows: dict[str, Row] = {}
         self._only: dict[str, Callable[..., bool]] = {}
         self.structured: dict[str, Callable[[Any, Any], None]] = {}

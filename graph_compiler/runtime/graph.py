@@ -28,7 +28,6 @@ from .pure import purely
 from .retracing import Retraced
 from .signatures import call_signature, signature_of
 from .spelling import Spellings
-from .statements_traced import StatementsTraced
 from .variant import Variant
 from .views import Viewed
 
@@ -60,7 +59,7 @@ class Graph(Retraced, Inspected, Viewed):
 
     def __init__(self, pipeline: Pipeline, name: str, on_miss: str = "retrace", max_variants: int = 16, on_limit: str = "original") -> None:
         self.pipeline, self.name = pipeline, name
-        self._on_miss, self._limit, self._statements_traced = on_miss, Limit(max_variants, on_limit), StatementsTraced(self)
+        self._on_miss, self._limit, self._statements_traced = on_miss, Limit(max_variants, on_limit), None
         self._variants: list[Variant] = []
         self._refused: deque[str] = deque(maxlen=16)  # the latest calls that no variant was recorded for, and why
         self._lock = threading.RLock()  # of the thread that records and runs for the first time; calls of what is recorded need none

@@ -43,7 +43,7 @@ class Retraced:
     _refused: deque[str]
     _limit: Limit
     _on_miss: str
-    _statements_traced: StatementsTraced
+    _statements_traced: StatementsTraced | None
     _lock: threading.RLock  # of the thread that records and runs for the first time
 
     @property
@@ -151,7 +151,7 @@ class Retraced:
         """A new variant. From before it is recorded until it has run, other calls leave the state as it is: it was recorded with it."""
         with recording_lock:
             self._take_turns(turns)
-            made = (self._statements_traced.variant(args, kwargs, why) if folds else None) or self._recorded(args, kwargs, why, folds)
+            made = self._recorded(args, kwargs, why, folds, is_called=True)
             turns.enter_context(made.turn or nullcontext())
             return made
 
@@ -200,13 +200,14 @@ class Retraced:
         with self._recording():
             return self.adopt(self._recorded(args, kwargs, why))
 
-    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True) -> Variant:
-        """A variant that is not among those of the graph yet."""
+    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True, is_called: bool = False) -> Variant:
+        """A variant that is not among those of the graph yet. ``is_called``: by a call that missed, not asked for."""
         self.pipeline = self.pipeline.settled(args, kwargs)
         args, kwargs = with_recorded_types(self._variants, args, kwargs)
         started = time.perf_counter()
         with recording_lock, host_state_kept(), self.pipeline.frontend.unrecorded(), converting(self.name):
-            variant = (self.pipeline if folds else self.pipeline.written_out)(args, kwargs, why)
+            traced = self._with_statements_traced(args, kwargs, why) if is_called and folds and self._variants else None
+            variant = traced or (self.pipeline if folds else self.pipeline.written_out)(args, kwargs, why)
             if self.pipeline.options.verify:
                 hold_back(variant)
                 require_weights([variant])
@@ -218,12 +219,17 @@ class Retraced:
             log.info(recorded_text(self.name, self.pipeline.frontend.name, known, self._limit.options[0], variant, taken))
         return variant
 
+    def _with_statements_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
+        self._statements_traced = self._statements_traced or StatementsTraced(self._graph)
+        return self._statements_traced.variant(args, kwargs, why)
+
     def adopt(self, variant: Variant) -> Variant:
         """Takes a variant that was made elsewhere."""
         hold_back(variant)
         variant.siblings = self._variants
-        replaced = {id(one) for one in self._statements_traced.replaced(variant, self._variants)}
-        self._variants[:] = [*(one for one in self._variants if id(one) not in replaced), variant]
+        if self._statements_traced is not None:
+            self._variants[:] = self._statements_traced.without_replaced(variant, self._variants)
+        self._variants.append(variant)
         return variant
 
     def why_missed(self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:

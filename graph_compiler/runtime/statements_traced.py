@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphCompilerError, NotCompilable
 from ..ir.magnitudes import outgrows
-from ..ir.node import Value
-from ..ops.dtypes import dtype_name
+from ..ir.node import Value, every
+from ..ops.dtypes import dtype_name, is_inexact
+from ..registration import backends
 from ..tracing.control_flow import trace
 from ..tracing.control_flow.conversion import is_converted
 from ..tracing.source.syntax import definition_of
@@ -62,6 +63,8 @@ class StatementsTraced:
         graph, recorded = self._graph, made.recording.graph
         if outgrows(recorded if recorded.dialect == "canonical" else graph.pipeline.frontend.lift_graph(recorded)):
             raise NotCompilable("a whole number of Python may become larger than those of arrays")
+        if self._loses_gradients(made):
+            raise NotCompilable("a loop would be one that has no gradient")
         verification = Verification(graph.name, graph.pipeline, made, Tolerance())
         leaves = verification.leaves(args, kwargs)
         expected = verification.original(leaves, 0)
@@ -74,11 +77,21 @@ class StatementsTraced:
             raise NotCompilable("a guard fails on the very call that was recorded")
         return made
 
-    def replaced(self, variant: Variant, variants: Sequence[Variant]) -> list[Variant]:
-        """Those whose place a variant takes; none where its statements are not traced."""
-        if not any(variant is one for one in self._made):
-            return []
-        return [one for one in variants if all(one is not made for made in self._made) and _covers(variant, one)]
+    def _loses_gradients(self, made: Variant) -> bool:
+        """Whether the function can be differentiated in its own framework, and in the target as it runs alone."""
+        pipeline = self._graph.pipeline
+        if not pipeline.target.rows.forward_while or not backends.get(pipeline.frontend.name).has_derivatives:
+            return False
+        return _has_open_loop(made) and not any(map(_has_open_loop, self._graph.variants))
+
+    def without_replaced(self, variant: Variant, variants: Sequence[Variant]) -> list[Variant]:
+        """Those whose place a variant does not take: all, where its statements are not traced."""
+        if not self._is_mine(variant):
+            return list(variants)
+        return [one for one in variants if self._is_mine(one) or not _covers(variant, one)]
+
+    def _is_mine(self, variant: Variant) -> bool:
+        return any(variant is one for one in self._made)
 
     def _misses_a_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether it is a function with loops, recorded with arrays of the same types before."""
@@ -92,6 +105,12 @@ class StatementsTraced:
 
     def _pipeline(self) -> Pipeline:
         return replace(self._graph.pipeline, function=trace(self._graph.pipeline.function))
+
+
+def _has_open_loop(variant: Variant) -> bool:
+    """Whether floats are carried by a loop of which only its elements say how long it is."""
+    loops = (node for node in every(variant.graph.nodes) if node.op == "while_loop")
+    return any(is_inexact(value.dtype) for node in loops for value in node.outputs)
 
 
 def _has_loops(function: Callable[..., Any]) -> bool:

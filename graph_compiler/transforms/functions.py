@@ -211,7 +211,7 @@ def _is_array(backend: Any, item: Any) -> bool:
 @functools.lru_cache(maxsize=256)
 def recorded(function: Any, framework: str, to: str) -> Graph:
     """The function of one framework as a graph for another, which its first call records."""
-    graph: Graph = compile(function, source=framework, to=to)
+    graph: Graph = compile(function, source=framework, to=to, trace_control_flow=False)  # whose gradient some targets have not
     return graph
 
 

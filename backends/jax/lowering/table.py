@@ -8,4 +8,4 @@ UNSUPPORTED: dict[str, str] = {}
 CHANNELS_LAST = ("conv", "conv_transpose")
 """XLA for CPU convolves in this layout, and transposes arrays in another one before and after."""
 
-rows = Rows("jax", UNSUPPORTED, CHANNELS_LAST, bounded=True, stacks=True)
+rows = Rows("jax", UNSUPPORTED, CHANNELS_LAST, bounded=True, stacks=True, forward_while=True)
