@@ -145,7 +145,7 @@ class Recorder:
             self.varying.update(outputs)
             self.varying.update(map(self.base_of, node.writes))
             self.varying.update(node.writes)
-        if node.is_random or any(map(self.is_random, node.uses)):
+        if node.is_random or self._random and any(map(self.is_random, node.uses)):
             self._random.update((*outputs, *node.writes), map(self.base_of, node.writes))
         for index, viewed in node.views.items():
             self.set_base(outputs[index], viewed)

@@ -27,7 +27,9 @@ from .structure import STRUCTURE
 
 _CONTAINERS = frozenset({tuple, list, torch.Size})
 # Sizes and elements decide more of them than is looked at here.
-_SPECIAL = frozenset({*STRUCTURE, *kinds.DATA_SIZED, *kinds.CUT, "contiguous", "as_strided", "requires_grad_"}) - {"__getitem__"}
+_SPECIAL = frozenset({*STRUCTURE, *kinds.DATA_SIZED, *kinds.CUT, "as_strided", "requires_grad_"}) - {"__getitem__"}
+# Of truth values among their operands they take nothing but which elements count.
+_MASKED = frozenset({"scaled_dot_product_attention", "masked_fill"})
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,9 @@ class KnownCalls:
         if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not self._is_public(function, name):
             return None
         try:
-            facts = tuple([_fact(item, operands) for item in args])
-            named = tuple([(word, _fact(item, operands)) for word, item in kwargs.items()])
+            is_masked = key in _MASKED
+            facts = tuple([_fact(item, operands, is_masked) for item in args])
+            named = tuple([(word, _fact(item, operands, is_masked)) for word, item in kwargs.items()])
         except _Unlike:
             return None
         return function, name, is_grad_enabled(), is_inference_mode_enabled(), facts, named
@@ -131,26 +134,27 @@ def _found(name: str) -> Any:
         return None
 
 
-def _fact(item: Any, operands: list[torch.Tensor]) -> Any:
+def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
     """What the outcome of a call may depend on of an argument."""
     cls = type(item)
     if cls in TENSORS:
         operands.append(item)
-        return _fact_of_tensor(item)
+        return _fact_of_tensor(item, is_masked)
     if cls in PLAIN:
         return cls, item
     if cls in _CONTAINERS:
-        return cls, *[_fact(part, operands) for part in item]
+        return cls, *[_fact(part, operands, is_masked) for part in item]
     if cls is slice:
-        return cls, *[_fact(part, operands) for part in (item.start, item.stop, item.step)]
+        return cls, *[_fact(part, operands, is_masked) for part in (item.start, item.stop, item.step)]
     if is_symbolic(item):
         return cls, item.node.hint
     raise _Unlike
 
 
-def _fact_of_tensor(tensor: torch.Tensor) -> Any:
+def _fact_of_tensor(tensor: torch.Tensor, is_masked: bool) -> Any:
     """Of whole numbers the elements may count: they may be sizes, and too long for other frameworks."""
-    if not tensor.is_floating_point() or tensor.layout is not torch.strided or tensor.device.type != "cpu":
+    is_plain = tensor.is_floating_point() or is_masked and tensor.dtype is torch.bool
+    if not is_plain or tensor.layout is not torch.strided or not tensor.is_cpu:
         raise _Unlike
     flags = tensor.requires_grad, tensor.is_neg(), tensor.is_inference(), tensor._is_view()
     return type(tensor), tensor.dtype, tensor.shape, tensor.stride(), flags

@@ -224,8 +224,9 @@ def _put_contents(item: Any, value: Any) -> None:
 _CONTENTS = Kind(_pairs_of_contents, lambda item, key, value: _put_contents(item, value))
 CLASS = Kind(_pairs_of_class, _put_in_class)
 _LIST = Kind(_numbered, _put_item, _refill_list)
+DICT = Kind(_pairs_of_dict, _put_in_dict, _refill_dict)
 _KINDS: tuple[tuple[Any, Kind], ...] = (
-    (dict, Kind(_pairs_of_dict, _put_in_dict, _refill_dict)),
+    (dict, DICT),
     ((list, deque), _LIST),
     (contextvars.ContextVar, Kind(_pairs_of_variable, _put_in_variable)),
     (type(os.environ), Kind(dict, _put_item)),

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...trees import Fixed, same_static
-from .containers import CLASS, MISSING, OBJECT, Kind, has_attributes, kind_of
+from .containers import CLASS, DICT, MISSING, OBJECT, Kind, has_attributes, kind_of
 from .namespaces import OF_IMPORTS, Names
 from .origin import is_users
 from .originals import original_of
@@ -100,6 +100,7 @@ class World:
         called: Iterable[Any] = (),
     ) -> None:
         self.held: list[Held] = []
+        self._empty: list[tuple[Held, Any, dict[Any, Any]]] = []  # dicts without items, and where they stand: most of a module of torch
         self.caches: list[Any] = []  # functions in functools.lru_cache
         self.elsewhere: set[int] = set()  # identities of what was found in tuples, behind other things and as roots of functions
         self._known: set[int] = set()
@@ -139,8 +140,13 @@ class World:
         held = Held(name, item, kind, kind.pairs(item))
         self.held.append(held)
         for key, child in held.before.items():
-            if type(child) not in _SCALARS and (not isinstance(key, str) or key not in closed and key not in OF_IMPORTS):
+            if type(child) in _SCALARS or isinstance(key, str) and (key in closed or key in OF_IMPORTS):
+                continue
+            if type(child) not in _PLAIN_DICTS or child:
                 yield held.name_of(key), child, depth + 1
+            elif id(child) not in self._known:
+                self._known.add(id(child))
+                self._empty.append((held, key, child))
 
     def _around(self, name: str, item: Any, depth: int) -> Iterator[tuple[str, Any, int]]:
         """What an item leads to beside its own parts."""
@@ -172,7 +178,7 @@ class World:
 
     def owners(self) -> set[int]:
         """The identities of the objects that hold what may change."""
-        return {id(held.owner) for held in self.held}
+        return {*(id(held.owner) for held in self.held), *(id(item) for _, _, item in self._empty)}
 
     def parts(self) -> list[tuple[Held, Any, Any]]:
         """What containers hold, with the key: arrays, numbers, tuples and objects. Other containers are held themselves."""
@@ -180,9 +186,7 @@ class World:
 
     def changes(self) -> Iterator[Change]:
         """What is not as it was."""
-        for held in self.held:
-            if held.is_untouched():
-                continue
+        for held in self._touched():
             now = held.kind.pairs(held.item)
             for key in {**held.before, **now}:
                 old, new = held.before.get(key, MISSING), now.get(key, MISSING)
@@ -193,9 +197,12 @@ class World:
 
     def restore(self) -> None:
         """Puts everything back as it was."""
-        for held in self.held:
-            if not held.is_untouched():
-                held.kind.refill(held.item, held.before)
+        for held in self._touched():
+            held.kind.refill(held.item, held.before)
+
+    def _touched(self) -> Iterator[Held]:
+        yield from (held for held in self.held if not held.is_untouched())
+        yield from (Held(held.name_of(key), item, DICT, {}) for held, key, item in self._empty if item)
 
 
 def _order(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> list[Any]:
