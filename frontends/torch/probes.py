@@ -64,5 +64,6 @@ class Reads:
 
     def facts(self) -> list[EnvironmentGuard]:
         """What was read is what it was."""
-        told = self.session
-        return [*member_facts(told), *self.attributes.facts, *self.globals.facts(), *encoder_facts(told), *told.facts()]
+        session = self.session
+        told = [*member_facts(session), *encoder_facts(session), *session.facts()] if session.was_told() else []
+        return [*self.attributes.facts, *self.globals.facts(), *told]

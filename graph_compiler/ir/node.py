@@ -92,8 +92,10 @@ class Node:
     uses: tuple[Value, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        outside = [size for region in self.regions for size in region.sizes.values()]
-        object.__setattr__(self, "uses", tuple(dict.fromkeys(values_in((self.inputs, self.params, outside)))))
+        read: tuple[Any, ...] = (self.inputs, self.params)
+        if self.regions:
+            read = (*read, [size for region in self.regions for size in region.sizes.values()])
+        object.__setattr__(self, "uses", tuple(dict.fromkeys(values_in(read))))
 
     @property
     def key(self) -> str:

@@ -158,10 +158,10 @@ class Capture(TorchFunctionMode):
 
     def rewritten_state(self) -> frozenset[int]:
         """Identities of tensors in places that were written to, where the graph runs in a framework whose arrays cannot be."""
-        if self.for_torch:
+        pairs = list(zip(self.input_tensors, self.recorder.graph.inputs))[self.count_call_inputs :]
+        if self.for_torch or not pairs:
             return frozenset()
         written = Aliases(self.recorder.graph).written
-        pairs = list(zip(self.input_tensors, self.recorder.graph.inputs))[self.count_call_inputs :]
         return frozenset(id(tensor) for tensor, value in pairs if value in written)
 
     def _is_recorded(self, item: Any) -> bool:

@@ -47,7 +47,7 @@ class AttributeReads:
         """After the block the arguments have the attributes of before. ``TracingError`` where the block has put some on one."""
         try:
             yield
-            if any(_identities(vars(tensor)) != _identities(held) for tensor, held in self._before):
+            if any((vars(tensor) or held) and _identities(vars(tensor)) != _identities(held) for tensor, held in self._before):
                 raise TracingError(
                     f"{self._capture.recorder.graph.name} puts attributes on a tensor that is an argument, which a graph cannot do; return "
                     "what they hold"

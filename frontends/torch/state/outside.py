@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import functools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -100,7 +101,7 @@ class Hooks:
         places = [vars(owner)[name] for owner in owners for name in _HOOKS if name in vars(owner)]
         self._places = [modules._global_forward_hooks, modules._global_forward_pre_hooks, *places]
         self._before = [list(hooks.values()) for hooks in self._places]
-        self._filled = [(hooks, before) for hooks, before in zip(self._places, self._before) if before]
+        self._filled = list(filter(operator.itemgetter(1), zip(self._places, self._before)))
         self._number = [RemovableHandle.next_id]
 
     def hold(self) -> bool:

@@ -205,13 +205,12 @@ class Weights(contracts.Weights):
 
     def buffers(self) -> list[torch.Tensor]:
         """All tensors that are no trainable parameters, as the modules hold them now."""
-        held = (_held(holder, key) for holder, key in self._holders.values())
+        held = map(self.held, self._holders)
         return [tensor for tensor in held if tensor is not None and not isinstance(tensor, torch.nn.Parameter)]
 
     def trained(self) -> list[torch.Tensor]:
         """The parameters, as the modules hold them now."""
-        held = (_held(holder, key) for holder, key in self._holders.values())
-        return [tensor for tensor in held if isinstance(tensor, torch.nn.Parameter)]
+        return [tensor for tensor in map(self.held, self._holders) if isinstance(tensor, torch.nn.Parameter)]
 
     def is_trained(self, name: str) -> bool:
         """Whether the name is that of a parameter, not of a buffer."""

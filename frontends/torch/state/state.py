@@ -6,6 +6,7 @@ Everything is put back after each recording; the first call of the graph changes
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -48,25 +49,21 @@ class State:
     """What a function can reach before a recording, and the ``places`` that are known to be state."""
 
     def __init__(self, weights: Weights, places: Sequence[Place] = (), stateful: Sequence[Any] = (), numbers: bool = True) -> None:
-        modules = [(weights.path_of(module) or "", module) for module in weights.modules()]
-        objects = [(name, root) for name, root in weights.roots() if not isinstance(root, torch.nn.Module)]
-        self.world = World(
-            (*modules, *((type(item).__name__, item) for item in stateful), *objects),
-            _BOOKKEEPING,
-            (*weights.modules(), *stateful),
-            () if weights.are_none else (weights.function, *filter(callable, weights.given), *dict.fromkeys(map(type, weights.modules()))),
-        )
+        self.world = World(()) if weights.are_none and not stateful else _world_of(weights, stateful)
         self.gradients: list[Held] = []
         if self.world.held:
             _refuse_iterators(weights, self.world)
             self.gradients = gradients_in(self.world, weights)
             self.world.held += self.gradients
-        self._owners = self.world.owners()
         self.weights, self.places, self._numbers = weights, tuple(places), numbers
         self._trees: tuple[Tree, ...] = ()
         self.values: tuple[Any, ...] = ()
         self.replaced: list[Replaced] = []
-        self.list_shims = ListShims(self.world, (), (), frozenset())
+        self.list_shims: ListShims | None = None  # where lists are taken to be appended to alone
+
+    @functools.cached_property
+    def _owners(self) -> set[int]:
+        return self.world.owners()
 
     def may_change(self, owner: Any) -> bool:
         """Whether a recording changes what this object holds, and puts it back."""
@@ -85,7 +82,7 @@ class State:
         return self.values
 
     def _input(self, capture: Trace, place: Place) -> tuple[Tree, Any]:
-        if (growing := self.list_shims.put(place)) is not None:
+        if self.list_shims is not None and (growing := self.list_shims.put(place)) is not None:
             return AppendOnly(list, (), ()), growing
         held = place.read()
         has_numbers = self._numbers and holds_numbers(held, place.whole)
@@ -100,7 +97,8 @@ class State:
     # ------------------------------------------------------------------------------ after
     def finish(self, capture: Trace, containers: Containers) -> list[Place]:
         """What has become of the places. Places that are state and were not known are given back: with them it has to be recorded again."""
-        self.list_shims.take_out()
+        if self.list_shims is not None:
+            self.list_shims.take_out()
         known = {place.identity for place in self.places}
         found: dict[tuple[int, Any], Place] = {}
         for change in list(self.world.changes()):
@@ -115,16 +113,15 @@ class State:
                 capture.recorder.graph.effects.append(Effect("buffer", name, capture.value(change.now)))
             else:
                 found.setdefault(place.identity, place)
-        for place in self._written(capture):
+        for place in self._written(capture) if capture.recorder.graph.constants else ():
             if place.identity not in known and not is_given(place.held, containers):
                 found.setdefault(place.identity, place)
-        self._note_replaced(capture, containers)
+        if self.places:
+            self._note_replaced(capture, containers)
         return list(found.values())
 
     def _written(self, capture: Trace) -> Iterator[Place]:
         """The places of arrays that were taken for constants, and that the function writes to. ``TracingError`` for one that is nowhere."""
-        if not capture.recorder.graph.constants:
-            return
         arrays, alone = _constants_written(capture)
         entries = ((held, key, part) for held in self.world.held for key, item in held.before.items() for part in _parts(item))
         placed = [(held, key, id(part)) for held, key, part in entries if id(part) in arrays] if arrays else []
@@ -190,6 +187,15 @@ class State:
     def restore(self) -> None:
         """Puts everything back."""
         self.world.restore()
+
+
+def _world_of(weights: Weights, stateful: Sequence[Any]) -> World:
+    modules = weights.modules()
+    paths = [(weights.path_of(module) or "", module) for module in modules]
+    named = [(type(item).__name__, item) for item in stateful]
+    objects = [(name, root) for name, root in weights.roots() if not isinstance(root, torch.nn.Module)]
+    called = () if weights.are_none else (weights.function, *filter(callable, weights.given), *dict.fromkeys(map(type, modules)))
+    return World((*paths, *named, *objects), _BOOKKEEPING, (*modules, *stateful), called)
 
 
 def _refuse_iterators(weights: Weights, world: World) -> None:

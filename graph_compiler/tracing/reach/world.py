@@ -8,6 +8,7 @@ import types
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from ...trees import Fixed, same_static
@@ -106,22 +107,22 @@ class World:
         self._known: set[int] = set()
         self._own = set(map(id, own))
         # by depth: of functions that are found on the way, what they refer to comes first
-        waiting = [deque((*roots, *self._asked(called)))]
-        while (depth := next((depth for depth, level in enumerate(waiting) if level), None)) is not None:
+        waiting = [deque((*roots, *chain.from_iterable(map(self._asked, called))))]
+        while any(waiting):
+            depth = next(depth for depth, level in enumerate(waiting) if level)
             for name, item, place in self._opened(*waiting[depth].popleft(), depth, closed):
                 while len(waiting) <= place:
                     waiting.append(deque())
                 waiting[place].append((name, item))
 
-    def _asked(self, called: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-        """What these callables refer to; of a class method, its class."""
-        for item in called:
-            if isinstance(owner := getattr(item, "__self__", None), type):
-                yield owner.__name__, owner
-            for function in functions_of(item):
-                if id(function) not in self._known:
-                    self._known.add(id(function))
-                    yield from roots_of(function)
+    def _asked(self, called: Any) -> Iterator[tuple[str, Any]]:
+        """What a callable refers to; of a class method, its class."""
+        if isinstance(owner := getattr(called, "__self__", None), type):
+            yield owner.__name__, owner
+        for function in functions_of(called):
+            if id(function) not in self._known:
+                self._known.add(id(function))
+                yield from roots_of(function)
 
     def _opened(self, name: str, item: Any, depth: int, closed: frozenset[str]) -> Iterator[tuple[str, Any, int]]:
         if type(item) in _SCALARS:
@@ -201,8 +202,12 @@ class World:
             held.kind.refill(held.item, held.before)
 
     def _touched(self) -> Iterator[Held]:
-        yield from (held for held in self.held if not held.is_untouched())
-        yield from (Held(held.name_of(key), item, DICT, {}) for held, key, item in self._empty if item)
+        for held in self.held:
+            if not held.is_untouched():
+                yield held
+        for around, key, item in self._empty:
+            if item:
+                yield Held(around.name_of(key), item, DICT, {})
 
 
 def _order(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> list[Any]:
