@@ -157,7 +157,8 @@ class Pipeline:
                     why,
                 )
             )
-        self._note_places(recording.places)
+        if recording.places:
+            self._note_places(recording.places)
         name_by_variables(every(recording.graph.nodes))
         self._opened = recording.opened
         stage.name = "simplifying"

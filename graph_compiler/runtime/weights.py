@@ -25,6 +25,8 @@ class _Native(NamedTuple):
 class NoWeights(Live):
     """Of a graph that reads and writes none."""
 
+    is_counted = False
+
     def __call__(self) -> Mapping[str, Any]:
         return _NONE
 

@@ -8,6 +8,7 @@ code of each layer runs, and each of its calls is made: whatever differs from la
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -89,27 +90,20 @@ class KnownCalls:
 
     def __init__(self) -> None:
         self._outcomes: dict[Any, Outcome] = {}
-        self._is_torchs: dict[Any, bool] = {}
 
     def key_of(
         self, name: str, key: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[torch.Tensor]
     ) -> Any:
         """What decides the outcome of a call, whose tensors ``operands`` is told; None where something else may."""
-        if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not self._is_public(function, name):
+        if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
             return None
         try:
             is_masked = key in _MASKED
             facts = tuple([_fact(item, operands, is_masked) for item in args])
-            named = tuple([(word, _fact(item, operands, is_masked)) for word, item in kwargs.items()])
+            named = tuple([(word, _fact(item, operands, is_masked)) for word, item in kwargs.items()]) if kwargs else ()
         except _Unlike:
             return None
         return function, name, is_grad_enabled(), is_inference_mode_enabled(), facts, named
-
-    def _is_public(self, function: Any, name: str) -> bool:
-        """Whether it is a function of torch's own, and no one that was registered with it."""
-        if function not in self._is_torchs:
-            self._is_torchs[function] = not name.startswith("torch.ops.") and _found(name) == function
-        return self._is_torchs[function]
 
     def outcome(self, key: Any) -> Outcome | None:
         """The outcome of a call like this; None where there was none yet."""
@@ -127,11 +121,13 @@ class KnownCalls:
         return outcome
 
 
-def _found(name: str) -> Any:
+@functools.lru_cache(maxsize=4096)
+def _is_public(function: Any, name: str) -> bool:
+    """Whether it is a function of torch's own, and no one that was registered with it."""
     try:
-        return resolve(name)
+        return not name.startswith("torch.ops.") and bool(resolve(name) == function)
     except AttributeError:
-        return None
+        return False
 
 
 def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:

@@ -38,9 +38,10 @@ class AttributeReads:
     def places(self) -> list[Place]:
         """What stands in the class of tensors meanwhile. It refers to this object, so no object may keep it: arrays are to go with their
         last user, and wait for no collector."""
-        names = dict.fromkeys(name for _, held in self._before for name in held)
-        own: list[Place] = [(torch.Tensor, name, _Attribute(name, self._read)) for name in names if not hasattr(torch.Tensor, name)]
-        return [*own, (torch.Tensor, "__getattr__", self._missed())]
+        places: list[Place] = [(torch.Tensor, "__getattr__", self._missed())]
+        for _, held in self._before:
+            places += [(torch.Tensor, name, _Attribute(name, self._read)) for name in held if not hasattr(torch.Tensor, name)]
+        return places
 
     @contextmanager
     def kept(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import functools
+import itertools
 import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -34,7 +35,7 @@ def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: C
 
     ``is_input`` tells what a graph reads at each call, and may write to.
     """
-    objects = [item for item in objects if not is_constant(item)]
+    objects = list(itertools.filterfalse(is_constant, objects))
     if all(map(is_self_contained, objects)):
         return [*Hooks([]).facts(), *map(code_fact, objects)]
     reach = Reached(objects, replace(POLICY, parts=functools.partial(_parts, weights)))

@@ -19,7 +19,6 @@ from ....ir.aliases import Aliases
 from ....ir.graph import Effect
 from ....sizes import Size, Symbol
 from ....tracing.reach.containers import COMPILED, MISSING, is_whole
-from ....tracing.reach.namespaces import Names
 from ....tracing.reach.outside import Free
 from ....tracing.reach.world import ORDER, Change, Held, World
 from ....tracing.state.append_only import ListShims
@@ -175,8 +174,7 @@ class State:
 
     def free(self, containers: Containers) -> Free:
         """Which parts of containers a graph reads anew at each call: the places, and what is inside of them."""
-        kept = [(place, place.held.item.space if isinstance(place.held.item, Names) else place.held.item) for place in self.places]
-        parts = {(id(item), None if place.whole else place.key) for place, item in kept}
+        parts = {(id(place.held.owner), None if place.whole else place.key) for place in self.places}
 
         def is_free(item: Any, key: Any) -> bool:
             item = vars(item) if isinstance(item, torch.Tensor) else item  # whose attributes are the container

@@ -266,9 +266,11 @@ def given_kind(item: Any, always: bool = False) -> Kind | None:
     """
     if type(item) is AppendOnlyList:
         return _APPENDED
-    found = next((kind for cls, kind in _GIVEN if isinstance(item, cls)), None)
-    if found is not None or isinstance(item, (type, types.ModuleType)) or callable(item) and not always:
-        return found
+    for cls, kind in _GIVEN:
+        if isinstance(item, cls):
+            return kind
+    if isinstance(item, (type, types.ModuleType)) or callable(item) and not always:
+        return None
     return _FIELDS if isinstance(getattr(item, "__dict__", None), dict) else None
 
 

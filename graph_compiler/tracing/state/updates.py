@@ -98,6 +98,8 @@ class Containers:
         found: list[Update] = []
         for path, item, kind, before in self._before:
             now = kind.pairs(item)
+            if not (before or now):
+                continue
             if not _same(before, now) or not rewritten.isdisjoint(map(id, now.values())):
                 items = tuple((key, self.place(child, rewritten)) for key, child in now.items())
                 found.append(Update(path, items, type(item) is AppendOnlyList))
