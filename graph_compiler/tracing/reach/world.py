@@ -106,6 +106,8 @@ class World:
         self.elsewhere: set[int] = set()  # identities of what was found in tuples, behind other things and as roots of functions
         self._known: set[int] = set()
         self._own = set(map(id, own))
+        self._objects: set[tuple[type, bool]] = set()  # classes of objects, and whether these are among ``own``
+        self._bases: dict[type, list[type]] = {}  # of these, those that are the user's
         # by depth: of functions that are found on the way, what they refer to comes first
         waiting = [deque((*roots, *chain.from_iterable(map(self._asked, called))))]
         while any(waiting):
@@ -130,12 +132,12 @@ class World:
         if type(item) not in PLAIN_CONTAINERS:
             item = original_of(item)
             yield from self._around(name, item, depth)
-        kind = None if id(item) in self._known or depth > _DEEPEST else kind_of(item, id(item) in self._own)
+        kind = None if id(item) in self._known or depth > _DEEPEST else self._kind(item)
         if kind is None:
             return
         self._known.add(id(item))
         if kind is OBJECT:
-            yield from ((cls.__name__, cls, depth + 1) for cls in type(item).__mro__ if is_users(cls))
+            yield from ((cls.__name__, cls, depth + 1) for cls in self._bases[type(item)] if id(cls) not in self._known)
         if kind is CLASS:
             yield from ((name, member, depth + 1) for member in vars(item).copy().values() if isinstance(member, _CODE))
         held = Held(name, item, kind, kind.pairs(item))
@@ -148,6 +150,17 @@ class World:
             elif id(child) not in self._known:
                 self._known.add(id(child))
                 self._empty.append((held, key, child))
+
+    def _kind(self, item: Any) -> Kind | None:
+        """As :func:`kind_of`. Of objects of one class, as modules are, it is found out once."""
+        cls, always = type(item), id(item) in self._own
+        if (cls, always) in self._objects and item.__class__ is cls:
+            return OBJECT
+        kind = kind_of(item, always)
+        if kind is OBJECT:
+            self._objects.add((cls, always))
+            self._bases.setdefault(cls, list(filter(is_users, cls.__mro__)))
+        return kind
 
     def _around(self, name: str, item: Any, depth: int) -> Iterator[tuple[str, Any, int]]:
         """What an item leads to beside its own parts."""
