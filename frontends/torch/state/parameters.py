@@ -17,7 +17,7 @@ from .... import contracts
 from ....errors import GuardFailed
 from ....tracing.environment.conjunction import conjunction
 from ....tracing.reach.origin import is_internal
-from ....tracing.reach.originals import original_of
+from ....tracing.reach.originals import PLAIN, original_of
 from ....tracing.reach.refers import defaults_of
 from ....tracing.reach.self_contained import is_self_contained
 from ..basics.arguments import to_tensor
@@ -324,6 +324,8 @@ def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Modul
     """Modules that were compiled by themselves, and are attributes of a module."""
     for path, module in root.named_modules():
         for name, item in vars(module).items():
+            if type(item) in PLAIN:  # as nearly all
+                continue
             if isinstance(original := original_of(item), torch.nn.Module) and original is not item:
                 yield f"{path}.{name}".lstrip("."), original
 

@@ -178,7 +178,7 @@ class State:
 
         def is_free(item: Any, key: Any) -> bool:
             item = vars(item) if isinstance(item, torch.Tensor) else item  # whose attributes are the container
-            return (id(item), key) in parts or (id(item), None) in parts or containers.holds(item)
+            return bool(parts) and ((id(item), key) in parts or (id(item), None) in parts) or containers.holds(item)
 
         return is_free
 
