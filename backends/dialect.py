@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
@@ -13,6 +14,8 @@ from ..ops.dtypes import DTYPES
 from ..ops.text import Given, Text, factor
 from ..sizes import Symbol
 from .rows import Rows, operand
+
+_SPEC = attrgetter("spec")
 
 
 class CanonicalDialect:
@@ -37,9 +40,9 @@ class CanonicalDialect:
                     f"{node.origin} gives {value.dtype}, a data type that no target has; convert to another one before"
                 )
         operands = tuple(self._operand(item, text) for item in node.inputs)
-        params = {name: self._param(name, value, text) for name, value in node.params.items()}
+        params = {name: self._param(name, value, text) for name, value in node.params.items()} if node.params else {}
         try:
-            return self.rows.expression(node.op, operands, params, tuple(value.spec for value in node.outputs))
+            return self.rows.expression(node.op, operands, params, tuple(map(_SPEC, node.outputs)))
         except UnsupportedOperation as problem:
             raise UnsupportedOperation(f"{problem}\n    {node.origin}") from problem
 

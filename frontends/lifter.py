@@ -112,16 +112,23 @@ class Lifter:
         result.demand(matmul_precision=graph.demands.matmul_precision, casts_are_written=graph.demands.casts_are_written)
         for effect in graph.effects:
             result.effects.append(Effect(effect.kind, effect.target, self.read(effect.value)))
-        result.outputs = [self.mapped(leaf) for leaf in graph.outputs]
-        if numbers := {place for place, leaf in enumerate(result.outputs) if is_read(leaf)} | {*graph.number_outputs}:
-            result.number_outputs = tuple(sorted(numbers))
+        result.outputs, result.number_outputs = list(map(self.mapped, graph.outputs)), graph.number_outputs
+        if any(map(is_read, result.outputs)):
+            read = {place for place, leaf in enumerate(result.outputs) if is_read(leaf)}
+            result.number_outputs = tuple(sorted(read.union(graph.number_outputs)))
             result.outputs = [number_of(self.b, leaf) if is_read(leaf) else leaf for leaf in result.outputs]
-        self._assume()
+        if graph.guards:
+            self._assume_guards()
+        for assumption in graph.assumptions:
+            if isinstance(assumption, InputFact) and assumption.is_of_source:
+                continue
+            if (about := assumption.mapped(self.mapped)) is not None:
+                result.assume(about)
         for value in self.written:
             self._effect(value)
 
-    def _assume(self) -> None:
-        """What the recording relies on, in canonical sizes, of which many are the same, or hold always."""
+    def _assume_guards(self) -> None:
+        """Conditions that the recording relies on, in canonical sizes, of which many are the same, or hold always."""
         graph, result = self.recorded, self.result
         assumed: set[Any] = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
         for guard in graph.guards:
@@ -130,11 +137,6 @@ class Lifter:
                 rounding = rounding_of(self.b, mapped.condition) if isinstance(mapped.condition, Value) else 0.0
                 result.guards.append(replace(mapped, rounding=rounding))
                 assumed.add(mapped.condition)
-        for assumption in graph.assumptions:
-            if isinstance(assumption, InputFact) and assumption.is_of_source:
-                continue
-            if (about := assumption.mapped(self.mapped)) is not None:
-                result.assume(about)
 
     def _checked_here(self, guard: Guard) -> None:
         """A guard that stands in a block: on elements it is kept there."""
@@ -247,7 +249,7 @@ class Lifter:
 
     def arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
         """What a row takes, in canonical values."""
-        args, kwargs = list(self.mapped(node.inputs)), self.mapped(node.params)
+        args, kwargs = list(self.mapped(node.inputs)), self.mapped(node.params) if node.params else {}
         kwargs.pop("out", None)
         return (self._with_floats(node, args) if self.counted else args), kwargs
 

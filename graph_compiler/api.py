@@ -17,7 +17,7 @@ from .runtime import Graph, LazyGraph, files
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.deferred import DeferredPipeline
 from .runtime.frameworks import backend_of, frontend_of
-from .runtime.options import check_options, refusing_unknown, shown
+from .runtime.options import refusing_unknown, shown
 from .runtime.pipeline import Options, Pipeline
 from .runtime.signatures import require_arguments
 from .runtime.static import StaticGraph, Statics, those_it_has
@@ -77,7 +77,6 @@ def compile(
     >>> graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))(torch.zeros(4, 5))
     tensor(20.)
     """
-    check_options(locals())
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
     compiler = dict(compile_options or {}) if return_backend_compiled_fn else None
     options = Options(array_caching, include_generators, freeze, verify, named, compiler, tuple(passes), roll, trace_control_flow)
@@ -234,7 +233,6 @@ def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     args, kwargs = options.pop("args", None), options.pop("kwargs", None)
     if "to" in options:
         raise InvalidOption("unify takes no to=: each call runs in the framework of its arrays")
-    check_options({**options, "args": args, "kwargs": kwargs})
 
     def one(obj: Any) -> UnifiedGraph:
         if isinstance(obj, (ModuleType, type)):

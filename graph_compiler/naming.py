@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import heapq
 import keyword
 import re
@@ -13,6 +14,7 @@ _ILLEGAL = re.compile(r"\W+")
 _ALWAYS_RESERVED = frozenset(keyword.kwlist) | frozenset(keyword.softkwlist) | frozenset(dir(builtins))
 
 
+@functools.lru_cache(maxsize=4096)
 def legal(text: str) -> str:
     """``text`` as a Python identifier.
 

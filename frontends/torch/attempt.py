@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -115,18 +116,20 @@ def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[
     return tree, arrays, [arrays.get(id(leaf), leaf) for leaf in leaves]
 
 
-def _state(request: Request, hypotheses: Hypotheses, weights: Weights, capture: Capture, spaces: list[Space], tree: Tree) -> State:
+def _state(
+    request: Request, hypotheses: Hypotheses, weights: Weights, capture: Capture, functions: list[types.FunctionType], tree: Tree
+) -> State:
     """What the function can reach, as it is before the attempt."""
     objects = () if has_arrays_alone(tree) else slotted(statics(tree))
     state = State(weights, request.places, (*request.stateful.objects, *objects), request.numbers)
     if request.auto_dynamic is not None and request.auto_dynamic.is_new and state.world.held:
         note_changes(request.auto_dynamic, weights, state)
     if hypotheses.grown:
-        functions = [function for space in spaces for function in space.functions]
         state.list_shims = ListShims(state.world, (request.args, request.kwargs), functions, hypotheses.grown)
     hypotheses.caches.begin(state.world.caches)
     capture.written.caches = state.world.caches
-    capture.gradients.follow(state.gradients, state.places)
+    if state.gradients:
+        capture.gradients.follow(state.gradients, state.places)
     arguments = iterate_structure((request.args, request.kwargs))
     held = generators_in(state.world) if state.world.held else ()
     capture.generators = Generators(capture, (*held, *filter(is_generator, arguments)))
@@ -153,6 +156,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     tree, arrays, tensors = _given(request, hypotheses.numbers)
     weights = Weights(function, given_objects(function, args, tree))
     spaces = [Space.of(function)] if weights.are_none else spaces_of(_entries(weights))
+    functions = [each for space in spaces for each in space.functions]
     keys, reading = hypotheses.keys, hypotheses.reading
     asks_types = not weights.are_none and (request.numbers or bool(hypotheses.grown))
     asks_unseen = asks_types and asks_for_types_unseen(spaces, (function, *weights.modules()))
@@ -172,12 +176,12 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays
         call = call_of(tree, entered)
-        state = _state(request, hypotheses, weights, capture, spaces, tree)
+        state = _state(request, hypotheses, weights, capture, functions, tree)
         locks.only(state.may_change)
-        capture.generators.refuse_seeds_read(function for space in spaces for function in space.functions)
+        capture.generators.refuse_seeds_read(functions)
         try:
             containers = Containers((*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call))
-            reads = Reads(capture, session, spaces, tensors)
+            reads = Reads(capture, session, spaces, functions, tensors)
             with _listening(request, state, reads, hypotheses.compiled) as claim:
                 capture.first_run = FirstRun(lambda: claim.asked)
                 with open_regions(TorchRegions(capture)):
@@ -223,7 +227,9 @@ def _tensors(leaves: list[Any], function: Any) -> dict[int, Any]:
         if id(leaf) not in made and type(leaf) not in DTYPES:
             made[id(leaf)] = leaf if is_generator(leaf) else to_tensor(leaf)
             foreign += [] if made[id(leaf)] is leaf else [id(leaf)]
-    weights = function.parameters() if foreign and isinstance(function, torch.nn.Module) else ()
+    if not foreign:
+        return made
+    weights = function.parameters() if isinstance(function, torch.nn.Module) else ()
     elsewhere = [tensor.device for tensor in (*made.values(), *itertools.islice(weights, 1)) if tensor.device.type not in ("cpu", "meta")]
     for key in foreign if elsewhere else ():
         made[key] = made[key].to(elsewhere[0])

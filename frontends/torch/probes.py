@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -33,26 +34,27 @@ OF_ENCODERS = Probes(*ENCODERS)  # as long as modes of the recording are on, als
 class Reads:
     """What the code of one attempt asks for beside the calls of torch, which ``session`` is told."""
 
-    def __init__(self, capture: Capture, session: Session, spaces: list[Space], tensors: list[Any]) -> None:
-        self.capture, self.session, self.spaces = capture, session, spaces
+    def __init__(
+        self, capture: Capture, session: Session, spaces: list[Space], functions: list[types.FunctionType], tensors: list[Any]
+    ) -> None:
+        self.capture, self.session, self.spaces, self.functions = capture, session, spaces, functions
         self.attributes = AttributeReads(capture, session, tensors)
-        self.globals = GlobalReads(function for space in spaces for function in space.functions)
+        self.globals = GlobalReads(functions)
 
     @contextmanager
     def seen(self) -> Iterator[None]:
         """Inside of the block reads are noted, and code finds symbols where it computes with sizes."""
-        spaces, session = self.spaces, self.session
-        self.capture.spaces = frozenset(id(space.held) for space in spaces)
+        held, session = [space.held for space in self.spaces], self.session
+        self.capture.spaces = frozenset(map(id, held))
         session.symbols = symbols = symbols_of(self.capture)
         names = [*([] if self.capture.weights.are_none else self._shims(symbols)), *self.attributes.places()]
-        with self.attributes.kept(), probing(PROBES, session, (space.held for space in spaces), names):
+        with self.attributes.kept(), probing(PROBES, session, held, names):
             yield
 
     def _shims(self, symbols: Symbols) -> list[Place]:
         """Of names of Python's own functions in the modules of the user's code."""
-        functions = [function for space in self.spaces for function in space.functions]
         return [
-            *loop_shims(functions, self._loops),
+            *loop_shims(self.functions, self._loops),
             *conversion_shims(self.capture, symbols, self.spaces),
             *type_shims(self.spaces),
             *self.globals.places(),
@@ -64,5 +66,6 @@ class Reads:
 
     def facts(self) -> list[EnvironmentGuard]:
         """What was read is what it was."""
-        told = self.session
-        return [*member_facts(told), *self.attributes.facts, *self.globals.facts(), *encoder_facts(told), *told.facts()]
+        session = self.session
+        told = [*member_facts(session), *encoder_facts(session), *session.facts()] if session.was_told() else []
+        return [*self.attributes.facts, *self.globals.facts(), *told]

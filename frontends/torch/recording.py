@@ -26,7 +26,7 @@ def record(request: Request) -> Recording:
     """Runs the function and records it; one whose weights are on ``meta`` with zeros in their places, and in those of such arguments."""
     check_outside(request)
     weights = Weights(request.function, given_objects(request.function, request.args, leaves_and_tree(request)[1]))
-    if not weights.awaited():
+    if weights.are_none or not weights.awaited():
         return _recorded(request)
     with stood_in(weights):
         made = _recorded(replace(request, args=with_elements(request.args), kwargs=with_elements(request.kwargs)))
@@ -78,7 +78,7 @@ class _Search:
 
     def _once(self) -> Attempt:
         context = contextvars.copy_context()  # variables that the function sets are as before afterwards
-        places = outermost(self.hypotheses.kept_views.without(self.known))
+        places = outermost(self.hypotheses.kept_views.without(self.known)) if self.known else ()
         return context.run(attempt, replace(self.request, places=places), self.hypotheses)
 
     def too_many(self) -> str:

@@ -36,7 +36,7 @@ def is_followed(owner: Any) -> bool:
 
 def leaves(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """The arrays in the arguments as tensors."""
-    return [to_tensor(leaf) for leaf in flatten((args, kwargs), is_array, opens)[0]]
+    return list(map(to_tensor, flatten((args, kwargs), is_array, opens)[0]))
 
 
 def saved(array: torch.Tensor) -> Callable[[], None]:

@@ -13,7 +13,7 @@ def last_uses(nodes: Iterable[Node], needed: Container[Value]) -> dict[Node, lis
     """node -> the values that nothing needs after it."""
     last: dict[Value, Node] = {}
     for node in nodes:
-        last.update((value, node) for value in (*node.outputs, *node.uses))
+        last.update(dict.fromkeys((*node.outputs, *node.uses), node))
     found: dict[Node, list[Value]] = {}
     for value, node in last.items():
         if value not in needed:

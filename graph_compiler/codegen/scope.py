@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import accumulate, dropwhile, takewhile
+from itertools import accumulate, chain, dropwhile
 from typing import Any
 
 from ..ir.block import Region
@@ -70,12 +70,12 @@ class Scope:
         self.made = {value for node in nodes for value in node.outputs}
         self.needed = set(roots)
         self.last_use = last_uses(nodes, self.needed)
-        self.uses = Counter(value for node in nodes for value in values_in((node.inputs, node.params, _outer_sizes(node))))
+        self.uses = Counter(chain.from_iterable(map(Node.reads, nodes)))
         self.folded: set[Value] = set()  # those that have no line of their own
         self.foldable: list[tuple[int, Node, str]] = []  # lines that may go into the next: where they end, what they compute
         self.ends: list[tuple[int, Node, str]] = []  # the same of lines that make what the block gives
         self.released: dict[Node, list[Value]] = {}  # what nothing needs after a node that is being written
-        self.wishes: Mapping[Value, str] = {}
+        self.wishes: dict[Value, str] = {}
         self.module: str = outer.module if outer else ""
         self.context, self.depth = "", 0
         self.held: dict[str, None] = {}  # names in use that the block has taken
@@ -83,7 +83,7 @@ class Scope:
     # ------------------------------------------------------------------------------ text of arguments
     def literal(self, structure: Any) -> Any:
         """Nested arguments ready to be put into source: names, sizes and literals."""
-        return literal(map_structure(self._spelled, structure), self.symbol)
+        return map_structure(self._spelled, structure)
 
     def symbol(self, symbol: Symbol) -> str:
         """The expression for a size. One that the outside has as well is read there, before the block."""
@@ -103,7 +103,7 @@ class Scope:
         if isinstance(item, Value):
             return (Text if item in self.made else Given)(self.text[item])
         if item is None or isinstance(item, (*_SPELLED, Size)):
-            return item
+            return literal(item, self.symbol)
         text = self.dialect.spell(item)
         return Text(text if text is not None else self._bound(item))
 
@@ -162,8 +162,7 @@ class Scope:
         expression = self.dialect.expression(node, self.literal) if stack is None else stack.text()
         self._open(self.dialect.context(node), continues=len(self.lines) == before)
         gone = self._release_after(node)
-        self.name(node)
-        targets = self._targets(node)
+        targets = self._targets(node, self.name(node))
         expression = tidied(self._with_folded(node, expression))
         self.origins.append((len(self.lines), node.origin))
         self.line((_STEP if self.context else "") + (f"{targets} = {expression}" if targets else expression))
@@ -199,9 +198,10 @@ class Scope:
     def _drop_line(self) -> None:
         """The last line goes into the next one: so do the calls that stand there."""
         self.lines.pop()
-        place = len(self.lines)
-        moved = [origin for _, origin in takewhile(lambda pair: pair[0] >= place, reversed(self.origins))]
-        self.origins[len(self.origins) - len(moved) :] = [(place, origin) for origin in reversed(moved)]
+        origins, place, last = self.origins, len(self.lines), len(self.origins)
+        while last and origins[last - 1][0] >= place:
+            last -= 1
+            origins[last] = place, origins[last][1]
 
     def _structured(self, node: Node) -> None:
         """A node that runs blocks: the target's way to write it names its outputs, while its operands keep their names."""
@@ -221,9 +221,11 @@ class Scope:
     def name(self, node: Node) -> list[str]:
         """Names for the outputs of a node; ``_`` for one of several that nothing uses."""
         unused = self.made.intersection(self.last_use.get(node, ())).intersection(node.outputs) if len(node.outputs) > 1 else ()
+        names = []
         for value in node.outputs:
             self.text[value] = "_" if value in unused else self.new(self.wishes.get(value, value.name))
-        return [self.text[value] for value in node.outputs]
+            names.append(self.text[value])
+        return names
 
     def new(self, wanted: str) -> str:
         """A name that nothing has at the moment."""
@@ -237,10 +239,10 @@ class Scope:
             self.line(f"with {context}:")
         self.context = context
 
-    def _targets(self, node: Node) -> str:
+    def _targets(self, node: Node, names: list[str]) -> str:
         """What a node's result is assigned to: a name, or names in the structure that the call returns."""
-        if not node.outputs or node.result is None:
-            return ", ".join(self.text[value] for value in node.outputs)
+        if not names or node.result is None:
+            return ", ".join(names)
         made = set(node.outputs)
 
         def name(part: Any) -> str:
@@ -254,13 +256,15 @@ class Scope:
     def _release_after(self, node: Node) -> list[Value]:
         """The values that nothing needs after this node. Their names may be used again, which frees their memory."""
         gone = [value for value in self.last_use.get(node, ()) if value in self.made and value not in node.outputs]
-        self.free(self.text[value] for value in gone)
+        self.free(map(self.text.__getitem__, gone))
         return gone
 
     def _delete(self, node: Node, gone: list[Value]) -> None:
         """``del`` for large values that are needed no more and whose names the node's outputs did not take."""
-        taken = {self.text[value] for value in node.outputs}
         large = [self.text[value] for value in gone if value not in self.folded and bytes_of(value) >= _DELETED_FROM_BYTES]
+        if not large:
+            return
+        taken = {self.text[value] for value in node.outputs}
         if names := [name for name in large if name not in taken]:
             self.line(f"del {', '.join(names)}")
             self.context = ""
@@ -391,10 +395,6 @@ class Inside:
     def free(self) -> None:
         """Its names may be used again."""
         self.scope.free(list(self.scope.held))
-
-
-def _outer_sizes(node: Node) -> list[Any]:
-    return [size for region in node.regions for size in region.sizes.values()]
 
 
 __all__ = ["Inside", "Scope", "Shared"]

@@ -78,12 +78,12 @@ class _Writer:
         self.own = Namespace(reserved=always).unique(graph.name)  # a helper of this name is in the way only where it is used
         self.names = Namespace(reserved=[*always, *self.helpers, self.own])
         self.shared = Shared(dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own))
-        self.shared.numbered = numbered_calls(graph)
+        self.shared.numbered = numbered_calls(graph) if graph.parameters or graph.constants else {}
         self.shared.stacks = stacks_of(graph) if graph.parameters and HELPER in self.helpers else {}
         self.scope = Scope(self.shared, graph.nodes, graph.roots())
-        self.scope.wishes = {
-            effect.value: effect.target for effect in graph.effects if effect.kind == "buffer"
-        }  # state is called as its buffer
+        for effect in graph.effects:
+            if effect.kind == "buffer":  # state is called as its buffer
+                self.scope.wishes[effect.value] = effect.target
         self.inner_guards: dict[Value, list[tuple[Guard, Size]]] = {}
         for guard, condition in graph.inner_guards():
             for source in dict.fromkeys(symbol.source for symbol in condition.symbols()):
@@ -93,7 +93,8 @@ class _Writer:
         graph, scope = self.graph, self.scope
         for value in graph.inputs:
             scope.text[value] = self.names.unique(value.name)
-        self._name_held("parameters", graph.parameters)
+        if graph.parameters:
+            self._name_held("parameters", graph.parameters)
         if graph.constants:
             self._name_held("constants", {name: value for name, (value, _) in graph.constants.items()})
         self._read_input_sizes()
@@ -106,8 +107,8 @@ class _Writer:
         result = ResultText(scope.results(graph.outputs)[0]) if is_array else result_text(graph, scope.literal, self.names)
         self._return(result, checks)
         leading = tuple(name for name, held in (("parameters", graph.parameters), ("constants", graph.constants)) if held)
-        inputs = tuple(scope.text[value] for value in graph.inputs)
-        lines = [_laid_out(line) for line in _needed(scope.lines[:reads], scope.lines[reads:])]
+        inputs = tuple(map(scope.text.__getitem__, graph.inputs))
+        lines = list(map(_laid_out, _needed(scope.lines[:reads], scope.lines[reads:])))
         body = "\n".join(lines)
         definitions = self.shared.definitions.texts()
         helpers = _helpers(self.prelude, "\n".join([*definitions, body]), self.helpers)
@@ -115,8 +116,8 @@ class _Writer:
         head = [*self.dialect.decorators(graph), *broken(f"def {name}({', '.join([*leading, *inputs])}):")]
         source = self._module(header, [*definitions, "\n".join([*head, body, ""])], helpers, result)
         bound = {**scope.shared.globals, **result.globals}
-        own, inner = (self._origins(source, lines, origins) for origins in (scope.origins, scope.inner_origins))
-        inner = (*self.shared.definitions.origins_in(source), *inner)
+        own = self._origins(source, lines, scope.origins)
+        inner = (*self.shared.definitions.origins_in(source), *self._origins(source, lines, scope.inner_origins))
         stacks = tuple(dict.fromkeys(self.shared.stacks.values()))
         return Program(source, name, leading, inputs, bound, checks, own, inner, stacks)
 
@@ -157,22 +158,24 @@ class _Writer:
                 self.scope.guard(guard.condition, guard.origin)
 
     def _return(self, result: ResultText, checks: tuple[Guard, ...]) -> None:
-        text = self.scope.text
-        effects = [text[effect.value] for effect in self.graph.effects]
+        scope, effects = self.scope, self.graph.effects
+        if scope.module:
+            scope.line("")
+        if not (effects or checks):
+            scope.line(f"return {result.text}")
+            return
+        for told in _told(self.graph, checks):
+            scope.line(f"# {told}")
         parts = [result.text]
-        for extra in (effects, [text[guard.condition] for guard in checks if isinstance(guard.condition, Value)]):
-            if effects or checks:
-                parts.append(f"({', '.join(extra)}{',' if len(extra) == 1 else ''})")
-        if self.scope.module:
-            self.scope.line("")
-        if effects or checks:
-            for told in _told(self.graph, checks):
-                self.scope.line(f"# {told}")
-        self.scope.line(f"return {', '.join(parts)}")
+        checked = [guard.condition for guard in checks if isinstance(guard.condition, Value)]
+        for values in ([effect.value for effect in effects], checked):
+            extra = [scope.text[value] for value in values]
+            parts.append(f"({', '.join(extra)}{',' if len(extra) == 1 else ''})")
+        scope.line(f"return {', '.join(parts)}")
 
     # ------------------------------------------------------------------------------ the whole text
     def _module(self, header: str, functions: list[str], helpers: list[FunctionType], result: ResultText) -> str:
-        used = {*_identifiers("\n".join(functions)), *(name for helper in helpers for name in _used_by(helper))}
+        used = {*_identifiers("\n".join(functions)), *itertools.chain.from_iterable(map(_used_by, helpers))}
         imports = [line for name, line in self.imports.items() if name in used]
         if "math" in used:
             imports.insert(0, "import math")
@@ -184,7 +187,7 @@ class _Writer:
             *(_source_of(helper).strip("\n") for helper in helpers),
             *functions,
         ]
-        return "\n\n\n".join(block for block in blocks if block).replace('"""\n\n\n', '"""\n\n', 1)
+        return "\n\n\n".join(filter(None, blocks)).replace('"""\n\n\n', '"""\n\n', 1)
 
 
 def _told(graph: Graph, checks: tuple[Guard, ...]) -> list[str]:
@@ -254,7 +257,8 @@ def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -
                 del found[name]
                 found[name] = helper
 
-    visit(name for name in dict.fromkeys(_identifiers(function)) if known is None or name in known)
+    used = dict.fromkeys(_identifiers(function))
+    visit(used if known is None else filter(known.__contains__, used))
     return list(found.values())
 
 
@@ -284,9 +288,13 @@ def _codes_in(code: CodeType) -> Iterator[CodeType]:
 
 
 def _symbols(graph: Graph) -> Iterable[Symbol]:
-    structures: list[Any] = [graph.outputs, *((node.inputs, node.params) for node in graph.nodes)]
-    structures += [size for node in graph.nodes for region in node.regions for size in region.sizes.values()]
-    structures += [condition for _, condition in graph.inner_guards()]
+    structures: list[Any] = [graph.outputs]
+    for node in graph.nodes:
+        structures += (node.inputs, node.params)
+        for region in node.regions:
+            structures += region.sizes.values()
+    for _, condition in graph.inner_guards():
+        structures.append(condition)
     for item in iterate_structure(structures):
         if isinstance(item, Size):
             yield from item.symbols()

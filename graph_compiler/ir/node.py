@@ -92,8 +92,13 @@ class Node:
     uses: tuple[Value, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        outside = [size for region in self.regions for size in region.sizes.values()]
-        object.__setattr__(self, "uses", tuple(dict.fromkeys(values_in((self.inputs, self.params, outside)))))
+        object.__setattr__(self, "uses", tuple(dict.fromkeys(self.reads())))
+
+    def reads(self) -> Iterator[Value]:
+        """The ``uses``, each as often as it is read."""
+        yield from values_in((self.inputs, self.params))
+        for region in self.regions:
+            yield from values_in(list(region.sizes.values()))
 
     @property
     def key(self) -> str:
@@ -142,19 +147,15 @@ def every(nodes: Iterable[Node]) -> Iterator[Node]:
             yield from every(region.block.nodes)
 
 
-def distinct(nodes: Iterable[Node]) -> Iterator[Node]:
-    """As :func:`every`, with those of a region that several nodes have once."""
-    seen: set[int] = set()
-
-    def inside(block: Iterable[Node]) -> Iterator[Node]:
-        for node in block:
-            yield node
-            for region in node.regions:
-                if id(region) not in seen:
-                    seen.add(id(region))
-                    yield from inside(region.block.nodes)
-
-    return inside(nodes)
+def distinct(nodes: Iterable[Node], seen: set[int] | None = None) -> Iterator[Node]:
+    """As :func:`every`, with those of a region that several nodes have once: not of those whose identities were ``seen``."""
+    seen = set() if seen is None else seen
+    for node in nodes:
+        yield node
+        for region in node.regions:
+            if id(region) not in seen:
+                seen.add(id(region))
+                yield from distinct(region.block.nodes, seen)
 
 
 def count_all(nodes: Iterable[Node]) -> int:

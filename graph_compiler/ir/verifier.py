@@ -10,7 +10,7 @@ from ..ops.control import runs_blocks
 from ..ops.registry import check_params, get
 from ..sizes import hint_of
 from .graph import Graph
-from .node import Node, Value, values_in
+from .node import Node, Value
 from .printer import to_text
 from .region_rules import faults
 
@@ -39,8 +39,7 @@ def _verify_nodes(graph: Graph, nodes: Iterable[Node], made: set[Value], depth: 
             if value in made:
                 raise _fault(graph, node, f"%{value.name} is made twice")
             made.add(value)
-        outside = [size for region in node.regions for size in region.sizes.values()]
-        if tuple(dict.fromkeys(values_in((node.inputs, node.params, outside)))) != node.uses:
+        if tuple(dict.fromkeys(node.reads())) != node.uses:
             raise _fault(graph, node, "its list of used values is out of date")
         if fault := next(faults(node, depth), None):
             raise _fault(graph, node, fault)

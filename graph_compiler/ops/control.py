@@ -167,10 +167,11 @@ def runs_blocks(op: str) -> bool:
     >>> runs_blocks("scan"), runs_blocks("add")
     (True, False)
     """
-    return op in _NAMES
+    return op in RUN_BLOCKS
 
 
-_NAMES = frozenset({"associative_scan", "branch", "call", "custom_derivative", "scan", "while_loop"})
+RUN_BLOCKS = frozenset({"associative_scan", "branch", "call", "custom_derivative", "scan", "while_loop"})
+"""The names of the operations of this section."""
 
 
 def own_operands(op: str, params: dict[str, Any]) -> int:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ..errors import DuplicateRow, InvalidGraph, UnknownOperation, nearest
-from ..sizes import Dim, Scalar, Size, hint_of
+from ..sizes import Dim, Scalar, Size
 from .sections import SECTIONS
 
 Rule = TypeVar("Rule", bound=Callable[..., Any])
@@ -53,7 +53,7 @@ class ArraySpec:
     @property
     def hints(self) -> tuple[int, ...]:
         """The shape as it was while recording."""
-        return tuple(dim.hint if isinstance(dim, Unknown) else hint_of(dim) for dim in self.shape)
+        return tuple([dim.hint if isinstance(dim, (Size, Unknown)) else dim for dim in self.shape])
 
     def __repr__(self) -> str:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
 from ..sizes import Size, Symbol
-from ..trees import map_structure
 
 
 class Text(str):
@@ -33,6 +33,7 @@ class Given(Text):
 _COMPOUND = (ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Lambda)
 
 
+@functools.lru_cache(maxsize=4096)
 def factor(text: str) -> str:
     """``text`` so that it may stand beside any operator: in parentheses where it is an operation itself.
 
@@ -45,20 +46,16 @@ def factor(text: str) -> str:
     return f"({text})" if isinstance(body, _COMPOUND) and body.col_offset == 0 else text
 
 
-def literal(value: Any, symbol_text: Callable[[Symbol], str]) -> Any:
-    """``value`` ready to be put into source: sizes and non-finite numbers become :class:`Text`, all else stays.
+def literal(item: Any, symbol_text: Callable[[Symbol], str]) -> Any:
+    """``item`` ready to be put into source: a size or a non-finite number becomes :class:`Text`, all else stays.
 
-    >>> literal((1, -math.inf), str)
-    (1, -math.inf)
+    >>> literal(-math.inf, str), literal(1, str)
+    (-math.inf, 1)
     """
-    return map_structure(lambda item: _literal(item, symbol_text), value)
-
-
-def _literal(item: Any, symbol_text: Callable[[Symbol], str]) -> Any:
     if isinstance(item, Size):
         return Text(item.text(symbol_text))
     if isinstance(item, float) and not math.isfinite(item):
         return Text("math.nan" if math.isnan(item) else "math.inf" if item > 0 else "-math.inf")
     if isinstance(item, complex) and not (math.isfinite(item.real) and math.isfinite(item.imag)):
-        return Text(f"complex({_literal(item.real, symbol_text)!r}, {_literal(item.imag, symbol_text)!r})")
+        return Text(f"complex({literal(item.real, symbol_text)!r}, {literal(item.imag, symbol_text)!r})")
     return item

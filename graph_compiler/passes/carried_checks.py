@@ -12,17 +12,19 @@ import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
 from ..errors import UnsupportedOperation
 from ..ir.block import Block, Region
 from ..ir.graph import Graph
-from ..ir.guard import Guard, guard_of, reads_elements
+from ..ir.guard import GUARD, Guard, guard_of, reads_elements
 from ..ir.node import Node, Origin, Value
 from ..ops.control import own_inputs
 from ..ops.registry import ArraySpec, check_params, get
 from ..sizes import Size
 
+_REGIONS, _OP = attrgetter("regions"), attrgetter("op")
 TRUTH = ArraySpec((), "bool")
 Make = Callable[[str, tuple[Any, ...], dict[str, Any], Origin], Node]
 """Makes the node of a canonical operation of one output, in the words of a dialect: ``make(op, inputs, params, origin)``."""
@@ -38,6 +40,8 @@ def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: 
 
 def carry_out(graph: Graph, make: Make = canonical) -> Graph:
     """The graph with its checks inside of regions as guards; itself where there are none."""
+    if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):
+        return graph
     block, places = _Checked(make), [0]
     for node in graph.nodes:
         block.follow((node,))

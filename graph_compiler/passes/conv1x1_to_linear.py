@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from ..ir.block import Block
 from ..ir.builder import Builder
-from ..ir.graph import Graph
 from ..ir.node import Node, Value
 from ..ir.rewrite import Rewriter
 from ..ops.axes import WHOLE
 from ..ops.layouts import CHANNELS_LAST
 from .driver import Pass
-
-
-def conv1x1_to_linear(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with ``linear`` or ``matmul`` for each convolution whose kernel is one element: the weight then needs no other layout."""
-    return Pass("conv1x1_to_linear", _products, "deep", ("conv", "conv_channels_last"))(graph)
 
 
 def _products(block: Block) -> Block:
@@ -26,6 +20,10 @@ def _products(block: Block) -> Block:
         else:
             rewriter.append(node)
     return rewriter.finish()
+
+
+conv1x1_to_linear = Pass("conv1x1_to_linear", _products, "deep", ("conv", "conv_channels_last"))
+"""The graph with ``linear`` or ``matmul`` for each convolution whose kernel is one element: the weight then needs no other layout."""
 
 
 def _is_pointwise(node: Node) -> bool:

@@ -74,11 +74,11 @@ class _Inside:
         return self.done[id(region)]
 
 
-def only_with(*ops: str) -> Callable[[Decorated], Decorated]:
-    """Of a pass over graphs: it does nothing where a graph has none of these operations, in regions neither."""
+def only_with(*ops: str, guards: bool = False) -> Callable[[Decorated], Decorated]:
+    """Of a pass over graphs: it does nothing where a graph has none of these operations, in regions neither, or no ``guards``."""
 
     def mark(run: Decorated) -> Decorated:
-        run.looks_for = frozenset(ops)  # type: ignore[attr-defined]
+        run.looks_for, run.looks_at_guards = frozenset(ops) or None, guards  # type: ignore[attr-defined]
         return run
 
     return mark
@@ -94,8 +94,15 @@ def passed(graph: Graph, *passes: GraphPass) -> Graph:
     settled: list[GraphPass] = []
     ops = set(map(_OP, every(graph.nodes)))
     for each in passes:
-        looks_for = getattr(getattr(each, "func", each), "looks_for", None)  # of a partial, what its function looks for
-        if each not in settled and (looks_for is None or any(map(looks_for.__contains__, ops))):
+        run = getattr(each, "func", each)  # of a partial, its function
+        looks_for = getattr(run, "looks_for", None)
+        is_idle = (
+            getattr(run, "looks_at_guards", False)
+            and not graph.guards
+            or looks_for is not None
+            and not any(map(looks_for.__contains__, ops))
+        )
+        if not is_idle and each not in settled:
             graph, changed = each(graph)
             settled = [] if changed else [*settled, each]
             ops = set(map(_OP, every(graph.nodes))) if changed else ops

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from ..ir.block import Block
 from ..ir.builder import Builder
 from ..ir.closing import Body
-from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
 from ..ir.rewrite import Rewriter
 from ..ops.axes import ELEMENTWISE
@@ -27,11 +26,6 @@ _MAY_FAIL = frozenset(("divide", "floor_divide", "remainder", "fmod", "pow"))
 """Of whole numbers some targets refuse them where nothing says that a step is taken at all."""
 
 
-def early_values(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with such values before its loops."""
-    return Pass("early_values", _with_early, "deep", ("scan",))(graph)
-
-
 def _with_early(block: Block) -> Block:
     rewriter = Rewriter(block)
     for node in map(rewriter.rewritten, block.nodes):
@@ -41,6 +35,10 @@ def _with_early(block: Block) -> Block:
         else:
             rewriter.replace(node.outputs, loop.written(Agreed.into(rewriter, node.origin)))
     return rewriter.finish()
+
+
+early_values = Pass("early_values", _with_early, "deep", ("scan",))
+"""The graph with such values before its loops."""
 
 
 def _may_be_early(node: Node) -> bool:

@@ -12,7 +12,6 @@ from typing import Any
 
 from ..ir.block import Block
 from ..ir.builder import Builder
-from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
 from ..ir.rewrite import Rewriter
 from ..ops.bounds import nonnegative, position
@@ -21,9 +20,12 @@ from .driver import Pass
 Key = tuple[Any, ...]
 
 
-def forward_writes(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with what was written in the place of what is read there; ``dce`` then drops the writes that nothing reads."""
-    return Pass("forward_writes", lambda block: _Forwarding(block).run() if _writes_again(block) else block, "deep", ("setitem",))(graph)
+def _forwarded(block: Block) -> Block:
+    return _Forwarding(block).run() if _writes_again(block) else block
+
+
+forward_writes = Pass("forward_writes", _forwarded, "deep", ("setitem",))
+"""The graph with what was written in the place of what is read there; ``dce`` then drops the writes that nothing reads."""
 
 
 def _writes_again(block: Block) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from operator import attrgetter
 from typing import Any
 
 from ..ir.block import Region
@@ -18,23 +17,22 @@ from ..ir.graph import Graph
 from ..ir.guard import Guard
 from ..ir.inlining import inline
 from ..ir.node import Node, Value, every
-from ..ops.control import own_operands
+from ..ops.control import RUN_BLOCKS, own_operands
 from ..ops.registry import ArraySpec
 from ..sizes import Size, Symbol, apply, hint_of, substitute
 from ..sizes.extremes import greatest
 from ..trees import iterate_structure, map_structure
 from .bounded_loops import ends_of
+from .driver import only_with
 from .ragged import Agreed, NotWhole, Ragged, Wide
 from .ragged_rows import ROWS, Moment
 
 _INDEXED = ("getitem", "setitem")
-_REGIONS = attrgetter("regions")
 
 
+@only_with(*RUN_BLOCKS)
 def full_widths(graph: Graph) -> tuple[Graph, bool]:
     """The graph with whole arrays in the place of slices whose width hangs on a step; ``NotWhole`` where that cannot be."""
-    if not any(map(_REGIONS, graph.nodes)):
-        return graph, False
     inside = every(inner for node in graph.nodes for region in node.regions for inner in region.block.nodes)
     if not any(_is_uneven(value) for inner in inside for value in inner.outputs):
         return graph, False

@@ -7,16 +7,10 @@ from __future__ import annotations
 
 from ..ir.block import Block
 from ..ir.builder import Builder
-from ..ir.graph import Graph
 from ..ir.node import Node, Value
 from ..ir.rewrite import Rewriter
 from ..ops.layouts import CHANNELS_LAST, weight_to_first
 from .driver import Pass
-
-
-def kernel_layout(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with ``conv_channels_last`` for each convolution whose weight is such a permutation."""
-    return Pass("kernel_layout", _unpermuted, "deep", ("conv",))(graph)
 
 
 def _unpermuted(block: Block) -> Block:
@@ -31,6 +25,10 @@ def _unpermuted(block: Block) -> Block:
             made = _convolved(Builder.into(rewriter, node.origin), node, rewriter.mapped(kernel))
             rewriter.replace(node.outputs, (made,))
     return rewriter.finish()
+
+
+kernel_layout = Pass("kernel_layout", _unpermuted, "deep", ("conv",))
+"""The graph with ``conv_channels_last`` for each convolution whose weight is such a permutation."""
 
 
 def _permutes(node: Node) -> bool:

@@ -14,7 +14,6 @@ from typing import Any
 from ..ir.block import Block
 from ..ir.builder import Builder
 from ..ir.closing import Body
-from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
 from ..ir.rewrite import Rewriter
 from ..ops.array_api.indexing import keyed_shape
@@ -28,11 +27,6 @@ from .still_places import filled
 
 _Sequence = tuple[Value, Place]
 """An array, and the places of it that a loop reads."""
-
-
-def loop_rows(graph: Graph) -> tuple[Graph, bool]:
-    """The graph with such rows as sequences and outputs of its loops."""
-    return Pass("loop_rows", _with_rows, "deep", ("scan",))(graph)
 
 
 def _with_rows(block: Block) -> Block:
@@ -51,6 +45,10 @@ def _with_rows(block: Block) -> Block:
         else:
             rewriter.replace(node.outputs, (found,))
     return rewriter.finish()
+
+
+loop_rows = Pass("loop_rows", _with_rows, "deep", ("scan",))
+"""The graph with such rows as sequences and outputs of its loops."""
 
 
 @dataclass

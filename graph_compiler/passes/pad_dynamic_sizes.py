@@ -28,11 +28,6 @@ from .driver import Pass
 _FIRST = (0, 1, 1)
 
 
-def pad_dynamic_sizes(graph: Graph) -> tuple[Graph, bool]:
-    """The graph without sizes that depend on elements; as it is where one of them has to stay."""
-    return Pass("pad_dynamic_sizes", _bounded, "deep", _TAKEN)(graph)
-
-
 def _bounded(block: Block) -> Block:
     found_in: dict[Node, _Found] = {}
     for mask in dict.fromkeys(node.inputs[-1] for node in block.nodes if _finds(node)):
@@ -390,3 +385,7 @@ class _Bounder(Rewriter):
             columns = [build.getitem(places, key=(WHOLE, axis)) for axis in range(mask.ndim)]
             self.places[found] = [build.where(valid, column, build.getitem(column, key=(_FIRST,))) for column in columns]
         return self.places[found]
+
+
+pad_dynamic_sizes = Pass("pad_dynamic_sizes", _bounded, "deep", _TAKEN)
+"""The graph without sizes that depend on elements; as it is where one of them has to stay."""

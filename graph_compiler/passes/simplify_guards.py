@@ -9,6 +9,7 @@ from typing import Any, Union
 
 from ..ir.graph import Graph, Guard
 from ..sizes import Compared, Size, Symbol, apply, comparison, isolate, substitute
+from .driver import only_with
 
 Number = Union[int, float]  # floats are infinite
 Row = tuple[Guard, Compared]
@@ -21,6 +22,7 @@ _RANGES: dict[str, Callable[[int], tuple[Number, Number]]] = {
 }
 
 
+@only_with(guards=True)
 def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
     """The graph with fewer and shorter guards on entry, which hold for the same calls.
 
@@ -29,8 +31,6 @@ def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
     left ``n == 10``. Those that stay stand in the place of the first, for guards behind it may be computed only where it holds
     (``10 // n``).
     """
-    if not graph.guards:
-        return graph, False
     entry = {id(guard) for guard in graph.entry_guards()}
     rows = [each for guard in graph.guards for each in (_solved(guard) if id(guard) in entry else [(guard, None)])]
     rows = _unsettled(rows)

@@ -7,8 +7,10 @@ from ..ir.graph import Graph
 from ..ir.node import Value
 from ..ir.rewrite import Rewriter
 from ..registration import trait
+from .driver import only_with
 
 
+@only_with(guards=True)
 def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
     """Guards look at the guarded value itself where nothing writes to its memory."""
     guarded = {guard.condition for guard in graph.guards if isinstance(guard.condition, Value)}

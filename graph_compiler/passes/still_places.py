@@ -11,16 +11,10 @@ from typing import Any
 from ..ir.block import Block
 from ..ir.builder import Builder
 from ..ir.closing import Body
-from ..ir.graph import Graph
 from ..ir.node import Node, Value
 from ..ir.rewrite import Rewriter
 from .driver import Pass
 from .open_loops import WHOLE, History, OpenLoop
-
-
-def still_places(graph: Graph) -> tuple[Graph, bool]:
-    """The graph whose loops carry such places alone."""
-    return Pass("still_places", _with_places, "deep", ("scan",))(graph)
 
 
 def _with_places(block: Block) -> Block:
@@ -32,6 +26,10 @@ def _with_places(block: Block) -> Block:
         else:
             rewriter.replace(node.outputs, loop.written(Builder.into(rewriter, node.origin)))
     return rewriter.finish()
+
+
+still_places = Pass("still_places", _with_places, "deep", ("scan",))
+"""The graph whose loops carry such places alone."""
 
 
 def _may_have(node: Node) -> bool:

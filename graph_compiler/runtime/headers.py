@@ -23,7 +23,9 @@ def header_of(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str
     told = [f"Recorded with {inputs or 'no arrays'}; sizes are symbolic.{f' {counts}.' if counts else ''}"]
     if graph.guards:
         told += _conditions(graph)
-    lines = [line for text in told for line in ([text] if len(text) <= WIDTH else textwrap.wrap(text, WIDTH, **_WORDS))]
+    lines: list[str] = []
+    for text in told:
+        lines += [text] if len(text) <= WIDTH else textwrap.wrap(text, WIDTH, **_WORDS)
     return "\n".join([f"{pipeline.name}, {what}.", "", *lines])
 
 

@@ -56,8 +56,9 @@ def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[
     """What is done to canonical operations; ``refuses_outside``: of a source that refuses indices outside of an axis. Functions with
     operations that want another layout are written out before: from one of them to the next arrays would change it back."""
     rows = target.rows
+    in_arrays: list[GraphPass] = [full_selections, bounded_loops, dce, full_widths, moving_slices, still_places]
     return [
-        *([] if rows.counts else [full_selections, bounded_loops, dce, full_widths, moving_slices, still_places]),
+        *([] if rows.counts else in_arrays),
         forward_writes,
         dce,
         *([] if rows.counts else [early_values, loop_rows, early_values]),

@@ -60,7 +60,7 @@ def _refuse(name: str, names: list[str]) -> None:
 def hold_back(variant: Variant) -> None:
     """Calls of a variant that waits are refused until its weights are there, however they came; afterwards they cost what they cost
     ever."""
-    if waiting(variant):
+    if (variant.graph.parameters or variant.graph.effects) and waiting(variant):
         variant.attempt = _HeldBack(variant)  # type: ignore[method-assign]
 
 

@@ -21,7 +21,8 @@ Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
 def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorated]:
-    """A decorator: keywords that neither the function nor one of ``also`` has are an ``InvalidOption``.
+    """A decorator: keywords that neither the function nor one of ``also`` has are an ``InvalidOption``, and so is what
+    :func:`check_options` refuses of those that are given.
 
     >>> refusing_unknown()(lambda *, seed=0: seed)(sead=1)
     Traceback (most recent call last):
@@ -37,6 +38,7 @@ def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorat
             for name in options:
                 if name not in known:
                     raise InvalidOption(f"{function.__name__} has no option {name}={nearest(_ALSO_CALLED.get(name, name), known)}")
+            check_options(options)
             return function(*objs, **options)
 
         return checked  # type: ignore[return-value]
@@ -45,17 +47,16 @@ def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorat
 
 
 def check_options(options: Mapping[str, Any]) -> None:
-    """Raises ``InvalidOption`` for the first option that is none; those that are not given, or None where that stands for nothing, are in
-    order.
+    """Raises ``InvalidOption`` for the first option that is none; None where that stands for nothing is in order.
 
     >>> check_options({"on_miss": "retrace", "max_variants": 3, "args": None})
     >>> check_options({"on_miss": "retry"})
     Traceback (most recent call last):
     graph_compiler.errors.InvalidOption: on_miss= is 'retry', and has to be 'retrace' or 'error'
     """
-    for name, (fits, wanted) in _WANTED.items():
-        if name in options and not fits(options[name]):
-            raise InvalidOption(f"{name}= is {shown(options[name])}, and has to be {wanted}")
+    for name, item in options.items():
+        if name in _WANTED and not _WANTED[name][0](item):
+            raise InvalidOption(f"{name}= is {shown(item)}, and has to be {_WANTED[name][1]}")
     if options.get("compile_options") and not options.get("return_backend_compiled_fn"):
         raise InvalidOption("compile_options= are for the compiler of the target, which is only used with return_backend_compiled_fn=True")
 

@@ -60,7 +60,7 @@ from .lowering_passes import canonical_passes, layers, loops
 from .meta_weights import require_loaded
 from .methods import Methods
 from .variant import Recorded, Variant
-from .weights import NativeWeights
+from .weights import NativeWeights, NoWeights
 from .write_back import WriteBack
 
 log = logging.getLogger("graph_compiler")
@@ -158,7 +158,8 @@ class Pipeline:
                     why,
                 )
             )
-        self._note_places(recording.places)
+        if recording.places:
+            self._note_places(recording.places)
         name_by_variables(every(recording.graph.nodes))
         self._opened = recording.opened
         stage.name = "simplifying"
@@ -368,6 +369,8 @@ class Pipeline:
     # ------------------------------------------------------------------------------ parameters
     def native_weights(self, recorded: Recorded, graph: IRGraph) -> Any:
         """The weights of a variant that runs in another framework."""
+        if not (graph.parameters or graph.effects):
+            return NoWeights()
         return NativeWeights(recorded.weights, graph, recorded.graph, self.target.target, self._adopted, self._copied)
 
 

@@ -73,7 +73,7 @@ class Variant:
         self._tracer = self.target.tracer
         self._expected = [(guard.expected, guard.rounding) for guard in self.program.checks]
         self._updates = self.graph.state.updates  # None where a call changes no container and no place; else () at least
-        self._take = self.methods.taking(self._updates or ()) if self.methods else None
+        self._take = self.methods.taking(self._updates) if self.methods and self._updates else None
         self._shapes = {name: value.spec.hints for name, value in self.graph.parameters.items()}
         self._returns_more = bool(self.graph.effects or self.program.checks)
         self._changes = bool(self.graph.effects or self._updates is not None)  # more than its own arrays

@@ -22,6 +22,19 @@ class _Native(NamedTuple):
     native: dict[str, Any]
 
 
+class NoWeights(Live):
+    """Of a graph that reads and writes none."""
+
+    is_counted = False
+
+    def __call__(self) -> Mapping[str, Any]:
+        return _NONE
+
+    def leave(self, name: str, value: Any) -> None:
+        """``KeyError``: there is no buffer."""
+        raise KeyError(name)
+
+
 class NativeWeights(Live):
     """Called, the weights of a variant as arrays of the target; what a call makes of buffers is left in the user's objects.
 

@@ -101,11 +101,12 @@ class Size:
     def __init__(self, terms: dict[Any, tuple[Monomial, int]]) -> None:
         self._terms = terms
         self._hash = hash(frozenset((key, coefficient) for key, (_, coefficient) in terms.items()))
-        self.weight: int = sum(atom.weight for monomial, _ in terms.values() for atom in monomial)
+        self.weight = 0
         total: Any = 0
         for monomial, coefficient in terms.values():
             product: Any = coefficient
             for atom in monomial:
+                self.weight += atom.weight
                 product = product * atom.hint if coefficient != 1 or len(monomial) > 1 else atom.hint
             total = product if len(terms) == 1 else total + product
         self.hint = total

@@ -76,7 +76,7 @@ class SymbolicNumber:
     # ------------------------------------------------------------------------------ where Python needs the number
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # what isinstance asks for, beside the type
-        return self.kind()
+        return type(hint_of(self.expression))
 
     def __int__(self) -> int:
         return int(self.number())

@@ -141,11 +141,12 @@ class Recorder:
     ) -> Node:
         """A new node, which makes ``outputs``."""
         node = Node(op, inputs, params, origin, outputs, record, regions)
-        if node.is_random or node.depends_on_devices or _reads_sizes(node) or not self.varying.isdisjoint(node.uses):
+        reads_sizes = any(isinstance(item, Size) for item in iterate_structure((inputs, params)))
+        if node.is_random or node.depends_on_devices or reads_sizes or not self.varying.isdisjoint(node.uses):
             self.varying.update(outputs)
             self.varying.update(map(self.base_of, node.writes))
             self.varying.update(node.writes)
-        if node.is_random or any(map(self.is_random, node.uses)):
+        if node.is_random or self._random and any(map(self.is_random, node.uses)):
             self._random.update((*outputs, *node.writes), map(self.base_of, node.writes))
         for index, viewed in node.views.items():
             self.set_base(outputs[index], viewed)
@@ -292,7 +293,3 @@ def _reference(array: Any) -> Callable[[], Any]:
         return weakref.ref(array)
     except TypeError:
         return lambda: array
-
-
-def _reads_sizes(node: Node) -> bool:
-    return any(isinstance(item, Size) for item in iterate_structure((node.inputs, node.params)))

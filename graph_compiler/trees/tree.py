@@ -236,7 +236,7 @@ def unflatten(tree: Tree, leaves: Iterable[Any]) -> Any:
 def call_of(tree: Tree, leaves: Iterable[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Positional and keyword arguments as the function takes them, from the tree of a call."""
     args, kwargs = unflatten(tree, leaves)
-    return tuple(map(unfixed, args)), {name: unfixed(item) for name, item in kwargs.items()}
+    return tuple(map(unfixed, args)), dict(zip(kwargs, map(unfixed, kwargs.values())))
 
 
 def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:

@@ -73,6 +73,18 @@ class Writing(Layer):
         return y + part.sum()
 
 
+class Masked(Layer):
+    """Attends under a mask of truth values to copies in row-major order, one of which it writes to where its number is odd."""
+
+    def forward(self, x: Any) -> Any:
+        mask = x[:, None, None, :, 0] > -3
+        y = self.inner(x).view(*x.shape[:-1], 2, WIDTH // 2).transpose(1, 2)
+        y = nn.functional.scaled_dot_product_attention(y.contiguous(), y, y, attn_mask=mask).transpose(1, 2).contiguous()
+        if self.number % 2:
+            y = y.mul_(0.5).contiguous()  # y itself
+        return x + y.reshape(x.shape).masked_fill(x > 2, 0.0)
+
+
 class Moded(Layer):
     """Takes no gradient of itself where its number is even."""
 
@@ -161,6 +173,7 @@ MODELS: dict[str, Callable[[], Stack]] = {
     "counting": _stack(Counting),
     "batch norm": _stack(Normed, train=True),
     "writes": _stack(Writing),
+    "masked": _stack(Masked),
     "modes": _stack(Moded),
     "autocast": _stack(Cast),
     "one asks another": _stack(Asking, _chain),
@@ -196,7 +209,7 @@ def test_recordings_are_those_of_full_analysis(name: str, monkeypatch: Any) -> N
 
 
 @pytest.mark.parametrize(
-    "name", ["number decides", "hook", "shared", "patched", "transposed", "counting", "writes", "modes", "one asks another"]
+    "name", ["number decides", "hook", "shared", "patched", "transposed", "counting", "writes", "masked", "modes", "one asks another"]
 )
 def test_layers_that_differ_compute_what_the_model_computes(name: str) -> None:
     """Twice, with another number of rows: what is counted goes on."""
@@ -225,7 +238,7 @@ def test_gradients_have_the_names_of_the_weights(name: str) -> None:
         np.testing.assert_allclose(found[weight], gradient, rtol=1e-3, atol=1e-4)
 
 
-def analysed(depth: int, monkeypatch: Any) -> list[str]:
+def analysed(layer: Callable[[], nn.Module], depth: int, monkeypatch: Any) -> list[str]:
     """The calls of a model that are analysed in full."""
     names, add_node = list[str](), capture.add_node
 
@@ -235,12 +248,13 @@ def analysed(depth: int, monkeypatch: Any) -> list[str]:
 
     with monkeypatch.context() as patch:
         patch.setattr(capture, "add_node", counted)
-        graph_compiler.compile(Stack(*(Layer() for _ in range(depth))).eval(), args=(torch.ones(2, 3, WIDTH),))
+        graph_compiler.compile(Stack(*(layer() for _ in range(depth))).eval(), args=(torch.ones(2, 3, WIDTH),))
     return names
 
 
-def test_calls_that_are_analysed_do_not_grow_with_depth(monkeypatch: Any) -> None:
-    few, many = analysed(4, monkeypatch), analysed(12, monkeypatch)
+@pytest.mark.parametrize("layer", [Layer, Masked])
+def test_calls_that_are_analysed_do_not_grow_with_depth(layer: Any, monkeypatch: Any) -> None:
+    few, many = analysed(layer, 4, monkeypatch), analysed(layer, 12, monkeypatch)
     assert few == many and len(few) < 20
 
 

@@ -88,6 +88,7 @@ def wished_names(key: str, result: Any, made: list[torch.Tensor]) -> list[str]:
     return [named.get(id(tensor), wish) for tensor in made]
 
 
+@functools.cache
 def is_in_place(key: str) -> bool:
     """Whether a bare name is that of an in-place variant: ``add_``, ``__iadd__``, ``__setitem__``.
 
@@ -104,6 +105,7 @@ _IN_PLACE_OPERATORS = frozenset(
 )
 
 
+@functools.cache
 def pure_key(key: str) -> str:
     """The bare name of the variant that writes nothing: ``add_`` -> ``add``, ``__ior__`` -> ``__or__``."""
     if key == "__setitem__" or not is_in_place(key):

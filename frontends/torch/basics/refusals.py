@@ -67,8 +67,9 @@ def check_outside(request: Request) -> None:
         "FakeTensorMode": fake_mode(),
         "torch.jit.trace": jit_trace(),
     }
-    where = next((name for name, state in around.items() if state is not None), None)
-    if where:
+    for where, state in around.items():
+        if state is None:
+            continue
         raise TracingError(
             f"{request.name} would have to be recorded ({request.why}) inside of {where}, where tensors cannot be looked at; call it "
             "outside once before, or pass args= to compile"

@@ -42,7 +42,7 @@ def statistics_order(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 def _is_trained(tensor: Any, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether this is a running statistic that a normalisation layer writes to, which torch does not count in its version."""
-    if key not in _STATISTICS or (key == "_native_batch_norm_legit" and len(args) + len(kwargs) < 8):
+    if key == "_native_batch_norm_legit" and len(args) + len(kwargs) < 8:
         return False
     order = statistics_order(key, args, kwargs)
     given = {"training": False, "use_input_stats": True, **dict(zip(order, args)), **kwargs}
@@ -87,5 +87,7 @@ def _shortens(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 
 def versions_before(key: str, operands: list[torch.Tensor], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
     """How often each operand has been written to before a call; None for those that it writes to without being counted."""
-    uncounted = [] if key in _STATISTICS else list(map(id, written_beside(key, args, kwargs)))
-    return [None if id(one) in uncounted or _is_trained(one, key, args, kwargs) else version(one) for one in operands]
+    if key in _STATISTICS:
+        return [None if _is_trained(one, key, args, kwargs) else version(one) for one in operands]
+    uncounted = list(map(id, written_beside(key, args, kwargs)))
+    return [None if id(one) in uncounted else version(one) for one in operands]

@@ -23,9 +23,9 @@ def add_node(capture: Running, call: Call, made: list[torch.Tensor], written: li
     key, operands = call.key, call.operands
     origin = capture.locator.locate(call.name, 4)
     strided = key.startswith("as_strided") and not fills_memory(operands[0])
-    capture.rules.refuse_writes(written, origin)
-    capture.outer_writes.refuse(written, origin)
     if written:
+        capture.rules.refuse_writes(written, origin)
+        capture.outer_writes.refuse(written, origin)
         hold_to_needs(capture, written)
     wide = capture.quietly(becomes_int64, capture, key, [*made, *(operands[:1] if written else ())], operands)
     memory = {storage(operand): capture.value(operand) for operand in reversed(operands)}

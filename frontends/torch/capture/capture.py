@@ -153,15 +153,16 @@ class Capture(TorchFunctionMode):
         # arrays in places that are written to are returned for other frameworks; torch writes to them itself
         graph.state = GraphState(places, tuple(updates) if changes else None, same_outputs(graph), returns_written=not self.for_torch)
         note_sharing(self, graph)
-        name_by_module(graph, {self.weights.path_of(module) or "" for module in self.weights.modules() if not module._modules})
+        if not self.weights.are_none:
+            name_by_module(graph, {self.weights.path_of(module) or "" for module in self.weights.modules() if not module._modules})
         return graph
 
     def rewritten_state(self) -> frozenset[int]:
         """Identities of tensors in places that were written to, where the graph runs in a framework whose arrays cannot be."""
-        if self.for_torch:
+        pairs = list(zip(self.input_tensors, self.recorder.graph.inputs))[self.count_call_inputs :]
+        if self.for_torch or not pairs:
             return frozenset()
         written = Aliases(self.recorder.graph).written
-        pairs = list(zip(self.input_tensors, self.recorder.graph.inputs))[self.count_call_inputs :]
         return frozenset(id(tensor) for tensor, value in pairs if value in written)
 
     def _is_recorded(self, item: Any) -> bool:
@@ -178,8 +179,9 @@ class Capture(TorchFunctionMode):
         self.written.forget()
         self.backward_sizes.note(())
         del self.loops  # which refers to this capture
-        for part in [part for part in vars(self).values() if getattr(part, "capture", None) is self]:
-            part.capture = None
+        for part in list(vars(self).values()):
+            if getattr(part, "capture", None) is self:
+                part.capture = None
 
     def add_number(self, name: str, number: Any) -> Value:
         """One number that is an input."""
@@ -292,7 +294,7 @@ class Capture(TorchFunctionMode):
         touched = [tensor for tensor, before in zip(operands, versions) if version(tensor) != before]
         if "out" in kwargs:  # before the operands that share its memory, whose versions count this write as well
             touched = [tensor for tensor in iterate_structure(kwargs["out"]) if isinstance(tensor, torch.Tensor)] + touched
-        written = [self.value(tensor) for tensor in (*touched, *(operands[:1] if is_in_place(key) else ()))]
+        written = list(map(self.value, (*touched, *(operands[:1] if is_in_place(key) else ()))))
         made = tensors_made(self, key, result, operands)
         if made and operands and made[0] is operands[0] and self.recorder.base_of(self.value(made[0])) in self.recorder.graph.inputs:
             self.depends_on("layout", made[0])
@@ -300,9 +302,10 @@ class Capture(TorchFunctionMode):
         call, node = Call(name, key, (inputs, params), operands, result), None
         if made or written or drew:
             node = add_node(self, call, made, written, drew)
-            self.exported.written(
-                self.here, [item for item in operands if self.value(item) in written], any(map(self.recorder.varies, written))
-            )
+            if written:
+                self.exported.written(
+                    self.here, [item for item in operands if self.value(item) in written], any(map(self.recorder.varies, written))
+                )
         else:
             hand_over(self, result, operands, (args, kwargs))
         if key in STRUCTURE:
@@ -345,7 +348,8 @@ class Capture(TorchFunctionMode):
 
     def arguments_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments of a call as they are recorded."""
-        return tuple([self._argument(item) for item in args]), {name: self._argument(item) for name, item in kwargs.items()}
+        named = {name: self._argument(item) for name, item in kwargs.items()} if kwargs else {}
+        return tuple(map(self._argument, args)), named
 
     def _argument(self, item: Any) -> Any:
         cls = type(item)  # most are tensors and numbers

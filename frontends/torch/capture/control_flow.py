@@ -40,7 +40,7 @@ _SCANS = "torch._higher_order_ops.associative_scan"
 def in_eager(capture: Running) -> Iterator[None]:
     """Inside of the block ``torch.compile`` compiles nothing: what it would have hidden, these operators too, is run, and seen by
     ``capture``."""
-    places: list[Place] = [(cls, "__call__", HigherOrderOperator.__call__) for cls in filter(None, (found(*place) for place in _CHECKING))]
+    places: list[Place] = [(cls, "__call__", HigherOrderOperator.__call__) for place in _CHECKING if (cls := found(*place))]
     if theirs := found(_SCANS, "generic_associative_scan"):
         places.append((importlib.import_module(_SCANS), "generic_associative_scan", associative_scans.in_place_of(capture, theirs)))
     is_used = is_loaded() and hasattr(torch.compiler, "set_stance")  # since torch 2.6

@@ -8,6 +8,7 @@ code of each layer runs, and each of its calls is made: whatever differs from la
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -27,7 +28,9 @@ from .structure import STRUCTURE
 
 _CONTAINERS = frozenset({tuple, list, torch.Size})
 # Sizes and elements decide more of them than is looked at here.
-_SPECIAL = frozenset({*STRUCTURE, *kinds.DATA_SIZED, *kinds.CUT, "contiguous", "as_strided", "requires_grad_"}) - {"__getitem__"}
+_SPECIAL = frozenset({*STRUCTURE, *kinds.DATA_SIZED, *kinds.CUT, "as_strided", "requires_grad_"}) - {"__getitem__"}
+# Of truth values among their operands they take nothing but which elements count.
+_MASKED = frozenset({"scaled_dot_product_attention", "masked_fill"})
 
 
 @dataclass(frozen=True)
@@ -87,26 +90,20 @@ class KnownCalls:
 
     def __init__(self) -> None:
         self._outcomes: dict[Any, Outcome] = {}
-        self._is_torchs: dict[Any, bool] = {}
 
     def key_of(
         self, name: str, key: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], operands: list[torch.Tensor]
     ) -> Any:
         """What decides the outcome of a call, whose tensors ``operands`` is told; None where something else may."""
-        if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not self._is_public(function, name):
+        if key in _SPECIAL or is_in_place(key) or is_any_autocast_enabled() or not _is_public(function, name):
             return None
         try:
-            facts = tuple([_fact(item, operands) for item in args])
-            named = tuple([(word, _fact(item, operands)) for word, item in kwargs.items()])
+            is_masked = key in _MASKED
+            facts = tuple([_fact(item, operands, is_masked) for item in args])
+            named = tuple([(word, _fact(item, operands, is_masked)) for word, item in kwargs.items()]) if kwargs else ()
         except _Unlike:
             return None
         return function, name, is_grad_enabled(), is_inference_mode_enabled(), facts, named
-
-    def _is_public(self, function: Any, name: str) -> bool:
-        """Whether it is a function of torch's own, and no one that was registered with it."""
-        if function not in self._is_torchs:
-            self._is_torchs[function] = not name.startswith("torch.ops.") and _found(name) == function
-        return self._is_torchs[function]
 
     def outcome(self, key: Any) -> Outcome | None:
         """The outcome of a call like this; None where there was none yet."""
@@ -124,33 +121,36 @@ class KnownCalls:
         return outcome
 
 
-def _found(name: str) -> Any:
+@functools.lru_cache(maxsize=4096)
+def _is_public(function: Any, name: str) -> bool:
+    """Whether it is a function of torch's own, and no one that was registered with it."""
     try:
-        return resolve(name)
+        return not name.startswith("torch.ops.") and bool(resolve(name) == function)
     except AttributeError:
-        return None
+        return False
 
 
-def _fact(item: Any, operands: list[torch.Tensor]) -> Any:
+def _fact(item: Any, operands: list[torch.Tensor], is_masked: bool) -> Any:
     """What the outcome of a call may depend on of an argument."""
     cls = type(item)
     if cls in TENSORS:
         operands.append(item)
-        return _fact_of_tensor(item)
+        return _fact_of_tensor(item, is_masked)
     if cls in PLAIN:
         return cls, item
     if cls in _CONTAINERS:
-        return cls, *[_fact(part, operands) for part in item]
+        return cls, *[_fact(part, operands, is_masked) for part in item]
     if cls is slice:
-        return cls, *[_fact(part, operands) for part in (item.start, item.stop, item.step)]
+        return cls, *[_fact(part, operands, is_masked) for part in (item.start, item.stop, item.step)]
     if is_symbolic(item):
         return cls, item.node.hint
     raise _Unlike
 
 
-def _fact_of_tensor(tensor: torch.Tensor) -> Any:
+def _fact_of_tensor(tensor: torch.Tensor, is_masked: bool) -> Any:
     """Of whole numbers the elements may count: they may be sizes, and too long for other frameworks."""
-    if not tensor.is_floating_point() or tensor.layout is not torch.strided or tensor.device.type != "cpu":
+    is_plain = tensor.is_floating_point() or is_masked and tensor.dtype is torch.bool
+    if not is_plain or tensor.layout is not torch.strided or not tensor.is_cpu:
         raise _Unlike
     flags = tensor.requires_grad, tensor.is_neg(), tensor.is_inference(), tensor._is_view()
     return type(tensor), tensor.dtype, tensor.shape, tensor.stride(), flags

@@ -16,9 +16,8 @@ def tensors_made(capture: Running, key: str, result: Any, operands: list[torch.T
     if not isinstance(result, (torch.Tensor, tuple, list, dict)):
         return []
     found = [result] if isinstance(result, torch.Tensor) else list(iterate_structure(result))
-    tensors = {id(item): item for item in found if isinstance(item, torch.Tensor)}
-    return [tensor for tensor in tensors.values() if key in kinds.MAY_COPY or not _is_known(capture, tensor, operands)]
-
-
-def _is_known(capture: Running, tensor: torch.Tensor, operands: list[torch.Tensor]) -> bool:
-    return any(tensor is operand for operand in operands) or capture.recorder.find(tensor) is not None
+    given, made = set(map(id, operands)), dict[int, torch.Tensor]()
+    for item in found:
+        if isinstance(item, torch.Tensor) and (key in kinds.MAY_COPY or id(item) not in given and capture.recorder.find(item) is None):
+            made[id(item)] = item
+    return list(made.values())

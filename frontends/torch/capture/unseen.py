@@ -90,7 +90,7 @@ class Unseen(TorchDispatchMode):
         """A kernel has made a tensor of its arguments, in memory of the recording or of theirs."""
         self._hidden[id(made)] = (weakref.ref(made), self.capture.call)
         place, operands = storage(made), (item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor))
-        if not self.made(made) and all(storage(item) != place for item in operands):
+        if not self.made(made) and place not in map(storage, operands):
             self.note(made)
 
 

@@ -40,7 +40,9 @@ class Gradients:
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
-        self._before = {id(tensor): _Found.of(tensor) for tensor in weights.trained()}
+        self._before: dict[int, _Found] = {}
+        for tensor in weights.trained():
+            self._before[id(tensor)] = _Found.of(tensor)
         self.last: Origin | None = None  # where a backward pass was begun
         self._asked: dict[tuple[int, str], EnvironmentGuard] = {}
         self._followed: set[int] = set()  # tensors whose gradients are looked after as state,
@@ -94,8 +96,9 @@ class Gradients:
 
     def check(self, name: str) -> None:
         """``TracingError`` where one has changed: the graph would not do the same at its calls."""
-        free = (found for found in self._before.values() if id(found.tensor) not in self._followed)
-        if any(_grad(found.tensor) is not found.grad for found in free):
+        for found in self._before.values():
+            if id(found.tensor) in self._followed or _grad(found.tensor) is found.grad:
+                continue
             raise TracingError(
                 f"{self.last or name} leaves gradients on its arguments, or on tensors that nothing holds (by backward), which a graph "
                 "cannot do; compute them with torch.autograd.grad and return them"

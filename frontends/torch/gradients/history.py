@@ -35,12 +35,14 @@ class History:
 
     def add(self, *values: Value) -> None:
         """These may have gradients, where they are of a type that can."""
-        self._differentiable.update(value for value in values if is_inexact(value.dtype))
+        for value in values:
+            if is_inexact(value.dtype):
+                self._differentiable.add(value)
 
     def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
         """What is to be noted of a call that is made now, with more ``facts`` of it."""
         enabled = self.enabled
-        aside = any(self._is_aside(value, enabled) for value in written)
+        aside = bool(written) and any(self._is_aside(value, enabled) for value in written)
         no_grad = not enabled and not self._differentiable.isdisjoint(values_in(inputs))
         return CallRecord(key, writes=tuple(dict.fromkeys(written)), aside=aside, no_grad=no_grad, **facts)
 

@@ -58,8 +58,11 @@ AGREEMENTS: dict[str, tuple[str, ...]] = {
 
 def assume_agreement(b: TorchBuilder, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> None:
     """Guards on the sizes that torch wants to be equal. What was broadcast while recording is fixed."""
+    alternatives = AGREEMENTS.get(key)
+    if alternatives is None:
+        return
     given = _given(row, args, kwargs)
-    for alternative in AGREEMENTS.get(key, ()):
+    for alternative in alternatives:
         if (named := _named(alternative, given)) is not None:
             for sizes in named.values():
                 _assume_equal(b, sizes)

@@ -227,7 +227,7 @@ DEMANDS: dict[str, Callable[[Node], Demands]] = {
 def assume_demands(b: TorchBuilder, made: Iterable[Node]) -> None:
     """Guards on the sizes of the operations ``made`` of one call."""
     for node in made:
-        for demand in DEMANDS.get(node.op, _nothing)(node):
+        for demand in DEMANDS[node.op](node) if node.op in DEMANDS else ():
             assume(b, *demand)
 
 
@@ -242,7 +242,3 @@ def assume(b: TorchBuilder, relation: str, size: Any, number: Any) -> None:
 def _is_given(size: Any) -> bool:
     """The size of an array as it comes in."""
     return isinstance(size, Size) and [type(atom) for atom in size.atoms()] == [Symbol]
-
-
-def _nothing(node: Node) -> Demands:
-    return iter(())

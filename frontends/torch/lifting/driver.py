@@ -84,9 +84,7 @@ class _TorchLifter(Lifter):
         args, kwargs = self.arguments(node)
         self.b.recorded = self.specs_recorded(node)  # not before: views among the arguments may be calls that are lifted again
         row = self.row(node)
-        self.b.generator = next(
-            (item for item in iterate_structure((args, kwargs)) if isinstance(item, Value) and item in self.b.streams), None
-        )
+        self.b.generator = self._stream_of(args, kwargs) if self.b.streams else None
         key, before = pure_key(row_key(node.op)), len(self.result.nodes)
         result = open_call(self.b, node, args, kwargs) if row is None else self._by_row(key, row, args, kwargs)
         made = self.result.nodes[before:]
@@ -96,6 +94,10 @@ class _TorchLifter(Lifter):
         expect_elements(self.b, made, CONDITIONS)
         note_bounds(self.b, key, made)
         return result
+
+    def _stream_of(self, args: list[Any], kwargs: dict[str, Any]) -> Value | None:
+        """The stream of random numbers among the arguments."""
+        return next((item for item in iterate_structure((args, kwargs)) if isinstance(item, Value) and item in self.b.streams), None)
 
     def _by_row(self, key: str, row: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
         kwargs = own_keywords(row, kwargs)

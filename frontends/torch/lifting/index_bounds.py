@@ -101,14 +101,10 @@ PICKING: dict[str, Callable[[Node], Picked]] = {
 def note_bounds(b: TorchBuilder, key: str, made: Iterable[Node]) -> None:
     """The graph holds only where the inputs that the operations ``made`` of one call pick by lie inside."""
     for node in made:
-        for indices, size, besides in PICKING.get(node.op, _nothing)(node):
+        for indices, size, besides in PICKING[node.op](node) if node.op in PICKING else ():
             if (given := _as_given(b, indices)) is not None:
                 first = -size if node.op in _ALONG_AXES and key not in _FROM_THE_FRONT else _FIRST.get(node.op, 0)
                 b.bound(given, first, size, besides)
-
-
-def _nothing(node: Node) -> Picked:
-    return iter(())
 
 
 def _as_given(b: TorchBuilder, value: Any) -> Value | None:

@@ -96,7 +96,9 @@ class ExportedMemory:
             return ()
         with no_torch_function():  # to compare places is no read of the user's
             places = [_place(tensor) for tensor in tensors if has_memory(tensor)]
-        return {id(one): one for place in places for one in self._around(*place)}.values()
+        first, end = self._shared[0].start, self._shared[-1].start + self._longest
+        near = [place for place in places if place[0] < end and first < place[1]]  # few, where most weights are torch's own
+        return {id(one): one for place in near for one in self._around(*place)}.values()
 
     def _around(self, start: int, end: int) -> Iterable[_Shared]:
         first, last = bisect_right(self._shared, start - self._longest, key=_start), bisect_left(self._shared, end, key=_start)

@@ -71,7 +71,7 @@ class KeptViews(kept_views.KeptViews[torch.Tensor]):
 
     def without(self, places: Sequence[Place]) -> list[Place]:
         """The places but those that hold views: their elements are in their owners' places."""
-        return [place for place in places if not self._owners or self.owner_of(place.read()) is None]
+        return [place for place in places if self.owner_of(place.read()) is None] if self._owners else list(places)
 
     def taken(self, capture: Trace, tensor: torch.Tensor, owner: torch.Tensor) -> Value:
         """The value of a view, by a call that takes it; where the owner needs a gradient and the view does not, as by ``detach``."""

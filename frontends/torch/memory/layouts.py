@@ -81,7 +81,7 @@ class Layouts:
         in_order = all(map(is_in_order, operands))
         for index, (tensor, value) in enumerate(zip(made, node.outputs)):
             self.note(value, node.uses, order_of(key, tensor, index in node.views, in_order))
-            if any(tensor is operand for operand in operands):
+            if id(tensor) in map(id, operands):
                 self._operands.add(value)
         if key in VIEWS_ONLY and node.outputs and joins_axes(node):
             self._rely_on(node.uses[0], node)
@@ -191,5 +191,5 @@ def is_in_order(tensor: torch.Tensor) -> bool:
 
     A transposed axis shows even where it has one element; a slice that takes all of this size may lie apart at others, but in order.
     """
-    strides = [stride for stride in tensor.stride() if stride] if tensor.layout == torch.strided else []
+    strides = list(filter(None, tensor.stride())) if tensor.layout == torch.strided else []
     return strides == sorted(strides, reverse=True)

@@ -26,9 +26,10 @@ class Memory:
         """``value`` stands for ``tensor``."""
         if has_memory(tensor):
             memory = _storage_of(tensor)
-            if memory._cdata not in self._values:  # no other memory takes its identity while the weak reference lives
-                self._values[memory._cdata] = (StorageWeakRef(memory), {})
-            self._values[memory._cdata][1].setdefault(_geometry(tensor), value)
+            known = self._values.get(identity := memory._cdata)
+            if known is None:  # no other memory takes its identity while the weak reference lives
+                known = self._values[identity] = StorageWeakRef(memory), {}
+            known[1].setdefault(_geometry(tensor), value)
 
     def forget(self, values: set[Value]) -> None:
         """These were made in a block of the graph, and stand for no array outside of it."""
@@ -72,7 +73,7 @@ def is_shared(tensor: torch.Tensor) -> bool:
 def has_memory(tensor: torch.Tensor) -> bool:
     """Whether the tensor has one piece of memory on this machine."""
     with no_torch_function():
-        plain = tensor.layout == torch.strided and tensor.device.type == "cpu" and not tensor.is_quantized and not tensor.is_nested
+        plain = tensor.layout == torch.strided and tensor.is_cpu and not tensor.is_quantized and not tensor.is_nested
         return plain and not is_wrapped(tensor)
 
 

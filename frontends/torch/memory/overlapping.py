@@ -26,6 +26,8 @@ def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
     An operand that is the same array may be written to, as in place; in another shape it is one of a reduction, which torch sets to 0
     before it reads.
     """
+    if out is None:
+        return
     for tensor in (item for item in iterate_structure(out) if isinstance(item, torch.Tensor)):
         if tuple(tensor.shape) != capture.value(tensor).spec.shape:
             raise TracingError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -15,12 +16,15 @@ from ..basics.writing import written_beside
 from ..trace import Trace
 from .saved_contents import SavedContents
 
+_TENSOR = attrgetter("tensor")
+
 
 def may_be_written(key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[torch.Tensor]:
     """The arguments that a call may write to."""
     targets = [args[0]] if args and (is_in_place(key) or kwargs.get("inplace") or (len(args) > 1 and args[-1] is True)) else []
     targets += [kwargs["out"]] if kwargs.get("out") is not None else []
-    return [item for item in iterate_structure([*targets, *written_beside(key, args, kwargs)]) if isinstance(item, torch.Tensor)]
+    targets += written_beside(key, args, kwargs)
+    return [item for item in iterate_structure(targets) if isinstance(item, torch.Tensor)] if targets else targets
 
 
 class Written:
@@ -36,7 +40,7 @@ class Written:
 
     def owners(self) -> list[torch.Tensor]:
         """The arrays."""
-        return [past.tensor for past in self._saved.values()]
+        return list(map(_TENSOR, self._saved.values()))
 
     def save(self, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Before a call that may write to its arguments."""

@@ -60,6 +60,8 @@ class KeySizes:
 
     def of(self, graph: Graph, value: Value) -> list[Size]:
         """The sizes to be fixed of a value that has just become an input."""
+        if not (self.plain or self.fixed):
+            return []
         position = graph.inputs.index(value)
         return [
             Size.of(Symbol(value, axis, size)) for axis, size in enumerate(value.spec.shape) if self.plain or (position, axis) in self.fixed

@@ -78,7 +78,8 @@ class Generators:
     def refuse_seeds_read(self, functions: Iterable[types.FunctionType]) -> None:
         """``TracingError`` for code that asks a generator within reach for its seed (a method that nothing can stand in for): it would get
         the mark."""
-        for code in (function.__code__ for function in functions):
+        for function in functions:
+            code = function.__code__
             names = names_read(code)
             if "initial_seed" in names and ("default_generator" in names or len(self._reachable) > len(self._defaults)):
                 raise TracingError(
@@ -130,17 +131,18 @@ class Generators:
 
     def before(self, arguments: Any) -> list[_Followed]:
         """Makes up for what has happened to the generators that a call may draw from, and gives them."""
-        given = [item for item in iterate_structure(arguments) if is_generator(item)]
         with self._lock:
-            return [self._made_up(generator) for generator in (*self._defaults, *given)]
+            return list(map(self._made_up, (*self._defaults, *filter(is_generator, iterate_structure(arguments)))))
 
     def drew(self, candidates: list[_Followed]) -> bool:
         """Whether the call that has just been made drew from one of them."""
         with self._lock:
-            drawn = [followed for followed in candidates if followed.state() != followed.points[-1][0]]
-            for followed in drawn:
-                followed.points.append((followed.state(), self._count() + 1))
-        return bool(drawn)
+            drew = False
+            for followed in candidates:
+                if (state := followed.state()) != followed.points[-1][0]:
+                    followed.points.append((state, self._count() + 1))
+                    drew = True
+        return drew
 
     @contextmanager
     def undone(self) -> Iterator[None]:
@@ -161,8 +163,9 @@ class Generators:
     def finish(self) -> None:
         """What has happened to the generators since the last call."""
         with self._lock:
-            for followed in [one for one in self._followed.values() if one.generator in self._reachable]:
-                self._made_up(followed.generator)
+            for followed in list(self._followed.values()):
+                if followed.generator in self._reachable:
+                    self._made_up(followed.generator)
 
     def _made_up(self, generator: torch.Generator) -> _Followed:
         is_new = id(generator) not in self._followed

@@ -34,10 +34,10 @@ def settings_kept(name: str) -> Iterator[None]:
     changed: list[str] = []
     try:
         yield
-        changed += [what for what, (read, _) in _SETTINGS.items() if read() != before[what]]
     finally:
         for what, (read, write) in _SETTINGS.items():
             if read() != before[what]:
+                changed.append(what)
                 write(before[what])
     if changed:
         raise TracingError(

@@ -38,16 +38,17 @@ class AttributeReads:
     def places(self) -> list[Place]:
         """What stands in the class of tensors meanwhile. It refers to this object, so no object may keep it: arrays are to go with their
         last user, and wait for no collector."""
-        names = dict.fromkeys(name for _, held in self._before for name in held)
-        own: list[Place] = [(torch.Tensor, name, _Attribute(name, self._read)) for name in names if not hasattr(torch.Tensor, name)]
-        return [*own, (torch.Tensor, "__getattr__", self._missed())]
+        places: list[Place] = [(torch.Tensor, "__getattr__", self._missed())]
+        for _, held in self._before:
+            places += [(torch.Tensor, name, _Attribute(name, self._read)) for name in held if not hasattr(torch.Tensor, name)]
+        return places
 
     @contextmanager
     def kept(self) -> Iterator[None]:
         """After the block the arguments have the attributes of before. ``TracingError`` where the block has put some on one."""
         try:
             yield
-            if any(_identities(vars(tensor)) != _identities(held) for tensor, held in self._before):
+            if any((vars(tensor) or held) and _identities(vars(tensor)) != _identities(held) for tensor, held in self._before):
                 raise TracingError(
                     f"{self._capture.recorder.graph.name} puts attributes on a tensor that is an argument, which a graph cannot do; return "
                     "what they hold"

@@ -26,7 +26,8 @@ def environment_guards_of(weights: Weights, graph: Graph, asked: list[torch.nn.M
     """Training flags of the modules that were ``asked``, captured tensors nobody has written to or replaced, the default dtype, and the
     grad mode where it matters."""
     facts = [] if weights.are_none and not (asked or graph.constants) else _of_tensors(weights, graph, asked)
-    facts += [EnvironmentGuard("{}() is {}", (ask, ask()), what, is_thread_mode=True) for ask, what in _SETTINGS]
+    for ask, what in _SETTINGS:
+        facts.append(EnvironmentGuard("{}() is {}", (ask, ask()), what, is_thread_mode=True))
     if only_without_grad:
         facts.append(EnvironmentGuard("not {}()", (torch.is_grad_enabled,), "no_grad, under which it was recorded,", is_thread_mode=True))
     return facts

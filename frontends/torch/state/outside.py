@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import array
 import functools
+import itertools
+import operator
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -33,7 +35,7 @@ def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: C
 
     ``is_input`` tells what a graph reads at each call, and may write to.
     """
-    objects = [item for item in objects if not is_constant(item)]
+    objects = list(itertools.filterfalse(is_constant, objects))
     if all(map(is_self_contained, objects)):
         return [*Hooks([]).facts(), *map(code_fact, objects)]
     reach = Reached(objects, replace(POLICY, parts=functools.partial(_parts, weights)))
@@ -100,7 +102,7 @@ class Hooks:
         places = [vars(owner)[name] for owner in owners for name in _HOOKS if name in vars(owner)]
         self._places = [modules._global_forward_hooks, modules._global_forward_pre_hooks, *places]
         self._before = [list(hooks.values()) for hooks in self._places]
-        self._filled = [(hooks, before) for hooks, before in zip(self._places, self._before) if before]
+        self._filled = list(filter(operator.itemgetter(1), zip(self._places, self._before)))
         self._number = [RemovableHandle.next_id]
 
     def hold(self) -> bool:

@@ -17,7 +17,7 @@ from .... import contracts
 from ....errors import GuardFailed
 from ....tracing.environment.conjunction import conjunction
 from ....tracing.reach.origin import is_internal
-from ....tracing.reach.originals import original_of
+from ....tracing.reach.originals import PLAIN, original_of
 from ....tracing.reach.refers import defaults_of
 from ....tracing.reach.self_contained import is_self_contained
 from ..basics.arguments import to_tensor
@@ -205,13 +205,12 @@ class Weights(contracts.Weights):
 
     def buffers(self) -> list[torch.Tensor]:
         """All tensors that are no trainable parameters, as the modules hold them now."""
-        held = (_held(holder, key) for holder, key in self._holders.values())
+        held = map(self.held, self._holders)
         return [tensor for tensor in held if tensor is not None and not isinstance(tensor, torch.nn.Parameter)]
 
     def trained(self) -> list[torch.Tensor]:
         """The parameters, as the modules hold them now."""
-        held = (_held(holder, key) for holder, key in self._holders.values())
-        return [tensor for tensor in held if isinstance(tensor, torch.nn.Parameter)]
+        return [tensor for tensor in map(self.held, self._holders) if isinstance(tensor, torch.nn.Parameter)]
 
     def is_trained(self, name: str) -> bool:
         """Whether the name is that of a parameter, not of a buffer."""
@@ -325,6 +324,8 @@ def _compiled_parts(root: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Modul
     """Modules that were compiled by themselves, and are attributes of a module."""
     for path, module in root.named_modules():
         for name, item in vars(module).items():
+            if type(item) in PLAIN:  # as nearly all
+                continue
             if isinstance(original := original_of(item), torch.nn.Module) and original is not item:
                 yield f"{path}.{name}".lstrip("."), original
 

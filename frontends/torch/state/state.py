@@ -6,6 +6,7 @@ Everything is put back after each recording; the first call of the graph changes
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -18,7 +19,6 @@ from ....ir.aliases import Aliases
 from ....ir.graph import Effect
 from ....sizes import Size, Symbol
 from ....tracing.reach.containers import COMPILED, MISSING, is_whole
-from ....tracing.reach.namespaces import Names
 from ....tracing.reach.outside import Free
 from ....tracing.reach.world import ORDER, Change, Held, World
 from ....tracing.state.append_only import ListShims
@@ -48,25 +48,21 @@ class State:
     """What a function can reach before a recording, and the ``places`` that are known to be state."""
 
     def __init__(self, weights: Weights, places: Sequence[Place] = (), stateful: Sequence[Any] = (), numbers: bool = True) -> None:
-        modules = [(weights.path_of(module) or "", module) for module in weights.modules()]
-        objects = [(name, root) for name, root in weights.roots() if not isinstance(root, torch.nn.Module)]
-        self.world = World(
-            (*modules, *((type(item).__name__, item) for item in stateful), *objects),
-            _BOOKKEEPING,
-            (*weights.modules(), *stateful),
-            () if weights.are_none else (weights.function, *filter(callable, weights.given), *dict.fromkeys(map(type, weights.modules()))),
-        )
+        self.world = World(()) if weights.are_none and not stateful else _world_of(weights, stateful)
         self.gradients: list[Held] = []
         if self.world.held:
             _refuse_iterators(weights, self.world)
             self.gradients = gradients_in(self.world, weights)
             self.world.held += self.gradients
-        self._owners = self.world.owners()
         self.weights, self.places, self._numbers = weights, tuple(places), numbers
         self._trees: tuple[Tree, ...] = ()
         self.values: tuple[Any, ...] = ()
         self.replaced: list[Replaced] = []
-        self.list_shims = ListShims(self.world, (), (), frozenset())
+        self.list_shims: ListShims | None = None  # where lists are taken to be appended to alone
+
+    @functools.cached_property
+    def _owners(self) -> set[int]:
+        return self.world.owners()
 
     def may_change(self, owner: Any) -> bool:
         """Whether a recording changes what this object holds, and puts it back."""
@@ -85,7 +81,7 @@ class State:
         return self.values
 
     def _input(self, capture: Trace, place: Place) -> tuple[Tree, Any]:
-        if (growing := self.list_shims.put(place)) is not None:
+        if self.list_shims is not None and (growing := self.list_shims.put(place)) is not None:
             return AppendOnly(list, (), ()), growing
         held = place.read()
         has_numbers = self._numbers and holds_numbers(held, place.whole)
@@ -100,7 +96,8 @@ class State:
     # ------------------------------------------------------------------------------ after
     def finish(self, capture: Trace, containers: Containers) -> list[Place]:
         """What has become of the places. Places that are state and were not known are given back: with them it has to be recorded again."""
-        self.list_shims.take_out()
+        if self.list_shims is not None:
+            self.list_shims.take_out()
         known = {place.identity for place in self.places}
         found: dict[tuple[int, Any], Place] = {}
         for change in list(self.world.changes()):
@@ -115,16 +112,15 @@ class State:
                 capture.recorder.graph.effects.append(Effect("buffer", name, capture.value(change.now)))
             else:
                 found.setdefault(place.identity, place)
-        for place in self._written(capture):
+        for place in self._written(capture) if capture.recorder.graph.constants else ():
             if place.identity not in known and not is_given(place.held, containers):
                 found.setdefault(place.identity, place)
-        self._note_replaced(capture, containers)
+        if self.places:
+            self._note_replaced(capture, containers)
         return list(found.values())
 
     def _written(self, capture: Trace) -> Iterator[Place]:
         """The places of arrays that were taken for constants, and that the function writes to. ``TracingError`` for one that is nowhere."""
-        if not capture.recorder.graph.constants:
-            return
         arrays, alone = _constants_written(capture)
         entries = ((held, key, part) for held in self.world.held for key, item in held.before.items() for part in _parts(item))
         placed = [(held, key, id(part)) for held, key, part in entries if id(part) in arrays] if arrays else []
@@ -178,18 +174,26 @@ class State:
 
     def free(self, containers: Containers) -> Free:
         """Which parts of containers a graph reads anew at each call: the places, and what is inside of them."""
-        kept = [(place, place.held.item.space if isinstance(place.held.item, Names) else place.held.item) for place in self.places]
-        parts = {(id(item), None if place.whole else place.key) for place, item in kept}
+        parts = {(id(place.held.owner), None if place.whole else place.key) for place in self.places}
 
         def is_free(item: Any, key: Any) -> bool:
             item = vars(item) if isinstance(item, torch.Tensor) else item  # whose attributes are the container
-            return (id(item), key) in parts or (id(item), None) in parts or containers.holds(item)
+            return bool(parts) and ((id(item), key) in parts or (id(item), None) in parts) or containers.holds(item)
 
         return is_free
 
     def restore(self) -> None:
         """Puts everything back."""
         self.world.restore()
+
+
+def _world_of(weights: Weights, stateful: Sequence[Any]) -> World:
+    modules = weights.modules()
+    paths = [(weights.path_of(module) or "", module) for module in modules]
+    named = [(type(item).__name__, item) for item in stateful]
+    objects = [(name, root) for name, root in weights.roots() if not isinstance(root, torch.nn.Module)]
+    called = () if weights.are_none else (weights.function, *filter(callable, weights.given), *dict.fromkeys(map(type, modules)))
+    return World((*paths, *named, *objects), _BOOKKEEPING, (*modules, *stateful), called)
 
 
 def _refuse_iterators(weights: Weights, world: World) -> None:

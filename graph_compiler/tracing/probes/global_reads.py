@@ -33,8 +33,12 @@ class GlobalReads:
 
     def __init__(self, functions: Iterable[types.FunctionType]) -> None:
         self._thread = threading.get_ident()
-        spaces = [(one.__globals__, OWN_GLOBALS & names_read(one.__code__)) for one in functions]
-        self._found = {(id(space), name): (space, name) for space, names in spaces for name in names if name not in space}
+        self._found: dict[tuple[int, str], tuple[dict[str, Any], str]] = {}
+        for one in functions:
+            space = one.__globals__
+            for name in OWN_GLOBALS & names_read(one.__code__):
+                if name not in space:
+                    self._found[id(space), name] = space, name
         self._functions: dict[Any, types.FunctionType] = {}
         self._whole: dict[int, dict[str, Any]] = {}
 

@@ -51,6 +51,10 @@ class Session:
         """The objects of all notes of this name, in the order of the first ones."""
         return list(self._noted.get(what, {}).values())
 
+    def was_told(self) -> bool:
+        """Whether anything was noted or asked."""
+        return bool(self._asked or self._noted)
+
     def assume(self, name: str, key: Any, ask: Callable[[], Any]) -> None:
         """The user's code asked a question: ``ask()`` puts it again."""
         self._asked[key] = name, ask

@@ -143,11 +143,12 @@ _slots: weakref.WeakKeyDictionary[type, list[str]] = weakref.WeakKeyDictionary()
 def slots_of(item: Any) -> list[str]:
     """Names of the attributes that an object keeps outside of its ``__dict__``."""
     cls = type(item)
-    if cls not in _slots:
-        found = (slots for base in cls.__mro__ if (slots := vars(base).get("__slots__")) is not None)
-        names = [name for slots in found for name in ((slots,) if isinstance(slots, str) else slots)]
-        _slots[cls] = [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
-    return _slots[cls]
+    found = _slots.get(cls)
+    if found is None:
+        given = (slots for base in cls.__mro__ if (slots := vars(base).get("__slots__")) is not None)
+        names = [name for slots in given for name in ((slots,) if isinstance(slots, str) else slots)]
+        found = _slots[cls] = [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
+    return found
 
 
 def _pairs_of_object(item: Any) -> dict[Any, Any]:
@@ -224,8 +225,9 @@ def _put_contents(item: Any, value: Any) -> None:
 _CONTENTS = Kind(_pairs_of_contents, lambda item, key, value: _put_contents(item, value))
 CLASS = Kind(_pairs_of_class, _put_in_class)
 _LIST = Kind(_numbered, _put_item, _refill_list)
+DICT = Kind(_pairs_of_dict, _put_in_dict, _refill_dict)
 _KINDS: tuple[tuple[Any, Kind], ...] = (
-    (dict, Kind(_pairs_of_dict, _put_in_dict, _refill_dict)),
+    (dict, DICT),
     ((list, deque), _LIST),
     (contextvars.ContextVar, Kind(_pairs_of_variable, _put_in_variable)),
     (type(os.environ), Kind(dict, _put_item)),
@@ -265,9 +267,11 @@ def given_kind(item: Any, always: bool = False) -> Kind | None:
     """
     if type(item) is AppendOnlyList:
         return _APPENDED
-    found = next((kind for cls, kind in _GIVEN if isinstance(item, cls)), None)
-    if found is not None or isinstance(item, (type, types.ModuleType)) or callable(item) and not always:
-        return found
+    for cls, kind in _GIVEN:
+        if isinstance(item, cls):
+            return kind
+    if isinstance(item, (type, types.ModuleType)) or callable(item) and not always:
+        return None
     return _FIELDS if isinstance(getattr(item, "__dict__", None), dict) else None
 
 
@@ -286,10 +290,16 @@ def kind_of(item: Any, always: bool = False) -> Kind | None:
     return OBJECT if always or _holds_of_user(type(item)) else None
 
 
+_of_users: weakref.WeakKeyDictionary[type, tuple[frozenset[str], bool]] = weakref.WeakKeyDictionary()  # as long as no package is added
+
+
 def _holds_of_user(cls: type) -> bool:
-    module = module_of(cls)
-    is_stateless = not module or package_of(module) in stateless_packages() or owner_of(module) in ("python", "own")
-    return not is_stateless or is_holding(cls)
+    packages, known = stateless_packages(), _of_users.get(cls)
+    if known is None or known[0] is not packages:
+        module = module_of(cls)
+        is_stateless = not module or package_of(module) in packages or owner_of(module) in ("python", "own")
+        known = _of_users[cls] = packages, not is_stateless or is_holding(cls)
+    return known[1]
 
 
 def slotted(items: Iterable[Any]) -> list[Any]:

@@ -16,7 +16,7 @@ from ...trees import iterate_structure
 from ..source.definitions import place_of
 from .origin import OWN, package_of
 from .refers import layers, named
-from .self_contained import is_self_contained
+from .self_contained import is_self_contained, packages_named
 from .spaces import entry_of, spaces_of
 from .wrappers import wrapped_by
 
@@ -90,6 +90,9 @@ def is_of_framework(cls: type) -> bool:
 def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
     """The packages that a callable is of, or refers to, those of its class first; of a partial, those of its function and its
     arguments."""
+    if is_self_contained(obj):
+        yield from packages_named(obj)
+        return
     if isinstance(obj, functools.partial):
         for item in (*obj.args, *obj.keywords.values()):
             yield from _of_instance(item)
@@ -123,8 +126,6 @@ def _is_tracking(item: Any) -> bool:
 
 
 def _called(obj: Any) -> Iterable[types.FunctionType]:
-    if is_self_contained(obj):
-        return [obj]
     of_obj = [*layers(obj)]  # also of a framework's own function
     return dict.fromkeys((*of_obj, *(function for space in spaces_of([entry_of(obj)]) for function in space.functions)))
 

@@ -8,7 +8,7 @@ from typing import Any
 _OWN = f"{__name__.partition('.')[0]}.runtime."
 # Classes whose objects do nothing but call a function, and the attribute that holds it.
 _HELD = {("numpy", "vectorize"): "pyfunc"}
-_PLAIN = frozenset({bool, int, float, str, type(None), tuple, list, set, dict, OrderedDict})
+PLAIN = frozenset({bool, int, float, str, type(None), tuple, list, set, dict, OrderedDict})
 _KNOWN = (_OWN, *(module for module, _ in _HELD))
 
 
@@ -28,7 +28,7 @@ def original_of(item: Any) -> Any:
     >>> original_of(len) is len
     True
     """
-    if type(item) in _PLAIN or not module_of(type(item)).startswith(_KNOWN):  # as most
+    if type(item) in PLAIN or not module_of(type(item)).startswith(_KNOWN):  # as most
         return item
     if (name := _HELD.get((module_of(type(item)), type(item).__name__))) is not None:
         return getattr(item, name)

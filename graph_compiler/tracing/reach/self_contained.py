@@ -8,7 +8,7 @@ import types
 from typing import Any
 
 from ..source.code_names import HANDLERS
-from .origin import owner_of
+from .origin import owner_of, package_of
 
 _READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
@@ -39,22 +39,28 @@ def is_self_contained(function: Any) -> bool:
     return True
 
 
+def packages_named(function: types.FunctionType) -> list[str]:
+    """The packages of the modules that a self-contained function names."""
+    names = _plain_names(function.__code__)
+    return [package_of(function.__globals__[name].__name__) for name in names[0]] if names else []
+
+
 @functools.lru_cache(maxsize=4096)
-def _plain_names(code: types.CodeType) -> tuple[frozenset[str], frozenset[str]] | None:
+def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
     """The globals and the attributes that code reads, where it does nothing else with names."""
     if code.co_freevars or code.co_cellvars:
         return None
-    globals_read, others = set[str](), set[str]()
+    globals_read, others = dict[str, None](), dict[str, None]()
     for step in dis.get_instructions(code):
         if step.opname in HANDLERS or type(step.argval) is types.CodeType:
             return None
         if step.opname == "LOAD_GLOBAL":
-            globals_read.add(step.argval)
+            globals_read[step.argval] = None
         elif step.opcode in dis.hasname:
             if step.opname not in _READS or step.argval.startswith("_"):
                 return None
-            others.add(step.argval)
-    return frozenset(globals_read), frozenset(others)
+            others[step.argval] = None
+    return tuple(globals_read), tuple(others)
 
 
-__all__ = ["is_self_contained"]
+__all__ = ["is_self_contained", "packages_named"]

@@ -8,10 +8,11 @@ import types
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from ...trees import Fixed, same_static
-from .containers import CLASS, MISSING, OBJECT, Kind, has_attributes, kind_of
+from .containers import CLASS, DICT, MISSING, OBJECT, Kind, has_attributes, kind_of
 from .namespaces import OF_IMPORTS, Names
 from .origin import is_users
 from .originals import original_of
@@ -100,27 +101,30 @@ class World:
         called: Iterable[Any] = (),
     ) -> None:
         self.held: list[Held] = []
+        self._empty: list[tuple[Held, Any, dict[Any, Any]]] = []  # dicts without items, and where they stand: most of a module of torch
         self.caches: list[Any] = []  # functions in functools.lru_cache
         self.elsewhere: set[int] = set()  # identities of what was found in tuples, behind other things and as roots of functions
         self._known: set[int] = set()
         self._own = set(map(id, own))
+        self._objects: set[tuple[type, bool]] = set()  # classes of objects, and whether these are among ``own``
+        self._bases: dict[type, list[type]] = {}  # of these, those that are the user's
         # by depth: of functions that are found on the way, what they refer to comes first
-        waiting = [deque((*roots, *self._asked(called)))]
-        while (depth := next((depth for depth, level in enumerate(waiting) if level), None)) is not None:
+        waiting = [deque((*roots, *chain.from_iterable(map(self._asked, called))))]
+        while any(waiting):
+            depth = next(depth for depth, level in enumerate(waiting) if level)
             for name, item, place in self._opened(*waiting[depth].popleft(), depth, closed):
                 while len(waiting) <= place:
                     waiting.append(deque())
                 waiting[place].append((name, item))
 
-    def _asked(self, called: Iterable[Any]) -> Iterator[tuple[str, Any]]:
-        """What these callables refer to; of a class method, its class."""
-        for item in called:
-            if isinstance(owner := getattr(item, "__self__", None), type):
-                yield owner.__name__, owner
-            for function in functions_of(item):
-                if id(function) not in self._known:
-                    self._known.add(id(function))
-                    yield from roots_of(function)
+    def _asked(self, called: Any) -> Iterator[tuple[str, Any]]:
+        """What a callable refers to; of a class method, its class."""
+        if isinstance(owner := getattr(called, "__self__", None), type):
+            yield owner.__name__, owner
+        for function in functions_of(called):
+            if id(function) not in self._known:
+                self._known.add(id(function))
+                yield from roots_of(function)
 
     def _opened(self, name: str, item: Any, depth: int, closed: frozenset[str]) -> Iterator[tuple[str, Any, int]]:
         if type(item) in _SCALARS:
@@ -128,19 +132,35 @@ class World:
         if type(item) not in PLAIN_CONTAINERS:
             item = original_of(item)
             yield from self._around(name, item, depth)
-        kind = None if id(item) in self._known or depth > _DEEPEST else kind_of(item, id(item) in self._own)
+        kind = None if id(item) in self._known or depth > _DEEPEST else self._kind(item)
         if kind is None:
             return
         self._known.add(id(item))
         if kind is OBJECT:
-            yield from ((cls.__name__, cls, depth + 1) for cls in type(item).__mro__ if is_users(cls))
+            yield from ((cls.__name__, cls, depth + 1) for cls in self._bases[type(item)] if id(cls) not in self._known)
         if kind is CLASS:
             yield from ((name, member, depth + 1) for member in vars(item).copy().values() if isinstance(member, _CODE))
         held = Held(name, item, kind, kind.pairs(item))
         self.held.append(held)
         for key, child in held.before.items():
-            if type(child) not in _SCALARS and (not isinstance(key, str) or key not in closed and key not in OF_IMPORTS):
+            if type(child) in _SCALARS or isinstance(key, str) and (key in closed or key in OF_IMPORTS):
+                continue
+            if type(child) not in _PLAIN_DICTS or child:
                 yield held.name_of(key), child, depth + 1
+            elif id(child) not in self._known:
+                self._known.add(id(child))
+                self._empty.append((held, key, child))
+
+    def _kind(self, item: Any) -> Kind | None:
+        """As :func:`kind_of`. Of objects of one class, as modules are, it is found out once."""
+        cls, always = type(item), id(item) in self._own
+        if (cls, always) in self._objects and item.__class__ is cls:
+            return OBJECT
+        kind = kind_of(item, always)
+        if kind is OBJECT:
+            self._objects.add((cls, always))
+            self._bases.setdefault(cls, list(filter(is_users, cls.__mro__)))
+        return kind
 
     def _around(self, name: str, item: Any, depth: int) -> Iterator[tuple[str, Any, int]]:
         """What an item leads to beside its own parts."""
@@ -172,7 +192,7 @@ class World:
 
     def owners(self) -> set[int]:
         """The identities of the objects that hold what may change."""
-        return {id(held.owner) for held in self.held}
+        return {*(id(held.owner) for held in self.held), *(id(item) for _, _, item in self._empty)}
 
     def parts(self) -> list[tuple[Held, Any, Any]]:
         """What containers hold, with the key: arrays, numbers, tuples and objects. Other containers are held themselves."""
@@ -180,9 +200,7 @@ class World:
 
     def changes(self) -> Iterator[Change]:
         """What is not as it was."""
-        for held in self.held:
-            if held.is_untouched():
-                continue
+        for held in self._touched():
             now = held.kind.pairs(held.item)
             for key in {**held.before, **now}:
                 old, new = held.before.get(key, MISSING), now.get(key, MISSING)
@@ -193,9 +211,16 @@ class World:
 
     def restore(self) -> None:
         """Puts everything back as it was."""
+        for held in self._touched():
+            held.kind.refill(held.item, held.before)
+
+    def _touched(self) -> Iterator[Held]:
         for held in self.held:
             if not held.is_untouched():
-                held.kind.refill(held.item, held.before)
+                yield held
+        for around, key, item in self._empty:
+            if item:
+                yield Held(around.name_of(key), item, DICT, {})
 
 
 def _order(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> list[Any]:

@@ -26,20 +26,21 @@ class Locator:
 
     def __init__(self, module_call: CodeType | None = None, path_of: Callable[[Any], str | None] = lambda module: None) -> None:
         self._module_call, self._path_of = module_call, path_of
-        self._is_internal: dict[CodeType, bool] = {}
-        self._names: dict[tuple[CodeType, int], tuple[str, ...]] = {}
+        # By identity: the hash of code goes through all of it. What is held keeps its identity.
+        self._is_internal: dict[int, tuple[bool, CodeType]] = {}
+        self._names: dict[tuple[int, int], tuple[tuple[str, ...], CodeType]] = {}
 
     def locate(self, call: str, depth: int = 2) -> Origin:
         """The origin of a call made ``depth`` frames up or further."""
         place: FrameType | None = None
         path: str | None = None
         frame: FrameType | None = sys._getframe(depth)
-        module_call, known = self._module_call, self._is_internal
+        module_call = self._module_call
         while frame is not None and (place is None or path is None and module_call is not None):
             code = frame.f_code
             if code is module_call:
                 path = self._path_of(frame.f_locals["self"]) if path is None else path
-            elif place is None and not (known.get(code) or self._internal_frame(frame)):
+            elif place is None and not self._internal_frame(frame):
                 place = frame
             frame = frame.f_back
         if place is None:
@@ -47,10 +48,10 @@ class Locator:
         return Origin(place.f_code.co_filename, place.f_lineno, path or "", call, *self._stored(place.f_code, place.f_lasti))
 
     def _stored(self, code: CodeType, instruction: int) -> tuple[tuple[str, ...], int]:
-        key = code, instruction
+        key = id(code), instruction
         if key not in self._names:
-            self._names[key] = stored_names(code, instruction)
-        return self._names[key], instruction
+            self._names[key] = stored_names(code, instruction), code
+        return self._names[key][0], instruction
 
     def in_message(self) -> bool:
         """Whether the user's code makes a text right now that nothing but a message can show."""
@@ -86,8 +87,8 @@ class Locator:
 
     def _internal_frame(self, frame: FrameType) -> bool:
         code = frame.f_code
-        known = self._is_internal.get(code)
+        known = self._is_internal.get(id(code))
         if known is None:
             is_passing = package_of(frame.f_globals.get("__name__")) in _PASSING
-            known = self._is_internal[code] = is_passing or owner_of(frame) in ("framework", "own")
-        return known
+            known = self._is_internal[id(code)] = is_passing or owner_of(frame) in ("framework", "own"), code
+        return known[0]

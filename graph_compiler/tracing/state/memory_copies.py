@@ -26,11 +26,11 @@ class Pieces:
     __slots__ = ("before", "now")
 
     def __init__(self, owner: Any, address: int, size: int, whole: bool = False) -> None:
-        pieces: list[Any] = [(ctypes.c_char * length).from_address(address + start) for start, length in _pieces(size, whole)]
-        for piece in pieces:
-            piece.owner = owner
-        self.now = [memoryview(piece) for piece in pieces]  # read in fewer steps
-        self.before: list[Any] = [bytearray(piece) for piece in self.now]
+        memory: Any = (ctypes.c_char * size).from_address(address)
+        memory.owner = owner
+        view = memoryview(memory)
+        self.now = [view[start : start + length] for start, length in _pieces(size, whole)]
+        self.before: list[Any] = list(map(bytearray, self.now))
 
     def same(self) -> bool:
         """Whether the pieces hold what they held."""

@@ -16,6 +16,8 @@ def stateful_paths(arg_paths: Iterable[Any] | None, kwarg_paths: Iterable[Any] |
     >>> stateful_paths([[0], [1, 0]], ["cache"])
     ((0, 0), (0, 1, 0), (1, 'cache'))
     """
+    if arg_paths is None and kwarg_paths is None:
+        return ()
     return tuple((where, *_path(path)) for where, paths in ((0, arg_paths), (1, kwarg_paths)) for path in paths or ())
 
 

@@ -98,7 +98,9 @@ class Containers:
         found: list[Update] = []
         for path, item, kind, before in self._before:
             now = kind.pairs(item)
-            if not _same(before, now) or any(id(child) in rewritten for child in now.values()):
+            if not (before or now):
+                continue
+            if not _same(before, now) or not rewritten.isdisjoint(map(id, now.values())):
                 items = tuple((key, self.place(child, rewritten)) for key, child in now.items())
                 found.append(Update(path, items, type(item) is AppendOnlyList))
         return found
