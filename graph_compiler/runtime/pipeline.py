@@ -243,9 +243,8 @@ class Pipeline:
             world.restore()
             raise TracingError(
                 f"{self.name} keeps state ({', '.join(dict.fromkeys(changed))}) and is compiled by itself, where the function that calls "
-                "it cannot be "
-                "seen to reach it, so this cannot be recorded; call the original there, or hold the compiled one in an attribute, a "
-                "closure or a global"
+                "it cannot be seen to reach it, so this cannot be recorded; call the original there, or hold the compiled one in an "
+                "attribute, a closure or a global"
             )
         return result
 
