@@ -26,10 +26,10 @@ _MAKE = frozenset(("arange", "full", "zeros", "ones"))
 _MAY_FAIL = frozenset(("divide", "floor_divide", "remainder", "fmod", "pow"))
 """Of whole numbers some targets refuse them where nothing says that a step is taken at all."""
 _CHEAP = frozenset((
-    "abs", "add", "astype", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil",
-    "clip", "divide", "equal", "floor", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "maximum", "minimum", "multiply", "negative", "not_equal", "positive", "reciprocal", "relu", "round", "sign", "sqrt",
-    "square", "subtract", "trunc", "where",
+    "abs", "add", "astype", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "ceil", "clip", "divide", "equal", "floor", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative", "not_equal", "positive", "reciprocal", "relu", "round",
+    "sign", "sqrt", "square", "subtract", "trunc", "where",
 ))  # fmt: skip
 """An instruction or two, which a step computes while it waits for the step before. For all rows at once they are an array to be written and
 read again."""

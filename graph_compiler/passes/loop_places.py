@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -61,7 +61,7 @@ class Place:
         (axis,) = parts
         (start, stop, step), size = self.rest[axis], (*shape[: self.axis], *shape[self.axis + 1 :])[axis]
         start, stop = position(start, size, 0), position(stop, size, size)
-        if step != 1 or not all(map(nonnegative, (start, stop - start, size - stop))):
+        if step != 1 or not all(map(nonnegative, (start, size - stop))):
             return None
         before, behind = (
             Place(self.position, offset, (*self.rest[:axis], (*ends, 1), *self.rest[axis + 1 :])) if ends[0] != ends[1] else None
@@ -87,6 +87,38 @@ class Place:
     def _selected(self) -> int:
         """Where the axis stands in what a slice of it selects."""
         return sum(not is_single(item) for item in self.rest[: self.position])
+
+
+@dataclass(frozen=True, slots=True)
+class Diagonal:
+    """Places along two axes at once: ``x[i, i + 1]``. ``offset`` is the one along the first of them, ``shift`` is what the other one is
+    further on, ``rest`` are the other items of the key, with None for both in their ``positions``."""
+
+    positions: tuple[int, int]
+    offset: int
+    shift: int
+    rest: Key
+
+    @classmethod
+    def of(cls, places: Sequence[Place], key: Key, ndim: int) -> Diagonal | None:
+        """What two places along different axes say together; None where the key says more than that."""
+        if len(places) != 2 or None in key:
+            return None
+        one, other = places
+        rest = [*key, *(WHOLE,) * (ndim - len(key))]
+        rest[one.position] = rest[other.position] = None
+        return cls((one.position, other.position), one.offset, other.offset - one.offset, tuple(rest))
+
+    def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
+        """What is at ``length`` places from ``first`` on, along a first axis."""
+        key = list(self.rest)
+        for axis, start in zip(self.positions, (first, first + self.shift)):
+            key[axis] = span(array.shape[axis], start, length)
+        found = build.getitem(array, key=tuple(key))
+        axis1, axis2 = (sum(not is_single(item) for item in key[:axis]) for axis in self.positions)
+        numbers = build.diagonal(found, offset=0, axis1=axis1, axis2=axis2)
+        rows: Value = build.permute_dims(numbers, axes=(numbers.ndim - 1, *range(numbers.ndim - 1)))
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,4 +163,4 @@ def _offset(item: Any, number: Value) -> int | None:
     return offset if type(offset) is int else None
 
 
-__all__ = ["Key", "Place", "Sides", "is_single", "positions", "span"]
+__all__ = ["Diagonal", "Key", "Place", "Sides", "is_single", "positions", "span"]
