@@ -9,7 +9,7 @@ from typing import Any
 from ..ir.builder import Builder
 from ..ir.node import Node, Value
 from ..ops.bounds import nonnegative, position
-from ..sizes import Size
+from ..sizes import Size, apply
 from .open_loops import WHOLE
 
 Key = tuple[Any, ...]
@@ -31,8 +31,9 @@ class Place:
         offset = _offset(key[position], number) if position < len(key) else None
         if offset is None:
             return None
-        left = node.inputs[0].ndim - sum(item is not None for item in key)
-        return cls(position, offset, (*key[:position], *key[position + 1 :], *(WHOLE,) * left))
+        sizes = iter(node.inputs[0].shape)
+        items = [item if item is None else _shortest(item, next(sizes)) for item in key]
+        return cls(position, offset, (*items[:position], *items[position + 1 :], *(WHOLE for _ in sizes)))
 
     @property
     def axis(self) -> int:
@@ -147,14 +148,22 @@ def positions(node: Node, number: Value) -> Iterator[int]:
         yield from (position for position, item in enumerate(node.params["key"]) if _offset(item, number) is not None)
 
 
+def _shortest(item: Any, size: Any) -> Any:
+    """An item of a key; the whole axis where it selects that."""
+    if is_single(item) or item[2] != 1:
+        return item
+    first = position(item[0], size, 0)
+    return WHOLE if span(size, first, position(item[1], size, size) - first) == WHOLE else item
+
+
 def is_single(item: Any) -> bool:
     """Whether an item of a key takes one element of its axis."""
     return item is not None and not isinstance(item, tuple)
 
 
 def span(size: Any, first: Any, length: Any) -> tuple[Any, Any, int]:
-    """So many places of an axis: the whole one where that is certain."""
-    return WHOLE if first == 0 and length == size else (first, first + length, 1)
+    """So many places of an axis: the whole one where that is certain. Loops over no rows have a length of ``max(size, 0)``."""
+    return WHOLE if first == 0 and length in (size, apply("max", size, 0)) else (first, first + length, 1)
 
 
 def _offset(item: Any, number: Value) -> int | None:
