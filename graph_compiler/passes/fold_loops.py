@@ -179,7 +179,7 @@ class _Folding:
         for question in loop.questions:
             if not always_holds(in_its_step(loop, question), numbers_in(self.places, question, {})):
                 read = {self.places.of_index.get(symbol.source) for symbol in question.condition.symbols()}
-                self.counted.update(read.intersection(outer_loops(loop)))
+                self.counted.update(outer for outer in outer_loops(loop) if outer in read)
                 self.guards.append(Guard(question.condition, True, question.origin))
         for value, answer in loop.asked:
             self.counted.update(outer for outer in outer_loops(loop) if self._is_of_step(value, outer))

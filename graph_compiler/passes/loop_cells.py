@@ -27,13 +27,15 @@ class Read:
     sides: Sides | None = None
 
     def of_row(self, ndim: int, sequences: Container[Any]) -> Read:
-        """The same part of a row, taken of the row where that is a sequence as well; numbers stay, which may be computed for all rows."""
-        if isinstance(self.source, int) or not ndim:
+        """The same part of a row, taken of the row where that is a sequence as well; numbers at one place of all rows stay, which may be
+        computed for all rows."""
+        if isinstance(self.source, int):
             return self
         array, place = self.source
-        if isinstance(place, Diagonal) or place.is_row or (array, place.rows()) not in sequences:
+        along = place.along if isinstance(place, Diagonal) else place
+        if along.is_row or (along is place and not ndim) or (array, along.rows()) not in sequences:
             return self
-        return Read((array, place.rows()), place.rest)
+        return Read((array, along.rows()), along.rest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,11 +92,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Diagonal:
-    """Places along two axes at once: ``x[i, i + 1]``. ``offset`` is the one along the first of them, ``shift`` is what the other one is
+    """Places along two axes at once: ``x[i, i + 1]``, of which ``along`` is the one along the first axis. The other one is ``shift``
     further on, ``rest`` are the other items of the key, with None for both in their ``positions``."""
 
+    along: Place
     positions: tuple[int, int]
-    offset: int
     shift: int
     rest: Key
 
@@ -108,7 +108,12 @@ class Diagonal:
         one, other = places
         rest = [*key, *(WHOLE,) * (ndim - len(key))]
         rest[one.position] = rest[other.position] = None
-        return cls((one.position, other.position), one.offset, other.offset - one.offset, tuple(rest))
+        return cls(one, (one.position, other.position), other.offset - one.offset, tuple(rest))
+
+    @property
+    def offset(self) -> int:
+        """That of the first place."""
+        return self.along.offset
 
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
         """What is at ``length`` places from ``first`` on, along a first axis."""
