@@ -14,7 +14,7 @@ from ..ir import Builder, Graph, Guard, Value
 from ..ir.node import values_in
 from ..ops.dtypes import INTEGERS
 from ..ops.registry import ArraySpec, Op, Unknown
-from ..sizes import Size, apply, hint_of
+from ..sizes import Size, Symbol, apply, hint_of, substitute
 from .read_numbers import as_read, fixed, is_read, number_of
 
 log = logging.getLogger("graph_compiler")
@@ -43,6 +43,7 @@ class RaisingBuilder(Builder):
         self.streams: dict[Any, tuple[Value, int]] = {}  # generator -> its key, and how many were derived from it
         self._axes: dict[str, Value] = {}  # of devices: the numbers of these
         self._outermost = graph.nodes
+        self._selections: dict[Value, tuple[Value, int]] = {}  # mask -> the first array that it selects of, and the axis
 
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
         """As of any builder. Numbers that the function reads and that are no arrays yet are what they were while recording."""
@@ -102,8 +103,18 @@ class RaisingBuilder(Builder):
 
     def guard(self, condition: Any) -> None:
         """The graph holds only where ``condition``, a truth value over sizes that is true while recording, is true."""
+        if substitute(condition, self._of_first_selection) is True:
+            return
         if isinstance(condition, Size) and not any(guard.condition == condition for guard in self.graph.guards):
             self.graph.guards.append(Guard(condition, True, self.origin))
+
+    def _of_first_selection(self, symbol: Symbol) -> Size:
+        """A size; that of what a mask selects, as the size of the first selection by the mask."""
+        made = self.maker(symbol.source)
+        if made is None or made.op != "boolean_mask" or made.params["axis"] != symbol.axis:
+            return Size.of(symbol)
+        first, axis = self._selections.setdefault(made.inputs[1], (symbol.source, symbol.axis))
+        return Size.of(Symbol(first, axis, symbol.hint, symbol.kind))
 
     def bound(self, given: Value, low: Any, high: Any, besides: int | None = None) -> None:
         """The graph holds only where the elements of an input lie in ``[low, high)`` or are ``besides``; not looked at while a target

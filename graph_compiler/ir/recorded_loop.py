@@ -8,6 +8,7 @@ from typing import Any
 
 from ..sizes import Size, hint_of
 from .node import Origin, Value
+from .step_questions import Question
 
 Path = tuple[Any, ...]  # the name of a variable, then keys of containers
 ASKED: Path = ("while",)
@@ -62,6 +63,8 @@ class RecordedLoop:
     """The loop that was running, and its step."""
     marks: list[Mark] = field(default_factory=list)
     asked: list[tuple[Value, bool]] = field(default_factory=list)
+    questions: list[Question] = field(default_factory=list)
+    """What code has asked of the numbers of steps, where all further steps have the answer; in the first one, where they may not."""
     negated: tuple[bool, ...] = ()
     any_of: bool = False
     is_open: bool = True

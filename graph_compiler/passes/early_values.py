@@ -24,6 +24,14 @@ _BY_ELEMENT = frozenset((*ELEMENTWISE, "where", "astype"))
 _MAKE = frozenset(("arange", "full", "zeros", "ones"))
 _MAY_FAIL = frozenset(("divide", "floor_divide", "remainder", "fmod", "pow"))
 """Of whole numbers some targets refuse them where nothing says that a step is taken at all."""
+_CHEAP = frozenset((
+    "abs", "add", "astype", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "ceil", "clip", "divide", "equal", "floor", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative", "not_equal", "positive", "reciprocal", "relu", "round",
+    "sign", "sqrt", "square", "subtract", "trunc", "where",
+))  # fmt: skip
+"""An instruction or two, which a step computes while it waits for the step before. For all rows at once they are an array to be written and
+read again."""
 
 
 def _with_early(block: Block) -> Block:
@@ -69,14 +77,16 @@ class _Loop(OpenLoop):
             self.light.add(made)
 
     def _of_rows(self) -> dict[Value, Node]:
-        """The numbers that are computed of numbers of the rows, where that makes sequences fewer."""
+        """The numbers that are computed of numbers of the rows, where that makes sequences fewer, or no more and is work."""
         rows = {row for row in self.rows if row.ndim == 0}
         found: dict[Value, Node] = {}
         for node in self.nodes:
             if node.op in _BY_ELEMENT and _may_be_early(node) and node.outputs[0].ndim == 0 and self._is_of_rows(node, rows | found.keys()):
                 found[node.outputs[0]] = node
         left = self._read_later(found)
-        return found if 0 < sum(value in left for value in found) <= sum(row not in left for row in rows) else {}
+        made, gone = sum(value in left for value in found), sum(row not in left for row in rows)
+        is_work = any(node.op not in _CHEAP for node in found.values())
+        return found if 0 < made < gone or (0 < made == gone and is_work) else {}
 
     def _is_of_rows(self, node: Node, early: set[Value]) -> bool:
         if not all(isinstance(item, Value) and item.ndim == 0 or isinstance(item, (bool, int, float)) for item in node.inputs):

@@ -17,7 +17,7 @@ class Kept:
     """The variables that code behind a loop may read, at ``marks``."""
 
     def __init__(self, places: Places, loop: RecordedLoop, marks: Sequence[Mark]) -> None:
-        self.marks = marks
+        self.places, self.marks = places, marks
         self.after = {path for path in (*marks[0].state, *marks[1].state) if path[0] in loop.after}
         last = {path: value_at(marks[-1], path) for path in self.after}
         self.old = {path: value for path, value in last.items() if value is not None and places.is_before(value, marks[0])}
@@ -29,7 +29,17 @@ class Kept:
 
     def need_a_step(self) -> bool:
         """Whether they hold, before the first step, something else than behind one, and the loop does not carry it."""
-        return any(self._held(0, path) != self._held(1, path) for path in self.after)
+        return any(self._held(0, path) != self._held(1, path) or self._is_shared_without_one(path) for path in self.after)
+
+    def _is_shared_without_one(self, path: Path) -> bool:
+        """Whether a variable, which holds an array of the steps behind the loop, would hold one that has another name there without a step,
+        and one of the two is written to: a graph carries arrays, not their memory."""
+        first, last, end = value_at(self.marks[0], path), value_at(self.marks[-1], path), self.marks[-1]
+        if first is None or last is None or path in self.old:
+            return False
+        base = self.places.aliases.base_of(first)
+        has_other_name = base in self.places.sources or any(self.places.is_used_after(each, end) for each in (first, base))
+        return has_other_name and any(self.places.is_written_after(each, end) for each in (first, last))
 
     def _held(self, place: int, path: Path) -> tuple[Any, str | Value | None]:
         """What a variable holds at a mark; of arrays that the steps make, their kind alone."""

@@ -18,9 +18,11 @@ from ..ir.graph import Graph
 from ..ir.guard import Guard
 from ..ir.node import Node, Value
 from ..ir.recorded_loop import RecordedLoop
+from ..ir.step_questions import always_holds
 from ..sizes import Size, apply, hint_of, substitute
 from ..trees import map_structure
 from .fold_places import Places, outer_loops
+from .fold_questions import answers, in_its_step, numbers_in
 from .fold_steps import folded_loop
 from .fold_values import NotEqual, Step, TooShort
 from .roll_keys import Keys, Rows
@@ -115,6 +117,7 @@ class _Folding:
         for peeled in (0, 1):
             if loop not in self.counted:
                 try:
+                    told = answers(self.places, loop, peeled)
                     nodes, guards = folded_loop(self.places, loop, steps, peeled)
                 except TooShort:
                     if self._may_be_short(loop):
@@ -123,7 +126,7 @@ class _Folding:
                     continue
                 except NotEqual:
                     continue
-                self.guards += guards
+                self.guards += [*told, *guards]
                 self.folded.add(loop)
                 for place, mark in enumerate(loop.marks[:peeled] if not loop.is_while else ()):
                     self.numbers[mark.index] = loop.start + place * loop.step
@@ -173,7 +176,11 @@ class _Folding:
             condition = apply("eq", bound, hint_of(bound))
             assert isinstance(condition, Size)
             self.guards.append(Guard(condition, True, loop.origin))
-
+        for question in loop.questions:
+            if not always_holds(in_its_step(loop, question), numbers_in(self.places, question, {})):
+                read = {self.places.of_index.get(symbol.source) for symbol in question.condition.symbols()}
+                self.counted.update(outer for outer in outer_loops(loop) if outer in read)
+                self.guards.append(Guard(question.condition, True, question.origin))
         for value, answer in loop.asked:
             self.counted.update(outer for outer in outer_loops(loop) if self._is_of_step(value, outer))
             self.guards.append(Guard(value, answer, loop.origin))

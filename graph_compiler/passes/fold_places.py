@@ -35,7 +35,9 @@ class Places:
         self.graph, self.rows, self.aliases, self.counts = graph, rows, rows.aliases, counts
         self.made = {value: place for place, node in enumerate(graph.nodes) for value in node.outputs}
         self.used: dict[Value, float] = {}
+        self.written: dict[Value, int] = {}
         for place, node in enumerate(graph.nodes):
+            self.written.update((self.aliases.base_of(value), place) for value in node.writes)
             for value in (*node.uses, *node.writes):
                 self.used[value] = place
         for mark in (mark for loop in graph.loops for mark in loop.marks):
@@ -114,6 +116,10 @@ class Places:
         """A loop begins with these values, whether or not its recorded steps read them: those before it have to give them."""
         for value in values:
             self.used[value] = max(self.used.get(value, -1), mark.position)
+
+    def is_written_after(self, value: Value, mark: Mark) -> bool:
+        """Whether the memory of a value is written to behind a loop."""
+        return self.written.get(self.aliases.base_of(value), -1) >= mark.position
 
     def is_used_after(self, value: Value, mark: Mark) -> bool:
         """Whether a value, or the number of a step, is used behind a loop."""

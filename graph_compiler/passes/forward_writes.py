@@ -15,6 +15,7 @@ from ..ir.builder import Builder
 from ..ir.node import Node, Value, values_in
 from ..ir.rewrite import Rewriter
 from ..ops.bounds import nonnegative, position
+from ..sizes import apply
 from .driver import Pass
 
 Key = tuple[Any, ...]
@@ -26,6 +27,20 @@ def _forwarded(block: Block) -> Block:
 
 forward_writes = Pass("forward_writes", _forwarded, "deep", ("setitem",))
 """The graph with what was written in the place of what is read there; ``dce`` then drops the writes that nothing reads."""
+
+
+def forwarded(block: Block) -> Block:
+    """The same of one block, without the writes that nothing reads then."""
+    if not _writes_again(block):
+        return block
+    made = _Forwarding(block).run()
+    read = set(values_in(made.outputs))
+    kept: list[Node] = []
+    for node in reversed(made.nodes):
+        if node.op != "setitem" or not read.isdisjoint(node.outputs):
+            kept.append(node)
+            read.update(node.uses)
+    return Block(made.inputs, tuple(kept[::-1]), made.outputs)
 
 
 def _writes_again(block: Block) -> bool:
@@ -64,22 +79,22 @@ class _Forwarding:
         write = self.rewriter.maker(self.rewriter.value(written.outputs[0]))
         assert write is not None
         build, key = Builder.into(self.rewriter, node.origin), new.params["key"]
-        if node.op == "getitem" and key == write.params["key"] and self._is_told(written):
+        if node.op == "getitem" and _selects(new) == _selects(write) and self._is_told(written):
             return _whole(build, node, write)
         if not self._is_covered(written):
             return None
         if node.op == "setitem":
-            covering: Value = build.setitem(write.inputs[0], new.inputs[1], key=key)
+            covering: Value = build.setitem(write.inputs[0], new.inputs[1], key=write.params["key"])
             return covering
         return _chosen(build, write, key)
 
     def _is_covered(self, written: Node) -> bool:
         """Whether what ``written`` makes is read where that can be told without it, and then written to at the same place."""
-        array, key = written.outputs[0], written.params["key"]
+        array = written.outputs[0]
         if array.dtype != written.inputs[0].dtype:
             return False
         writes = [user for user in self.uses[array] if user.op != "getitem"]
-        if array in self.given or len(writes) != 1 or not _covers(writes[0], array, key):
+        if array in self.given or len(writes) != 1 or not _covers(writes[0], written):
             return False
         return self._is_told(written)
 
@@ -89,15 +104,31 @@ class _Forwarding:
         return all(_is_told(user, written) for user in self.uses[written.outputs[0]] if user.op == "getitem")
 
 
-def _covers(node: Node, array: Value, key: Key) -> bool:
-    return _write(node) and node.inputs[0] is array and node.inputs[1] is not array and node.params["key"] == key
+def _covers(node: Node, written: Node) -> bool:
+    array = written.outputs[0]
+    return _write(node) and node.inputs[0] is array and node.inputs[1] is not array and _selects(node) == _selects(written)
 
 
 def _is_told(read: Node, written: Node) -> bool:
-    key, other = read.params["key"], written.params["key"]
+    key, other = _selects(read), _selects(written)
     if key == other:
         return _is_taken(read, written)
-    return apart(key, other, written.outputs[0].shape) or (_is_taken(read, written) and _is_alike(key, other))
+    are_apart = apart(read.params["key"], written.params["key"], written.outputs[0].shape)
+    return are_apart or (_is_taken(read, written) and _is_alike(key, other))
+
+
+def _selects(node: Node) -> Key:
+    """The key of a node, in the same words where the same is selected: from where on, and of how many elements."""
+    sizes = iter(node.inputs[0].shape)
+    return tuple(item if item is None else _told(item, next(sizes)) for item in node.params["key"])
+
+
+def _told(item: Any, size: Any) -> Any:
+    if not isinstance(item, tuple):
+        return position(item, size, 0)
+    start, stop, step = position(item[0], size, 0), position(item[1], size, size), item[2]
+    count = stop - start
+    return start, count if step != 1 or nonnegative(count) else apply("max", count, 0), step
 
 
 def _is_taken(read: Node, written: Node) -> bool:
@@ -133,7 +164,7 @@ def _chosen(build: Builder, write: Node, key: Key) -> Value:
     read: Value = build.getitem(before, key=key)
     if apart(key, write.params["key"], before.shape):
         return read
-    gaps = [_gap(one, two, size) for one, two, size in zip(key, write.params["key"], before.shape) if one != two]
+    gaps = [_gap(one, two, size) for one, two, size in zip(key, write.params["key"], before.shape) if not _is_wide(one) and one != two]
     same = functools.reduce(build.logical_and, [build.equal(build.full(shape=(), fill_value=gap, dtype="int64"), 0) for gap in gaps])
     chosen: Value = build.where(same, write.inputs[1], read)
     return chosen
@@ -163,4 +194,4 @@ def _areapart(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
     return nonnegative(other[0] - one[1]) or nonnegative(one[0] - other[1])
 
 
-__all__ = ["apart", "forward_writes"]
+__all__ = ["apart", "forward_writes", "forwarded"]

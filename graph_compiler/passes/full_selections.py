@@ -18,7 +18,7 @@ from ..ir.node import Node, Origin, Value, values_in
 from ..ir.rewrite import Rewriter
 from ..ops.axes import WHOLE
 from ..ops.dtypes import is_bool, is_integer
-from ..sizes import Size, Symbol, apply, hint_of, substitute
+from ..sizes import Size, apply, hint_of
 from .driver import only_with
 from .ragged import FINITE, Agreed, NotWhole, Ragged, Span, Wide
 from .ragged_rows import BY_ELEMENT, ROWS, Moment
@@ -36,8 +36,7 @@ def full_selections(graph: Graph) -> tuple[Graph, bool]:
     made = _selecting(graph.block, sizes, {})
     if made is graph.block:
         return graph, False
-    kept = [guard for guard in graph.guards if sizes.unified(guard.condition) is not True]
-    return graph.with_block(made).derive(guards=[*kept, *dict.fromkeys(sizes.guards)]), True
+    return graph.with_block(made).derive(guards=[*graph.guards, *dict.fromkeys(sizes.guards)]), True
 
 
 class _Sizes:
@@ -46,16 +45,6 @@ class _Sizes:
     def __init__(self, sources: frozenset[Value], outward: Callable[[Any], Any] = lambda size: size) -> None:
         self.sources, self.outward = sources, outward
         self.guards: list[Guard] = []
-        self.first: dict[Value, Value] = {}
-        """Selections by one mask, and the first of them: all are of one size."""
-
-    def unified(self, condition: Any) -> Any:
-        """A condition in the sizes of the first selections."""
-
-        def of_first(symbol: Symbol) -> Any:
-            return Size.of(symbol.of(self.first.get(symbol.source, symbol.source)) if symbol.axis == 0 else symbol)
-
-        return substitute(condition, of_first) if isinstance(condition, Size) else condition
 
     def within(self, node: Node, region: Region) -> _Sizes:
         """Of the sizes in a region; in a function that is called in several places nothing is known of arguments."""
@@ -171,7 +160,6 @@ class _Selecting:
         if self.sizes.are_equal(x.shape[: mask.ndim], mask.shape, node.origin):
             count = node.outputs[0].shape[0]
             span = self.spans.setdefault(mask, _Selected(0, count, count, self.rewriter.value(mask)))
-            self.sizes.first[node.outputs[0]] = next((one for one, own in self.selected.items() if own.spans[0] is span), node.outputs[0])
             self.selected[node.outputs[0]] = _ragged(self.rewriter.value(x), (span, *(None,) * (x.ndim - mask.ndim)))
 
     def _written(self, node: Node) -> Value | None:

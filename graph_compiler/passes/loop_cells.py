@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.node import Node, Value
-from ..ops.bounds import nonnegative, position
+from ..ops.bounds import length, nonnegative, position
 from .forward_writes import apart
-from .loop_places import Key, Place, Sides, is_single
+from .loop_places import Diagonal, Key, Place, Sides, is_single
 from .open_loops import WHOLE, History
 
 DEEPEST = 4
@@ -22,9 +22,20 @@ class Read:
     """Where a step finds what a node reads: in the row of a sequence (an array and its places), or in what was written so many steps
     back, with what lies at its ``sides``; ``rest`` is what is selected of it."""
 
-    source: tuple[Value, Place] | int
+    source: tuple[Value, Place | Diagonal] | int
     rest: Key = ()
     sides: Sides | None = None
+
+    def of_row(self, ndim: int, sequences: Container[Any]) -> Read:
+        """The same part of a row, taken of the row where that is a sequence as well; numbers at one place of all rows stay, which may be
+        computed for all rows."""
+        if isinstance(self.source, int):
+            return self
+        array, place = self.source
+        along = place.along if isinstance(place, Diagonal) else place
+        if along.is_row or (along is place and not ndim) or (array, along.rows()) not in sequences:
+            return self
+        return Read((array, along.rows()), along.rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +118,20 @@ class _Finding:
 
 def row(array: Value, place: Place, is_still: Callable[[Any], bool]) -> Read:
     """The row of a sequence that a place is: of the places alone where they are narrow and the same in all steps, else of whole rows."""
-    is_narrow = any(map(_is_narrow, place.rest)) and is_still(place.rest)
+    others = iter((*array.shape[: place.axis], *array.shape[place.axis + 1 :]))
+    is_narrow = any(_is_narrow(item, next(others)) for item in place.rest if item is not None) and is_still(place.rest)
     if is_narrow or place.is_row:
         return Read((array, place))
     return Read((array, place.rows()), place.rest)
 
 
-def _is_narrow(item: Any) -> bool:
-    """Whether an item of a key takes as many elements at all sizes."""
-    return is_single(item) or (item is not None and None not in item and type(item[1] - item[0]) is int)
+def _is_narrow(item: Any, size: Any) -> bool:
+    """Whether an item of a key takes as many elements at all sizes, of an axis that has another one."""
+    if is_single(item):
+        return True
+    start, stop, step = item
+    count = length(start, stop, step, size)
+    return type(count) is int and count != size
 
 
 __all__ = ["Cells", "LastCell", "Read", "cells_of", "row"]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..ir.builder import Builder
 from ..ir.node import Node, Value
 from ..ops.bounds import nonnegative, position
-from ..sizes import Size
+from ..sizes import Size, apply
 from .open_loops import WHOLE
 
 Key = tuple[Any, ...]
@@ -31,8 +31,9 @@ class Place:
         offset = _offset(key[position], number) if position < len(key) else None
         if offset is None:
             return None
-        left = node.inputs[0].ndim - sum(item is not None for item in key)
-        return cls(position, offset, (*key[:position], *key[position + 1 :], *(WHOLE,) * left))
+        sizes = iter(node.inputs[0].shape)
+        items = [item if item is None else _shortest(item, next(sizes)) for item in key]
+        return cls(position, offset, (*items[:position], *items[position + 1 :], *(WHOLE for _ in sizes)))
 
     @property
     def axis(self) -> int:
@@ -61,7 +62,7 @@ class Place:
         (axis,) = parts
         (start, stop, step), size = self.rest[axis], (*shape[: self.axis], *shape[self.axis + 1 :])[axis]
         start, stop = position(start, size, 0), position(stop, size, size)
-        if step != 1 or not all(map(nonnegative, (start, stop - start, size - stop))):
+        if step != 1 or not all(map(nonnegative, (start, size - stop))):
             return None
         before, behind = (
             Place(self.position, offset, (*self.rest[:axis], (*ends, 1), *self.rest[axis + 1 :])) if ends[0] != ends[1] else None
@@ -90,6 +91,43 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Diagonal:
+    """Places along two axes at once: ``x[i, i + 1]``, of which ``along`` is the one along the first axis. The other one is ``shift``
+    further on, ``rest`` are the other items of the key, with None for both in their ``positions``."""
+
+    along: Place
+    positions: tuple[int, int]
+    shift: int
+    rest: Key
+
+    @classmethod
+    def of(cls, places: Sequence[Place], key: Key, ndim: int) -> Diagonal | None:
+        """What two places along different axes say together; None where the key says more than that."""
+        if len(places) != 2 or None in key:
+            return None
+        one, other = places
+        rest = [*key, *(WHOLE,) * (ndim - len(key))]
+        rest[one.position] = rest[other.position] = None
+        return cls(one, (one.position, other.position), other.offset - one.offset, tuple(rest))
+
+    @property
+    def offset(self) -> int:
+        """That of the first place."""
+        return self.along.offset
+
+    def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
+        """What is at ``length`` places from ``first`` on, along a first axis."""
+        key = list(self.rest)
+        for axis, start in zip(self.positions, (first, first + self.shift)):
+            key[axis] = span(array.shape[axis], start, length)
+        found = build.getitem(array, key=tuple(key))
+        axis1, axis2 = (sum(not is_single(item) for item in key[:axis]) for axis in self.positions)
+        numbers = build.diagonal(found, offset=0, axis1=axis1, axis2=axis2)
+        rows: Value = build.permute_dims(numbers, axes=(numbers.ndim - 1, *range(numbers.ndim - 1)))
+        return rows
+
+
+@dataclass(frozen=True, slots=True)
 class Sides:
     """The places before and behind a part of a row, along one of its axes."""
 
@@ -115,14 +153,22 @@ def positions(node: Node, number: Value) -> Iterator[int]:
         yield from (position for position, item in enumerate(node.params["key"]) if _offset(item, number) is not None)
 
 
+def _shortest(item: Any, size: Any) -> Any:
+    """An item of a key; the whole axis where it selects that."""
+    if is_single(item) or item[2] != 1:
+        return item
+    first = position(item[0], size, 0)
+    return WHOLE if span(size, first, position(item[1], size, size) - first) == WHOLE else item
+
+
 def is_single(item: Any) -> bool:
     """Whether an item of a key takes one element of its axis."""
     return item is not None and not isinstance(item, tuple)
 
 
 def span(size: Any, first: Any, length: Any) -> tuple[Any, Any, int]:
-    """So many places of an axis: the whole one where that is certain."""
-    return WHOLE if first == 0 and length == size else (first, first + length, 1)
+    """So many places of an axis: the whole one where that is certain. Loops over no rows have a length of ``max(size, 0)``."""
+    return WHOLE if first == 0 and length in (size, apply("max", size, 0)) else (first, first + length, 1)
 
 
 def _offset(item: Any, number: Value) -> int | None:
@@ -131,4 +177,4 @@ def _offset(item: Any, number: Value) -> int | None:
     return offset if type(offset) is int else None
 
 
-__all__ = ["Key", "Place", "Sides", "is_single", "positions", "span"]
+__all__ = ["Diagonal", "Key", "Place", "Sides", "is_single", "positions", "span"]

@@ -20,12 +20,13 @@ from ..ops.array_api.indexing import keyed_shape
 from ..ops.bounds import nonnegative
 from ..ops.registry import ArraySpec
 from .driver import Pass
+from .forward_writes import forwarded
 from .loop_cells import Cells, LastCell, Read, cells_of, row
-from .loop_places import Place, is_single, positions
+from .loop_places import Diagonal, Place, is_single, positions
 from .open_loops import WHOLE, OpenLoop
 from .still_places import filled
 
-_Sequence = tuple[Value, Place]
+_Sequence = tuple[Value, "Place | Diagonal"]
 """An array, and the places of it that a loop reads."""
 
 
@@ -44,7 +45,7 @@ def _with_rows(block: Block) -> Block:
             rewriter.append(node)
         else:
             rewriter.replace(node.outputs, (found,))
-    return rewriter.finish()
+    return forwarded(rewriter.finish())
 
 
 loop_rows = Pass("loop_rows", _with_rows, "deep", ("scan",))
@@ -97,6 +98,8 @@ class _Loop(OpenLoop):
         self.lasts: dict[Value, LastCell] = {}
         """What is carried of the results, once the loop is written."""
         self.reads.update({node: read for node in self.nodes if node not in self.reads and (read := self._outside(node)) is not None})
+        whole = {read.source for read in self.reads.values()}
+        self.reads = {node: read.of_row(node.outputs[0].ndim, whole) for node, read in self.reads.items()}
 
     @classmethod
     def of(cls, node: Node, rewriter: Rewriter) -> _Loop | None:
@@ -140,8 +143,12 @@ class _Loop(OpenLoop):
         """Where a step finds a row of an array of the outside."""
         if node.op != "getitem" or node.inputs[0] in self.made:
             return None
-        places = (self._place(node, position) for position in positions(node, self.number))
-        return next((row(node.inputs[0], place, self.is_still) for place in places if place is not None and self._is_near(place)), None)
+        found = [self._place(node, position) for position in positions(node, self.number)]
+        places = [place for place in found if place is not None]
+        diagonal = Diagonal.of(places, node.params["key"], node.inputs[0].ndim)
+        if diagonal is not None and self.is_still(diagonal.rest):
+            return Read((node.inputs[0], diagonal))
+        return next((row(node.inputs[0], place, self.is_still) for place in places if self._is_near(place)), None)
 
     def _is_near(self, place: Place) -> bool:
         """Whether the places lie side by side, or no array has to be turned to put them so."""
@@ -183,7 +190,7 @@ class _Loop(OpenLoop):
             if read.sides is not None:
                 yield from ((self.given[index], place) for place in read.sides.places)
 
-    def _first(self, place: Place) -> Any:
+    def _first(self, place: Place | Diagonal) -> Any:
         return self.counter.low + place.offset
 
     def _before(self, build: Builder, index: int, steps: int) -> Value:

@@ -6,6 +6,7 @@ Operations that are not here keep the loop written out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import inf
 from typing import Any, Protocol
@@ -275,7 +276,21 @@ def _contracted(moment: Moment, labels: Sequence[Sequence[Any]], result: Sequenc
     is_of_vectors = not result and list(map(len, labels)) == [1, 1]
     if is_of_vectors and (is_floating(filled[0].dtype) or is_integer(filled[0].dtype)):
         return build.sum(build.multiply(*filled), dtype=filled[0].dtype)
-    return moment.wide.of([found.get(label) for label in result], moment.again(filled))
+    spans = [found.get(label) for label in result]
+    summed = [_summed(operand, own, result) for operand, own in zip(operands, labels)]
+    if summed == operands or not is_floating(filled[0].dtype):
+        return moment.wide.of(spans, moment.again(filled))
+    made = moment.again([moment.wide.filled(operand, 0) for operand in summed])
+    ones = build.ones(shape=made.shape, dtype=made.dtype)
+    return moment.wide.of(spans, build.with_gradient(made, moment.again(filled), ones), None)
+
+
+def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
+    """An operand with more axes than the result, of which those that the result has stay whole: what does not count there makes only what
+    does not count. Gradients are those of the masked one, as a cotangent of 0 would meet what does not count, were it infinite."""
+    if not isinstance(operand, Ragged) or len(own) <= len(result) or operand.outside == 0:
+        return operand
+    return replace(operand, spans=tuple(None if label in result else span for label, span in zip(own, operand.spans)))
 
 
 def _matmul(moment: Moment) -> Any:
@@ -320,26 +335,15 @@ def _always(number: float) -> Callable[[str], Any]:
     return lambda dtype: number
 
 
-def _lowest(dtype: str) -> Any:
+def _end(dtype: str, sign: int) -> Any:
+    """The greatest number of a type, or, with the sign -1, the least one."""
     if is_floating(dtype):
-        return -inf
+        return sign * inf
     if not is_integer(dtype):
-        return _none(dtype)
+        raise NotWhole
     bits = int(dtype.removeprefix("u").removeprefix("int"))
-    return 0 if dtype.startswith("u") else -(2 ** (bits - 1))
-
-
-def _highest(dtype: str) -> Any:
-    if is_floating(dtype):
-        return inf
-    if not is_integer(dtype):
-        return _none(dtype)
-    bits = int(dtype.removeprefix("u").removeprefix("int"))
-    return 2**bits - 1 if dtype.startswith("u") else 2 ** (bits - 1) - 1
-
-
-def _none(dtype: str) -> Any:
-    raise NotWhole
+    least, greatest = (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return greatest if sign > 0 else least
 
 
 _GENTLE = (
@@ -367,10 +371,10 @@ ROWS: Mapping[str, Row] = {
     **{name: partial(_steep, safe=safe) for name, safe in _SAFE.items()},
     **dict.fromkeys(("sum", "count_nonzero", "any"), partial(_reduced, neutral=_always(0))),
     **dict.fromkeys(("prod", "all"), partial(_reduced, neutral=_always(1))),
-    "max": partial(_reduced, neutral=_lowest, needs_one=True),
-    "min": partial(_reduced, neutral=_highest, needs_one=True),
-    "argmax": partial(_place, neutral=_lowest),
-    "argmin": partial(_place, neutral=_highest),
+    "max": partial(_reduced, neutral=partial(_end, sign=-1), needs_one=True),
+    "min": partial(_reduced, neutral=partial(_end, sign=1), needs_one=True),
+    "argmax": partial(_place, neutral=partial(_end, sign=-1)),
+    "argmin": partial(_place, neutral=partial(_end, sign=1)),
     "mean": _mean,
     "vector_norm": _norm,
     "cumulative_sum": partial(_running, neutral=0),

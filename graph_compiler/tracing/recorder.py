@@ -241,6 +241,8 @@ class Recorder:
         How many pairs there are, where these are combined one by one, may be asked by a framework's own code, to which all numbers are the
         same. ``LengthAsked`` where it is the number that is asked for.
         """
+        if self.loops is not None and self.loops.answered(size, origin):
+            return size.hint
         size = size if self.loops is None else self.loops.settled(size)
         if not isinstance(size, Size):
             return size

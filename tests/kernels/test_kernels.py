@@ -11,7 +11,7 @@ from .running import arrays_of, assert_close, of_arrays, pure, transpiled
 from .table import KERNELS
 
 RECORDED, OTHER = 6, 9
-SEVERAL = {"vertical_advection": 2, "floyd_warshall": 2, "folded_pairs": 2, "mandelbrot": 2}
+SEVERAL = {"floyd_warshall": 2, "folded_pairs": 2, "mandelbrot": 2}
 """How many variants the two sizes take, where one does not serve both."""
 
 

@@ -549,6 +549,35 @@ def no_first_step(xp: Any, x: Any, n: int) -> Any:
     return y
 
 
+def array_of_two_names(xp: Any, x: Any, n: int) -> Any:
+    """Without a step both are one array."""
+    y = x * 1
+    z = y
+    for _ in range(n):
+        z = z * 0.5 + x
+    z[0] = 3
+    return y, z
+
+
+def first_name_written(xp: Any, x: Any, n: int) -> Any:
+    y = x * 1
+    z = y
+    for _ in range(n):
+        z = z * 0.5 + x
+    y[0] = 3
+    return y, z
+
+
+def written_in_the_outer_step(xp: Any, x: Any, n: int) -> Any:
+    y = x * 1
+    z = y
+    for i in range(x.shape[0]):
+        for _ in range(n):
+            z = z * 0.5 + x
+        z[i] = z[i] * 0.5 + i
+    return y, z
+
+
 COUNTED: dict[str, Program] = {
     each.__name__: each
     for each in (
@@ -607,7 +636,8 @@ RIGHT: dict[str, Program] = {
         state_in_a_default, state_in_an_object, state_in_an_iterator, state_in_a_closure, capped_counter, else_behind, swapped_buffers,
         view_that_is_written, flag_of_before, rounds_with_a_limit, rounds_counted,
         one_of_two, either_from_the_first, any_of_many, one_of_numbers, row_that_is_found, flag_that_is_written, left_and_begun_again, left_by_a_number, number_before_a_row,
-        rotated, compared_lists, no_first_step, hashed_columns, cubes,
+        rotated, compared_lists, no_first_step, hashed_columns, cubes, array_of_two_names, first_name_written,
+        written_in_the_outer_step,
     )
 }  # fmt: skip
 """What may be recorded again, and is right."""

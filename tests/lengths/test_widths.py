@@ -58,6 +58,7 @@ def of_a_triangle() -> Any:
     arguments = np.random.default_rng(0).random((5, 5), dtype=np.float32) + 0.5, np.full(5, 0.7, dtype=np.float32)
     graph = graph_compiler.transpile(lower_triangle, source="numpy", to="jax", args=arguments)
     assert "lax.scan" in graph.source
+    assert "with_gradient(" in graph.source  # products with a masked matrix are computed of the whole one
     return jax.jit(jax.value_and_grad(graph, argnums=(0, 1))), arguments
 
 

@@ -37,6 +37,21 @@ def of_rows_alone(x: Any, y: Any) -> Any:
     return state
 
 
+def of_one_row(x: Any, y: Any) -> Any:
+    """An instruction of a number of one row is no less in the step."""
+    state = y.sum() * 0
+    for i in range(y.shape[0]):
+        state = state / 2 + y[i] * 0.5
+    return state
+
+
+def work_of_one_row(x: Any, y: Any) -> Any:
+    state = y.sum() * 0
+    for i in range(y.shape[0]):
+        state = state * 0.5 + np.tanh(y[i] * 0.5)
+    return state
+
+
 def a_mask(x: Any, y: Any) -> Any:
     state = y * 0
     for _ in range(y.shape[0]):
@@ -46,7 +61,7 @@ def a_mask(x: Any, y: Any) -> Any:
 
 CASES: dict[Callable[[Any, Any], Any], tuple[str, bool]] = {
     the_same_in_all_steps: ("exp", False), a_number_of_the_outer_step: ("sin", False), of_rows_alone: ("maximum", False),
-    a_mask: ("where", True),
+    a_mask: ("where", True), of_one_row: ("multiply", True), work_of_one_row: ("tanh", False),
 }  # fmt: skip
 """An operation of each, and whether it stays in the innermost loop."""
 

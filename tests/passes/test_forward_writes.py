@@ -51,6 +51,12 @@ def three_times(x: Any) -> Any:
     return x
 
 
+def one_place_in_other_words(x: Any) -> Any:
+    x[1, 1:-1] = x[0, 2:] * 2.0
+    x[1, 1 : x.shape[1] - 1] += x[1, 0] + x[2, 1:4]
+    return x
+
+
 def part_of_a_row(x: Any) -> Any:
     x[2, 1:] = 4.0
     x[2, 1:] += x[2, 0] + x[3, 1:]
@@ -64,6 +70,7 @@ ONE_WRITE: dict[Callable[[Any], Any], int] = {
     maybe_one_row: 1,
     three_times: 1,
     part_of_a_row: 1,
+    one_place_in_other_words: 1,
 }
 
 

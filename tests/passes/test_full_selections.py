@@ -263,6 +263,15 @@ def test_loops_in_which_fewer_are_selected(program: Program, is_loop: bool, to: 
     assert len(graph.variants) == 1 or not is_loop, graph.explain()
 
 
+@pytest.mark.parametrize("program", [square, moving], ids=lambda program: program.__name__)
+def test_selections_by_one_mask_are_of_one_size(program: Program) -> None:
+    """Nothing is checked of them."""
+    pytest.importorskip("jax")
+    arguments = _arguments(5, 4, 0) if program is square else (*_arguments(5, 4, 0)[:2], 3)
+    graph = graph_compiler.transpile(program, source="numpy", to="jax", args=arguments)
+    assert len(graph.program.guards) == len(list(graph.program.entry_guards())), graph.source
+
+
 def loss(x: Any, y: Any, s: Any, m: Any) -> Any:
     """What reads nothing that ``m`` does not select."""
     z = x.copy()

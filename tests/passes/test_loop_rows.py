@@ -169,11 +169,33 @@ def state_beside(x: Any, y: Any) -> Any:
     return y, state
 
 
+def a_part_in_two_goes(x: Any, y: Any) -> Any:
+    for i in range(1, x.shape[0]):
+        y[i, 1:] += y[i - 1, :-1] + y[i, 1:] * x[i, 0]
+        for j in range(1, y.shape[1]):
+            y[i, j] = y[i, j] * 0.5 + y[i, j - 1]
+    return y
+
+
+def a_diagonal(x: Any, y: Any) -> Any:
+    z, total = np.outer(x[:, 0], y[:, 1]), y[:1].sum() * 0
+    for i in range(1, x.shape[0]):
+        total = total * 0.5 + z[i, i - 1] * np.tanh(z[i - 1, i])
+    return total
+
+
+def a_diagonal_of_rows(x: Any, y: Any) -> Any:
+    z = x[:, :, None] * y[:, 0]
+    for i in range(x.shape[0]):
+        y[i] = z[i, :, i] * 0.5 + y[i]
+    return y
+
+
 ROWS: dict[Callable[[Any, Any], Any], int] = {
     rows_read: 1, rows_written: 0, numbers_written: 0, read_and_written: 0, read_ahead: 0, backwards: 0, two_arrays: 0,
     inside_of_another: 0, state_beside: 0, part_of_the_row: 0, the_row_before: 1, ahead_on_the_way_back: 1, two_rows_before: 3, an_element_of_the_row_before: 0,
     a_part_of_the_row_before: 1, a_table: 1, planes: 0, columns: 0, one_element_of_a_column: 0, by_rows_and_elements: 1,
-    one_row_in_all_steps: 1,
+    one_row_in_all_steps: 1, a_part_in_two_goes: 1, a_diagonal: 0, a_diagonal_of_rows: 0,
 }  # fmt: skip
 """With how many arrays are carried."""
 

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from ....ir import Value
+from ....ops.bounds import nonnegative
 from ....ops.dtypes import is_inexact
-from ....sizes import Size, hint_of
+from ....sizes import Size, apply, hint_of
 from ...building import RaisingBuilder
 from ...rows import Rows
+from .value_ranges import ends_of
 
 rows = Rows("numpy")
 
@@ -39,11 +41,21 @@ class NumpyBuilder(RaisingBuilder):
         return str(np.result_type(*map(self.type_of, operands)).name)
 
     def refuse_outside(self, index: Value, size: Any) -> None:
-        """An index beyond the end is an error that the user's code may handle. The place of an extremum is none."""
-        made = self.maker(index)
-        if made is None or made.op not in ("argmax", "argmin") or made.inputs[0].shape != (size,):
+        """An index beyond the end is an error that the user's code may handle. One that cannot be there, as the place of an extremum or
+        ``x & 255`` of a long enough axis, is none."""
+        ends = ends_of(self, index)
+        if ends is None or not self._are_inside(*ends, size):
             place = self.cast(index, "int64")  # -size and size are numbers of few types
             self.expect(self.logical_and(self.greater_equal(place, -size), self.less(place, size)), True)
+
+    def _are_inside(self, low: Any, high: Any, size: Any) -> bool:
+        """Whether both ends are indices of an axis; where they are numbers, from here on under a guard on its size."""
+        spare = [each for each in (low + size, size - 1 - high) if not nonnegative(each)]
+        if any(hint_of(each) < 0 for each in spare) or (spare and not (isinstance(low, int) and isinstance(high, int))):
+            return False
+        for each in spare:
+            self.guard(apply("ge", each, 0))
+        return True
 
     def array(self, x: Any, dtype: str | None = None) -> Value:
         """``x`` as an array: nested lists of numbers and arrays too."""

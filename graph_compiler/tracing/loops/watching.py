@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from ...ir.node import Origin, Value
 from ...ir.recorded_loop import ASKED, Held, Mark, Path, RecordedLoop
+from ...ir.step_questions import Question, always_holds
 from ...ops.registry import ArraySpec
-from ...sizes import Size, Symbol, apply, hint_of, substitute
+from ...sizes import Size, Symbol, apply, hint_of, negate, substitute
 from ..probes.builtin_names import ClassShim
 from ..source.syntax import Position
 from .purity import Purity
@@ -190,6 +191,23 @@ class Loops:
         return True
 
     # ------------------------------------------------------------------------------ what is relied on
+    def answered(self, size: Size, origin: Origin) -> bool:
+        """Whether a size is a comparison with the number of a step, which all further steps answer as this one does, so that it is no
+        guard. The first step may have another answer than they; the loop keeps what it was."""
+        open_ = (loop for loop in self._running if loop.is_open and loop.marks)
+        running = {loop.marks[-1].index: loop for loop in open_ if loop.marks[-1].index is not None}
+        read = {symbol.source for symbol in size.symbols()} & self.steps.keys()
+        if size.type is not bool or not read or not read <= running.keys():
+            return False
+        inner = [loop for index, loop in running.items() if index in read][-1]
+        condition, place = size if size.hint else negate(size), len(inner.marks) - 1
+        numbers = {index: (loop, int(loop is inner)) for index, loop in running.items()}
+        if place and not always_holds(condition, numbers):
+            return False
+        if isinstance(condition, Size):
+            inner.questions.append(Question(place, condition, origin))
+        return True
+
     def settled(self, size: Size) -> Any:
         """The size with plain numbers in the place of those of steps, which something depends on: how many steps these loops have is then
         what was recorded."""

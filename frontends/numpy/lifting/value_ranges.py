@@ -1,0 +1,79 @@
+"""Between which numbers whole numbers lie, where that shows in how they are computed: ``x & 255``, ``i % n``, a byte, the place of an
+extremum."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ....ir import Node, Value
+from ....ir.builder import Builder
+from ....ops.bounds import nonnegative
+from ....ops.dtypes import is_bool, is_integer
+from ....sizes import Size, product
+
+Ends = tuple[Any, Any]
+"""The least and the greatest number, in numbers and sizes."""
+
+
+def ends_of(b: Builder, x: Any) -> Ends | None:
+    """Between which numbers an array of whole numbers, or a number, lies; None where that is not known."""
+    if not isinstance(x, Value):
+        return (x, x) if isinstance(x, (int, Size)) else None
+    made = b.maker(x)
+    row = _ROWS.get(made.op) if made is not None else None
+    found = row(b, made) if row is not None and made is not None else _of_constant(b, x)
+    return _of_type(x.dtype) if found is None else found
+
+
+def _of_constant(b: Builder, x: Value) -> Ends | None:
+    """A number of NumPy's that the code holds."""
+    array = next((array for value, array in b.graph.constants.values() if value is x), None)
+    return (int(array), int(array)) if isinstance(array, np.integer) else None
+
+
+def _of_type(dtype: str) -> Ends | None:
+    """Of types of which all numbers may be places."""
+    if is_bool(dtype):
+        return 0, 1
+    if not is_integer(dtype) or np.dtype(dtype).itemsize > 2:
+        return None
+    return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+
+
+def _place(b: Builder, node: Node) -> Ends | None:
+    """Of an extremum."""
+    shape, axis = node.inputs[0].shape, node.params["axis"]
+    return 0, (product(shape) if axis is None else shape[axis]) - 1
+
+
+def _masked(b: Builder, node: Node) -> Ends | None:
+    """``x & mask`` has no bits that the mask has not."""
+    ends = [found for item in node.inputs if (found := ends_of(b, item)) is not None and nonnegative(found[0])]
+    return (0, ends[-1][1]) if ends else None
+
+
+def _remainder(b: Builder, node: Node) -> Ends | None:
+    """What is left has the sign of the divisor."""
+    ends = ends_of(b, node.inputs[1])
+    return (0, ends[1] - 1) if ends is not None and nonnegative(ends[0] - 1) else None
+
+
+def _cast(b: Builder, node: Node) -> Ends | None:
+    """As a type that holds all of them."""
+    source, own = node.inputs[0].dtype, node.outputs[0].dtype
+    holds_all = (is_bool(source) or is_integer(source)) and np.can_cast(source, own)
+    return ends_of(b, node.inputs[0]) if holds_all else None
+
+
+_ROWS: dict[str, Callable[[Builder, Node], Ends | None]] = {
+    "argmax": _place,
+    "argmin": _place,
+    "bitwise_and": _masked,
+    "remainder": _remainder,
+    "astype": _cast,
+}
+
+__all__ = ["Ends", "ends_of"]
