@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,24 +120,6 @@ class SplitCall:
         return self.arguments.of(parts)
 
 
-def likeness(items: Iterable[Any], kinds: Mapping[type, Callable[[Any], Any]], arrays: Arrays) -> list[Any]:
-    """What decides how a call with these is run: equal for calls alike. Their arrays, of which ``kinds`` tells by their classes, are added
-    to ``arrays``, in the order of :class:`GivenCall`. Of what else there is stands an object that equals nothing."""
-    found: list[Any] = []
-    for item in items:
-        cls = type(item)
-        if cls in kinds:
-            arrays.append(item)
-            found.append(kinds[cls](item))
-        elif cls is dict:
-            found.append((tuple(item), item and likeness(item.values(), kinds, arrays)))
-        elif cls is list or cls is tuple:
-            found.append((cls, likeness(item, kinds, arrays)))
-        else:
-            found.append(object())
-    return found
-
-
 _ALONE = flatten(0.0, is_value)[1]  # of a result that is one array
 
 
@@ -179,4 +161,4 @@ class FlatFunction:
         return ["".join(f"[{key!r}]" for key in path) for path in paths(self._result)]
 
 
-__all__ = ["Arguments", "FlatFunction", "GivenCall", "SplitCall", "likeness"]
+__all__ = ["Arguments", "FlatFunction", "GivenCall", "SplitCall"]

@@ -12,7 +12,8 @@ from ..contracts.parallelism import Arrays, Opened
 from ..errors import CallMismatch, GuardFailed, InvalidOption, NotCompilable
 from ..runtime import Graph
 from ..transforms.flat import is_value
-from .calls import FlatFunction, GivenCall, SplitCall, likeness
+from ..trees import likeness
+from .calls import FlatFunction, GivenCall, SplitCall
 from .engines import engine_named, framework_of_call, name_of
 from .reductions import concat, first, require_reduction
 
