@@ -52,7 +52,7 @@ class JaxParallelism(Parallelism):
     def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
         """Of arrays that are not traced."""
         with jax.ensure_compile_time_eval():
-            return {type(jnp.zeros(())): operator.attrgetter("aval", "sharding")}
+            return {type(jnp.zeros(())): operator.attrgetter("aval", "_sharding")}  # ``sharding`` is a function of Python, which gives that
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """``jax.devices()``, some of them, or a mesh with this axis alone."""
@@ -105,7 +105,7 @@ class JaxParallelism(Parallelism):
         def run(arrays: Arrays) -> Arrays:
             for place, where, is_local in places:
                 array = arrays[place]  # the program itself moves what is nowhere for good
-                if several or getattr(array, "_committed", False) and array.sharding != where:
+                if several or getattr(array, "_committed", False) and array._sharding != where:
                     arrays[place] = placed(array, where, is_local)
             try:
                 results: Arrays = compiled(*arrays)

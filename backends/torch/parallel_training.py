@@ -27,7 +27,8 @@ class TorchDataParallel(TorchTraining):
     buffers in another one."""
 
     def __init__(self, group: Any, local_batch: bool) -> None:
-        self._group, self._parts, self._place = group, *((1, 0) if local_batch else (group.size(), group.rank()))
+        self._group = group
+        self._parts, self._place = (1, 0) if local_batch else (int(group.size()), int(group.rank()))
         self._rows = 0  # of this process's part of the batch of the moment
         self._sizes: dict[int, Any] = {}  # of parts with so many rows, to be averaged
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from ..contracts import Target
 from ..errors import CallMismatch
@@ -33,7 +33,7 @@ class Batches:
     """Those of a graph: one that is like the last one is not taken apart again."""
 
     def __init__(self, graph: Graph) -> None:
-        self._graph, self._target = graph, cast(Target, graph.pipeline.target.target)
+        self._graph, self._target = graph, graph.pipeline.target.target
         self._kinds = dict.fromkeys(self._target.array_types, type)
         self._last: tuple[list[Any], int, Tree] | None = None
 
