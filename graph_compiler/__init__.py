@@ -16,6 +16,9 @@ from . import _rooms as _rooms  # first: from here on a bare checkout finds its 
 from . import errors as errors
 
 if TYPE_CHECKING:
+    from . import parallel as parallel
+    from . import training as training
+    from . import transforms as transforms
     from .api import compile as compile
     from .api import load as load
     from .api import transpile as transpile
@@ -35,9 +38,12 @@ _MODULES = {
     "jit": ".transforms",
     "trace": ".tracing.control_flow",
 }
+_PARTS = ("parallel", "training", "transforms")
 
 
 def __getattr__(name: str) -> object:
+    if name in _PARTS:
+        return import_module(f".{name}", __name__)
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = found = getattr(import_module(_MODULES[name], __name__), name)
@@ -45,4 +51,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_PARTS})

@@ -47,7 +47,9 @@ def test_import_imports_no_library_at_all() -> None:
 def test_every_public_name_is_there_when_it_is_asked_for() -> None:
     code = "import graph_compiler; print(*(name for name in graph_compiler.__all__ if not hasattr(graph_compiler, name)))"
     assert run_python(code) == ""
-    assert set(graph_compiler.__all__) <= set(dir(graph_compiler))
+    code = "import graph_compiler; print(graph_compiler.transforms.grad, graph_compiler.training.fit, graph_compiler.parallel.psum)"
+    assert run_python(code).count("<function") == 3
+    assert {*graph_compiler.__all__, "transforms"} <= set(dir(graph_compiler))
     with pytest.raises(AttributeError, match="no attribute 'complie'"):
         graph_compiler.complie  # type: ignore[attr-defined]  # noqa: B018
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, cast
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -36,11 +36,6 @@ _REDUCED: dict[Any, tuple[Callable[[Any, str], Any], bool]] = {
 }
 
 
-@functools.cache
-def _has_elements(cls: Any) -> bool:
-    return issubclass(cls, jax.Array) and not issubclass(cls, jax.core.Tracer)
-
-
 def _stacked(array: Any, axis: str) -> Any:
     return array[None]
 
@@ -54,9 +49,10 @@ class JaxParallelism(Parallelism):
         """As ``jnp.asarray``."""
         return automatic(derivatives.array(item))
 
-    def likeness(self, array: Any) -> Any:
-        """Of an array that is not traced."""
-        return (array.shape, array.dtype, array.sharding) if _has_elements(cast(Hashable, type(array))) else None
+    def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
+        """Of arrays that are not traced."""
+        with jax.ensure_compile_time_eval():
+            return {type(jnp.zeros(())): operator.attrgetter("aval", "_sharding")}  # ``sharding`` is a function of Python, which gives that
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """``jax.devices()``, some of them, or a mesh with this axis alone."""
@@ -101,14 +97,21 @@ class JaxParallelism(Parallelism):
         mapped = jax.shard_map(given, mesh=mesh, in_specs=tuple(specs), out_specs=out, check_vma=False)
         after: Callable[[Any], Any] = how.reduce if callable(how.reduce) else lambda array: array
         compiled = jax.jit(lambda *arrays: list(map(after, mapped(*arrays))))
-        places = [(place, NamedSharding(mesh, specs[place]), how.local_batch and how.split[place]) for place in range(len(specs))]
-        of_call = places[how.parameters :]
+        places = [
+            (place, NamedSharding(mesh, specs[place]), how.local_batch and how.split[place]) for place in range(how.parameters, len(specs))
+        ]
+        several = jax.process_count() > 1
 
         def run(arrays: Arrays) -> Arrays:
-            for place, sharding, is_local in of_call:
-                arrays[place] = placed(arrays[place], sharding, is_local)
-            with failures():
+            for place, where, is_local in places:
+                array = arrays[place]  # the program itself moves what is nowhere for good
+                if several or getattr(array, "_committed", False) and array._sharding != where:
+                    arrays[place] = placed(array, where, is_local)
+            try:
                 results: Arrays = compiled(*arrays)
+            except jax.errors.JaxRuntimeError:
+                with failures():
+                    raise
             return list(map(_parts, results)) if how.reduce == "none" else results
 
         return run

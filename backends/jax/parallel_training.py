@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -23,34 +24,45 @@ class JaxTrainingOverMesh(JaxTraining):
     def __init__(self, mesh: Mesh, batch: Sequence[str], local_batch: bool) -> None:
         self._mesh, self._batch, self._local_batch = mesh, tuple(batch), local_batch
         self._parts = math.prod(mesh.shape[name] for name in self._batch)
+        self._whole, self._divided = sharding(mesh, ()), sharding(mesh, (self._batch,) if self._batch else ())
         self._rate: tuple[float, Any] | None = None
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
         """What is held afterwards lies as it lay before."""
         compiled: dict[Any, Callable[..., Any]] = {}
+        last: tuple[Callable[[], Any], Callable[..., Any]] = (type(None), step)  # what was held after the last step lies as it has to
 
-        def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+        def lying(held: Held) -> tuple[Held, Callable[..., Any]]:
+            """On the mesh, and the program for it."""
             leaves, key = jax.tree.flatten(held)
             leaves = list(map(self._on_mesh, leaves))
             if key not in compiled:
                 layouts = key.unflatten([array.sharding for array in leaves])
                 compiled[key] = super(JaxTrainingOverMesh, self).compiled(self._lying(step, layouts, is_consuming), is_consuming, options)
+            return key.unflatten(leaves), compiled[key]
+
+        def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+            nonlocal last
+            placed, program = (held, last[1]) if last[0]() is held else lying(held)
             try:
-                with failures(), running_over_mesh(self._mesh):
-                    found: tuple[Held, Any] = compiled[key](key.unflatten(leaves), self._split(arrays), self._everywhere(rate))
+                found: tuple[Held, Any] = program(placed, self._split(arrays), self._everywhere(rate))
             except Exception:  # of a trace that recorded something: JAX would call what failed once in its slow way for ever
-                compiled.pop(key, None)
-                raise
+                compiled.clear()
+                last = type(None), step
+                with failures():
+                    raise
+            last = weakref.ref(found[0]), program
             return found
 
         return run
 
     def _lying(self, step: Program, layouts: Held, is_consuming: bool) -> Program:
         """A step whose results lie so. With ``out_shardings`` for what is donated, JAX calls a program in its slow way."""
-        whole = sharding(self._mesh, ())
+        whole = self._whole
 
         def lying(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
-            after, found = step(held, arrays, rate)
+            with running_over_mesh(self._mesh):
+                after, found = step(held, arrays, rate)
             where = jax.tree.map(lambda _: whole, found) if is_consuming else (layouts.trained, jax.tree.map(lambda _: whole, found[1]))
             made: tuple[Held, Any] = jax.lax.with_sharding_constraint((after, found), (layouts, where))
             return made
@@ -62,25 +74,24 @@ class JaxTrainingOverMesh(JaxTraining):
         if rate is None:
             return None
         if self._rate is None or self._rate[0] != rate:
-            self._rate = rate, placed(jnp.float32(rate), sharding(self._mesh, ()))
+            self._rate = rate, placed(jnp.float32(rate), self._whole)
         return self._rate[1]
 
     def _split(self, arrays: Any) -> Any:
         if isinstance(arrays, Mapping):  # gradients
             return arrays
         parts = 1 if self._local_batch else self._parts
-        split = sharding(self._mesh, (self._batch,) if self._batch else ())
-        whole = sharding(self._mesh, ())
-        return [placed(array, split if is_split else whole, self._local_batch) for array, is_split in batches(arrays, parts)]
+        where = {True: self._divided, False: self._whole}
+        return [placed(array, where[is_split], self._local_batch) for array, is_split in batches(arrays, parts)]
 
     def _on_mesh(self, array: Any) -> Any:
         """An array as it lies; what a file has brought to one device, on every device."""
-        return array if len(array.sharding.device_set) == self._mesh.size else placed(array, sharding(self._mesh, ()))
+        return array if len(array.sharding.device_set) == self._mesh.size else placed(array, self._whole)
 
     def placed(self, array: Any, where: Any) -> Any:
         """A batch as steps want it, where nothing else is asked for."""
         is_batch = where is None and len(array.shape) and array.shape[0] % self._parts == 0
-        return super().placed(array, sharding(self._mesh, (self._batch,)) if is_batch and self._batch else where)
+        return super().placed(array, self._divided if is_batch and self._batch else where)
 
     def once(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """On one device: recordings are made from the results."""

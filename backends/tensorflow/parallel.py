@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,11 @@ class TensorFlowParallelism(Parallelism):
     def array(self, item: Any) -> Any:
         """As ``tf.convert_to_tensor``."""
         return derivatives.array(item)
+
+    def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
+        """Of tensors with elements."""
+        with tf.init_scope():
+            return {type(tf.zeros(())): operator.attrgetter("shape", "dtype")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """Devices by name, or logical devices; all GPUs, or all CPUs where there are none."""

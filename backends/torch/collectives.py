@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
@@ -17,7 +16,7 @@ import torch.distributed as dist
 from torch.autograd import Function
 
 from ...errors import GradientRefused
-from .exchanges import Exchanges, failures
+from .exchanges import Exchanges, failures, reduced
 
 
 def broadcast(array: Any, group: Any) -> Any:
@@ -28,11 +27,11 @@ def broadcast(array: Any, group: Any) -> Any:
 
 
 class Exchange(Function):
-    """One of :data:`_EXCHANGES`, by name, of an array; element by element, so that it may be mapped over any axis."""
+    """An exchange by its name, a method of ``over``, of an array; element by element, so that it may be mapped over any axis."""
 
     @staticmethod
     def forward(array: Any, name: str, over: Exchanges) -> Any:
-        return _EXCHANGES[name].run(array, over)
+        return getattr(over, name)(array)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -41,11 +40,11 @@ class Exchange(Function):
 
     @staticmethod
     def backward(ctx: Any, cotangent: Any) -> Any:
-        return _EXCHANGES[ctx.kind].transposed(cotangent, Exchanges(ctx.group)), None, None
+        return _TRANSPOSED[ctx.kind](cotangent, Exchanges(ctx.group)), None, None
 
     @classmethod
     def vmap(cls, info: Any, in_dims: Any, array: Any, name: str, over: Exchanges) -> Any:
-        return cls.apply(array, name, over), in_dims[0] + _EXCHANGES[name].new_axes
+        return cls.apply(array, name, over), in_dims[0] + (name == "stacked")
 
 
 class Shared(Function):
@@ -63,19 +62,28 @@ class Shared(Function):
 
     @staticmethod
     def backward(ctx: Any, *cotangents: Any) -> Any:
-        return None, *together(lambda flat: exchanged(flat, "total", Exchanges(ctx.group)), list(cotangents))
+        return None, *together(lambda flat: total_of_new(flat, Exchanges(ctx.group)), list(cotangents))
 
 
 def exchanged(array: Any, name: str, over: Exchanges) -> Any:
-    """An array that devices exchange, as one of :data:`_EXCHANGES` says."""
-    return applied(Exchange, array, name, over) if is_followed(array) else _EXCHANGES[name].run(array, over)
+    """An array that devices exchange: ``name`` is a method of ``over``."""
+    return applied(Exchange, array, name, over) if is_followed(array) else getattr(over, name)(array)
+
+
+def total_of_new(array: Any, over: Exchanges) -> Any:
+    """The sum over the devices of an array that nobody else has, and that has no gaps."""
+    return applied(Exchange, array, "total", over) if is_followed(array) else reduced("sum", array, over.group)
 
 
 def is_followed(*arrays: Any) -> bool:
     """Whether a derivative may be taken of one of them, or a transform maps them."""
-    if has_transforms() or torch.autograd.forward_ad._current_level >= 0:
+    if torch._C._functorch.peek_interpreter_stack() is not None or torch.autograd.forward_ad._current_level >= 0:
         return True
-    return torch.is_grad_enabled() and any(array.requires_grad for array in arrays)
+    if torch.is_grad_enabled():
+        for array in arrays:
+            if array.requires_grad:
+                return True
+    return False
 
 
 def has_transforms() -> bool:
@@ -107,38 +115,18 @@ def _refused(cotangent: Any, over: Exchanges) -> Any:
     raise GradientRefused(NO_GRADIENT)
 
 
-def _part(array: Any, over: Exchanges) -> Any:
-    rows = array.shape[0] // over.size
-    return array.narrow(0, over.rank * rows, rows).clone()
-
-
-def _total(array: Any, over: Exchanges) -> Any:
-    return over.reduced("sum", array)
-
-
-@dataclass(frozen=True)
-class _Exchange:
-    """What one does on each device, and what becomes of a cotangent; ``new_axes`` counts those that it puts in front."""
-
-    run: Callable[[Any, Exchanges], Any]
-    transposed: Callable[[Any, Exchanges], Any]
-    new_axes: int = 0
-
-
-_EXCHANGES = {
-    "total": _Exchange(_total, lambda cotangent, over: exchanged(cotangent, "total", over)),
-    "pmax": _Exchange(lambda array, over: over.reduced("max", array), _refused),
-    "pmin": _Exchange(lambda array, over: over.reduced("min", array), _refused),
-    # the arrays of all devices along a new first axis
-    "stacked": _Exchange(
-        lambda array, over: over.stacked(array), lambda cotangent, over: exchanged(cotangent, "total", over)[over.rank], 1
-    ),
+# What becomes of a cotangent of each exchange.
+_TRANSPOSED: dict[str, Callable[[Any, Exchanges], Any]] = {
+    "total": lambda cotangent, over: exchanged(cotangent, "total", over),
+    "pmax": _refused,
+    "pmin": _refused,
+    "stacked": lambda cotangent, over: exchanged(cotangent, "total", over)[over.rank],
     # this device's part along the first axis, and the parts of all devices
-    "part": _Exchange(_part, lambda cotangent, over: exchanged(cotangent, "joined", over)),
-    "joined": _Exchange(lambda array, over: over.joined(array), lambda cotangent, over: exchanged(cotangent, "part", over)),
+    "part": lambda cotangent, over: exchanged(cotangent, "joined", over),
+    "joined": lambda cotangent, over: exchanged(cotangent, "part", over),
     # the sum, of which every process computes the rest alike; and what is equal on all devices, each of which has a share of the cotangent
-    "summed": _Exchange(_total, lambda cotangent, over: cotangent),
-    "same": _Exchange(lambda array, over: array.view_as(array), lambda cotangent, over: cotangent / over.size),
+    "summed": lambda cotangent, over: cotangent,
+    "same": lambda cotangent, over: cotangent / over.size,
 }
 
 
@@ -154,4 +142,4 @@ def together(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
     return found
 
 
-__all__ = ["NO_GRADIENT", "Shared", "applied", "broadcast", "exchanged", "is_followed", "together"]
+__all__ = ["NO_GRADIENT", "Shared", "applied", "broadcast", "exchanged", "is_followed", "together", "total_of_new"]

@@ -2,8 +2,9 @@
 
 gloo ends a process that is sent more than it waits for, and fills less than that with what lay there before: so nobody may send what the
 others do not expect. A message of its own for the sizes takes as long as the one with the arrays. So processes remember what they have
-exchanged the last time. Who comes with the same sends one element more, a flag; who does not sends, with the flag set, what the others
-expect. Where a flag is set all of them describe what they have come with, and go on where that is equal.
+exchanged the last time, and send as much. Who comes with something else refuses: what it gives to be gathered is ``_REFUSAL`` alone, and
+what is reduced has one element more, a flag. Where one refuses, or its array begins as if it did, all of them describe what they have
+come with, and go on where that is equal.
 """
 
 from __future__ import annotations
@@ -24,7 +25,14 @@ COMMUNICATION = ("gloo", "NCCL", "ProcessGroup", "Connection closed", "Timed out
 
 _OPERATIONS = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
 _gather = getattr(dist.ProcessGroup, "all_gather_single", None) or dist.ProcessGroup._allgather_base  # since torch 2.13, and before
-_GATHERED_TYPES = frozenset({torch.float32, torch.float64, torch.int32, torch.int64, torch.uint8})  # others as bytes: gloo has few
+# By the types that are gathered, others as bytes, for gloo has few: what an array hardly begins with.
+_REFUSAL = {
+    torch.float32: -1.5 * 2.0**-99,
+    torch.float64: -1.5 * 2.0**-99,
+    torch.int32: -1515870811,
+    torch.int64: -1515870811,
+    torch.uint8: 165,
+}
 
 
 class failures:
@@ -67,27 +75,48 @@ class Exchanges:
     def __init__(self, group: Any) -> None:
         self.group, self.size, self.rank = group, group.size(), group.rank()
 
-    def reduced(self, kind: str, array: Any) -> Any:
-        """A new array with the elements of all processes, reduced as ``_OPERATIONS`` says."""
-        return self._sent(kind, array).view(array.shape)
+    def total(self, array: Any) -> Any:
+        """A new array: the sum over all processes."""
+        return self._sent("sum", array).view(array.shape)
+
+    def pmax(self, array: Any) -> Any:
+        """A new array: the largest over all processes."""
+        return self._sent("max", array).view(array.shape)
+
+    def pmin(self, array: Any) -> Any:
+        """A new array: the smallest over all processes."""
+        return self._sent("min", array).view(array.shape)
 
     def stacked(self, array: Any) -> Any:
         """The arrays of all processes along a new first axis."""
-        return self._sent("stack", array).reshape(self.size, *array.shape)
+        return self._sent("stack", array).view(self.size, *array.shape)
 
     def joined(self, array: Any) -> Any:
         """The arrays of all processes along their first axis."""
-        return self._sent("stack", array).reshape(self.size * array.shape[0], *array.shape[1:])
+        rows, *rest = array.shape
+        return self._sent("stack", array).view(self.size * rows, *rest)
+
+    def part(self, array: Any) -> Any:
+        """A new array: the part of this process along the first axis."""
+        rows = array.shape[0] // self.size
+        return torch.narrow_copy(array, 0, self.rank * rows, rows)
+
+    def same(self, array: Any) -> Any:
+        """What is equal in all processes."""
+        return array.view_as(array)
+
+    summed = total
 
     def _sent(self, kind: str, array: Any) -> Any:
         """The elements in a row; for ``"stack"`` a row for each process."""
-        row = array if kind == "stack" else array.clone(memory_format=torch.contiguous_format)
-        return _sent(kind, row.reshape(1, -1), self.group)
+        if kind == "stack":
+            return _gathered(array, self.group).view(array.dtype)
+        return reduced(kind, array.clone(memory_format=torch.contiguous_format), self.group)
 
 
 @dataclass(frozen=True)
 class _Last:
-    """What an exchange was the last time. ``flag`` is sent with the next one, and is None where that is described."""
+    """What an exchange was the last time. ``flag`` is sent with the next one that is reduced, and is None where that is described."""
 
     message: _Message
     flag: Any
@@ -95,48 +124,58 @@ class _Last:
 
 class CheckedExchanges(Exchanges):
     """The exchanges of the calls of one function, each by its number in a call: ``CallMismatch`` in all processes where they come with
-    different batches or arrays."""
+    different batches or arrays. ``made`` counts those of the call."""
 
     def __init__(self, group: Any) -> None:
         super().__init__(group)
         self._last: list[_Last] = []
-        self._number, self._rows = 0, None
+        self.made, self._rows = 0, None
         _meet(group)
 
     def begin(self, batch: Any) -> None:
         """A call with this batch, or with none."""
-        self._number, self._rows = 0, None if batch is None else batch.shape[0]
+        self.made, self._rows = 0, None if batch is None else batch.shape[0]
 
-    def end(self, batch: Any) -> None:
-        """Compares batches where nothing was exchanged that would have told of them."""
-        if self._number == 0 and batch is not None:
-            self._sent("sum", batch.new_empty(0))
+    def compare(self, batch: Any) -> None:
+        """That of a call in which nothing was exchanged that would have told of it."""
+        self._sent("sum", batch.new_empty(0))
 
     def _sent(self, kind: str, array: Any) -> Any:
-        number, self._number = self._number, self._number + 1
-        own = _Message(kind, array.shape, array.dtype, array.device, self._rows)
+        number, self.made = self.made, self.made + 1
+        own = (kind, array.shape, array.dtype, array.device, self._rows)
         last = self._last[number] if number < len(self._last) else None
         if last is not None and last.flag is not None:
-            found = self._as_last_time(last, array, own == last.message)
+            again = self._stacked_again if last.message.kind == "stack" else self._reduced_again
+            found = again(last, array if own == last.message else None)
             if found is not None:
                 return found
-        _require_one(own, self.group)
-        # what changes each time is described each time
-        flag = array.new_full((1, 1), kind == "min") if last is not None and own == last.message else None
-        self._last[number : number + 1] = [_Last(own, flag)]
+        message = _Message(*own)
+        _require_one(message, self.group)
+        # what changes each time is described each time, and so is what has no elements to begin with
+        is_steady = last is not None and own == last.message and (kind != "stack" or array.numel() > 0)
+        self._last[number : number + 1] = [_Last(message, array.new_full((1,), kind == "min") if is_steady else None)]
         return super()._sent(kind, array)
 
-    def _as_last_time(self, last: _Last, array: Any, is_same: bool) -> Any:
-        """Sends what the others expect, with the flag set where that is not the array; None where a process has come with something
-        else."""
-        kind, flag = last.message.kind, last.flag
-        if is_same:
-            elements = array.reshape(1, -1)
-        else:
-            elements, flag = flag.new_zeros(1, math.prod(last.message.shape)), torch.full_like(flag, kind != "min")
-        found = _sent(kind, torch.cat([elements, flag], 1), self.group)
-        flags = found[:, -1].tolist()
-        return found[:, :-1] if flags.count(kind == "min") == len(flags) else None  # one that is set changes what all get
+    def _stacked_again(self, last: _Last, array: Any) -> Any:
+        """What all processes come with, if it is what they came with the last time; else None. So is the array of this one."""
+        found = _gathered(_refusal(last.message) if array is None else array, self.group)
+        return None if _REFUSAL[found.dtype] in found.select(1, 0).tolist() else found.view(last.message.dtype)
+
+    def _reduced_again(self, last: _Last, array: Any) -> Any:
+        """As ``_stacked_again``."""
+        unset, flag = last.message.kind == "min", last.flag
+        if array is None:
+            array, flag = flag.new_zeros(math.prod(last.message.shape)), torch.full_like(flag, not unset)
+        found = reduced(last.message.kind, torch.cat([array.reshape(-1), flag]), self.group)
+        return found[:-1] if found[-1].item() == unset else None  # one that is set changes what all get
+
+
+def _refusal(expected: _Message) -> Any:
+    """An array in the place of one that is expected to be gathered."""
+    array = torch.empty(expected.shape, dtype=expected.dtype, device=expected.device)
+    sent = array if array.dtype in _REFUSAL else array.view(-1).view(torch.uint8)
+    sent.fill_(_REFUSAL[sent.dtype])
+    return array
 
 
 _meetings: Counter[str] = Counter()  # of each group, by its name
@@ -154,23 +193,37 @@ def _meet(group: Any) -> None:
         store.wait([f"{key}/all"])
 
 
-def _sent(kind: str, row: Any, group: Any) -> Any:
-    """The elements of all processes, a row of one: stacked in new memory, or reduced where they lie."""
-    with failures(group):
-        if kind != "stack":
+def reduced(kind: str, row: Any, group: Any) -> Any:
+    """The array itself, with the elements of all processes, reduced as ``_OPERATIONS`` says."""
+    try:
+        if row.is_complex():
             dist.all_reduce(row, _OPERATIONS[kind], group)
-            return row
-        row = row.contiguous()
-        sent = row if row.dtype in _GATHERED_TYPES else row.view(torch.uint8)
-        found = sent.new_empty(group.size(), sent.shape[1])
-        _gather(group, found, sent).wait()
-        return found if sent is row else found.view(row.dtype)
+        else:  # without what is around it
+            group.allreduce(row, _OPERATIONS[kind]).wait()
+    except RuntimeError:
+        with failures(group):
+            raise
+    return row
+
+
+def _gathered(array: Any, group: Any) -> Any:
+    """The elements of all processes, a row of one each, of a type that is gathered."""
+    row = array.reshape(1, -1).contiguous()
+    if row.dtype not in _REFUSAL:
+        row = row.view(torch.uint8)
+    found = row.new_empty(group.size(), row.shape[1])
+    try:
+        _gather(group, found, row).wait()
+    except RuntimeError:
+        with failures(group):
+            raise
+    return found
 
 
 def _require_one(own: _Message, group: Any) -> None:
     """``CallMismatch`` in all processes where they describe different things."""
     told = torch.tensor([[-1 if own.rows is None else own.rows, zlib.crc32(str(own).encode())]], device=own.device)
-    rows, texts = _sent("stack", told, group).T.tolist()
+    rows, texts = _gathered(told, group).T.tolist()
     if len(set(rows)) > 1:
         raise CallMismatch(
             f"the processes give batches of {', '.join(map(str, rows))} rows, in the order of their ranks; all have to give one size: "
@@ -186,4 +239,4 @@ def _require_one(own: _Message, group: Any) -> None:
         )
 
 
-__all__ = ["COMMUNICATION", "CheckedExchanges", "Exchanges", "failures"]
+__all__ = ["COMMUNICATION", "CheckedExchanges", "Exchanges", "failures", "reduced"]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
-from .collectives import is_followed
+from ...tracing.environment.versions import gathered, is_readable, told
 
 
 class OpenModule:
@@ -28,6 +29,9 @@ class OpenModule:
                     self._places.append((inner._parameters, key, found.setdefault(id(tensor), (prefix + key, tensor))[0]))
             modules += [(f"{prefix}{key}.", child) for key, child in inner._modules.items() if child is not None]
         self._modules = [inner for _, inner in modules]
+        dicts = [held for inner in self._modules for held in (vars(inner), inner._parameters, inner._modules)]
+        self._versions = gathered(dicts, []) if is_readable else told(self._signature_now)
+        self._noted = self._versions.copy()
         self._parameters, self._signature = dict(found.values()), self._signature_now()
 
     def _signature_now(self) -> list[Any]:
@@ -42,16 +46,26 @@ class OpenModule:
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Those of the moment, by name: the same object as long as they are the same."""
-        if self._signature_now() != self._signature:
-            self._find()
+        """Those of the moment, by name."""
+        return self._now()
+
+    def live(self) -> Sequence[Callable[[], Any]]:
+        """All at once."""
+        return [self._now]
+
+    def _now(self) -> Mapping[str, Any]:
+        """Those of the moment: the same object as long as they are the same."""
+        if self._versions.now != self._noted:
+            self._noted = self._versions.copy()
+            if self._signature_now() != self._signature:
+                self._find()
         return self._parameters
 
     def __call__(self, held: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
-        """With the tensors of ``held`` in the place of the parameters, where derivatives are taken of them: else they are its own."""
-        if not is_followed(*held.values()):
-            return self._module(*args, **kwargs)
+        """With the tensors of ``held`` in the place of the parameters, which they are where no derivatives are taken."""
         own = self._parameters
+        if all(map(operator.is_, held.values(), own.values())):
+            return self._module(*args, **kwargs)
         try:
             for where, key, name in self._places:
                 where[key] = held[name]

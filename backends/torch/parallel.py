@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate
 
-from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Opened, Parallelism, Spread, running_over
+from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Opened, Parallelism, Spread, begin_axis, end_axis
 from ...contracts.training import Held, Make, Training
 from ...errors import InvalidOption
 from .axes import Processes, axis_named
@@ -52,9 +53,9 @@ class TorchParallelism(Parallelism):
         """As ``torch.as_tensor``; parameters stay what their gradients are gathered in."""
         return item if isinstance(item, torch.Tensor) else derivatives.array(item)
 
-    def likeness(self, array: Any) -> Any:
-        """Of a plain tensor."""
-        return (array.shape, array.dtype) if type(array) is torch.Tensor else None
+    def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
+        """Of plain tensors."""
+        return {torch.Tensor: operator.attrgetter("shape", "dtype")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """The processes of the default group, or of a ``DeviceMesh`` of one axis."""
@@ -106,17 +107,25 @@ class TorchParallelism(Parallelism):
         split: list[int] = []
         for place in range(how.parameters, len(how.split)):
             (split if how.split[place] else whole).append(place)
+        parts = [] if how.local_batch else split
+        laid_out = [place for place in range(how.parameters, len(how.split)) if place not in parts]
+        reduced = _reduction(how.reduce, mesh)
 
         def run(arrays: Arrays) -> Arrays:
             batch = arrays[split[0]] if split else None
             over.begin(batch)
-            for place in range(how.parameters, len(arrays)):
-                is_part = how.split[place] and not how.local_batch
-                arrays[place] = exchanged(arrays[place], "part", over) if is_part else _local(arrays[place])
-            with running_over(how.axis.name, "torch", axis):
+            for place in parts:
+                arrays[place] = exchanged(arrays[place], "part", over)
+            for place in laid_out:
+                arrays[place] = _local(arrays[place])
+            token = begin_axis(how.axis.name, "torch", axis)
+            try:
                 results = function(_shared(arrays, whole, over.group))
-            found = [_reduced(array, how.reduce, mesh, over) for array in results]
-            over.end(batch)
+            finally:
+                end_axis(token)
+            found = [reduced(array, over) for array in results]
+            if not over.made and batch is not None:
+                over.compare(batch)
             return found
 
         return run
@@ -187,9 +196,9 @@ def _local(array: Any) -> Any:
 
 def _shared(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
     """With the gradients of what is whole on each device added up over the devices."""
-    if not is_followed(*[arrays[place] for place in whole]):
-        return arrays
     all_are = is_followed()  # by a transform; else those that need a gradient
+    if not all_are and not torch.is_grad_enabled():
+        return arrays
     places = [place for place in whole if arrays[place].requires_grad or all_are and derivatives.is_differentiable(arrays[place])]
     if places:
         for place, array in zip(places, applied(Shared, group, *[arrays[place] for place in places])):
@@ -197,18 +206,16 @@ def _shared(arrays: Arrays, whole: Sequence[int], group: Any) -> Arrays:
     return arrays
 
 
-def _reduced(array: Any, reduce: Any, mesh: DeviceMesh, over: Exchanges) -> Any:
-    if reduce == "none":
-        return [array]
-    if reduce == "first":
+def _reduction(reduce: Any, mesh: DeviceMesh) -> Callable[[Any, Exchanges], Any]:
+    """What becomes of a result."""
+
+    def first(array: Any, over: Exchanges) -> Any:
         return DTensor.from_local(exchanged(array, "same", over), mesh, [Replicate()], run_check=False)
-    if reduce == "concat":
-        return exchanged(array if array.ndim else array[None], "joined", over)
-    if reduce == "sum":
-        return exchanged(_countable(array), "summed", over)
-    if reduce == "mean":
-        return exchanged(_floating(array), "summed", over) / over.size
-    return reduce(exchanged(array[None], "joined", over))
+
+    def of_all(array: Any, over: Exchanges) -> Any:
+        return reduce(exchanged(array[None], "joined", over))
+
+    return _REDUCED.get(reduce, first if reduce == "first" else of_all)
 
 
 def _countable(array: Any) -> Any:
@@ -219,5 +226,11 @@ def _floating(array: Any) -> Any:
     return array if derivatives.is_differentiable(array) else array.to(torch.get_default_dtype())
 
 
+_REDUCED: dict[Any, Callable[[Any, Exchanges], Any]] = {
+    "none": lambda array, over: [array],
+    "concat": lambda array, over: exchanged(array if array.ndim else array[None], "joined", over),
+    "sum": lambda array, over: exchanged(_countable(array), "summed", over),
+    "mean": lambda array, over: exchanged(_floating(array), "summed", over) / over.size,
+}
 parallelism = TorchParallelism()
 _library = define(parallelism)  # as long as it lives, so do its operators

@@ -15,10 +15,9 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from ...contracts.parallelism import Layout
 from ...contracts.training import Arrays, Held, Make, Program
 from ...errors import CallMismatch
-from ...trees import flatten, unflatten
 from ..batches import batches
 from .collectives import broadcast, together
-from .exchanges import failures
+from .exchanges import reduced
 from .partition import gathered, laid_out, over_mesh, placed, whole
 from .training import TorchTraining
 
@@ -28,8 +27,10 @@ class TorchDataParallel(TorchTraining):
     buffers in another one."""
 
     def __init__(self, group: Any, local_batch: bool) -> None:
-        self._group, self._local_batch = group, local_batch
+        self._group = group
+        self._parts, self._place = (1, 0) if local_batch else (int(group.size()), int(group.rank()))
         self._rows = 0  # of this process's part of the batch of the moment
+        self._sizes: dict[int, Any] = {}  # of parts with so many rows, to be averaged
 
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
         """Of the part of the batch; buffers, which the model has written to, are averaged then."""
@@ -47,23 +48,21 @@ class TorchDataParallel(TorchTraining):
     def _part(self, arrays: Any) -> Any:
         if isinstance(arrays, Mapping):  # gradients
             return arrays
-        parts, place = (1, 0) if self._local_batch else (dist.get_world_size(self._group), dist.get_rank(self._group))
-        found = batches(arrays, parts)
-        self._rows = next((array.shape[0] // parts for array, is_split in found if is_split), 0)
-        return [array.chunk(parts)[place] if is_split else array for array, is_split in found]
+        found = batches(arrays, self._parts)
+        self._rows = next((array.shape[0] // self._parts for array, is_split in found if is_split), 0)
+        first = self._place * self._rows
+        return [array.narrow(0, first, self._rows) if is_split else array for array, is_split in found]
 
-    def gradients(self, function: Callable[[Arrays], tuple[Any, Any]], trained: Arrays) -> tuple[Any, Any, Arrays]:
-        """Averaged, with the metrics."""
-        value, aux, gradients = super().gradients(function, trained)
-        leaves, tree = flatten((value, aux), lambda item: isinstance(item, torch.Tensor))
-        floating = [place for place, leaf in enumerate(leaves) if leaf.is_floating_point()]
+    def agreed(self, gradients: Arrays, metrics: Arrays) -> tuple[Arrays, Arrays]:
+        """Averaged."""
+        floating = {name: array for name, array in metrics.items() if array.is_floating_point()}
         # sizes go with the gradients, for an exchange of their own would cost each step another wait for all processes
-        sizes = value.new_tensor([self._rows, self._rows**2], dtype=torch.float32)
-        *averaged, sizes = together(self._mean, [*gradients.values(), *(leaves[place].detach() for place in floating), sizes])
+        rows = self._rows
+        if rows not in self._sizes:
+            self._sizes = {rows: metrics["loss"].new_tensor([rows, rows**2], dtype=torch.float32)}
+        *averaged, sizes = together(self._mean, [*gradients.values(), *floating.values(), self._sizes[rows]])
         self._require_one_size(sizes)
-        for place, mean in zip(floating, averaged[len(gradients) :]):
-            leaves[place] = mean
-        return *unflatten(tree, leaves), dict(zip(gradients, averaged))
+        return dict(zip(gradients, averaged)), {**metrics, **dict(zip(floating, averaged[len(gradients) :]))}
 
     def _require_one_size(self, sizes: Any) -> None:
         """``CallMismatch`` in all processes where their batches differ; on GPUs nobody waits for the answer."""
@@ -76,9 +75,7 @@ class TorchDataParallel(TorchTraining):
                 )
 
     def _mean(self, flat: Any) -> Any:
-        with failures(self._group):
-            dist.all_reduce(flat, group=self._group)
-        return flat.div_(dist.get_world_size(self._group))
+        return reduced("sum", flat, self._group).div_(self._group.size())
 
 
 class TorchTrainingOverMesh(TorchTraining):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, Union
@@ -55,23 +55,32 @@ class Opened(Protocol):
     def parameters(self) -> Mapping[str, Any]:
         """Those of the moment, by name."""
 
+    def live(self) -> Sequence[Callable[[], Any]]:
+        """Functions of which each gives the very object of before as long as ``parameters`` are the same."""
+
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
         """What the module gives with these."""
 
 
-class running_over:
-    """Inside of the block code runs over this axis of a framework, if it has a name; ``native`` is what the framework knows it by. A
-    class, as each call enters it: less runs than of a generator."""
+def begin_axis(axis_name: str, framework: str, native: Any = None) -> Token[Any]:
+    """From here on code runs over this axis of a framework, which knows it by ``native``; :func:`end_axis` ends it."""
+    return _axes.set({**_axes.get(), axis_name: (framework, native, regions())})
 
-    def __init__(self, axis_name: str | None, framework: str, native: Any = None) -> None:
-        self._name, self._framework, self._native = axis_name, framework, native
 
-    def __enter__(self) -> None:
-        axes = _axes.get()
-        self._token = _axes.set(axes if self._name is None else {**axes, self._name: (self._framework, self._native, regions())})
+end_axis = _axes.reset
 
-    def __exit__(self, *_: object) -> None:
-        _axes.reset(self._token)
+
+@contextmanager
+def running_over(axis_name: str | None, framework: str, native: Any = None) -> Iterator[None]:
+    """Inside of the block code runs over this axis, if it has a name."""
+    if axis_name is None:
+        yield
+        return
+    token = begin_axis(axis_name, framework, native)
+    try:
+        yield
+    finally:
+        end_axis(token)
 
 
 def running_axes() -> Mapping[str, str]:
@@ -110,10 +119,10 @@ class Parallelism(Protocol):
         """A number or an array of any framework as a native array; None for what is neither."""
 
     @default
-    def likeness(self, array: Any) -> Any:
-        """What decides how an array that is an argument is taken: a call whose arrays are equal in this to those of the last one is not
-        taken apart again. None where each call has to be."""
-        return None
+    def likenesses(self) -> Mapping[type, Callable[[Any], Any]]:
+        """By classes of arrays, what decides how an array that is an argument is taken: a call whose arrays are equal in this to those of
+        the last one is not taken apart again. Calls with arrays of other classes are."""
+        return {}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
         """The devices as an axis; all there are for None. ``InvalidOption`` for what are none, or where they have to be set up first."""
@@ -196,6 +205,8 @@ __all__ = [
     "Opened",
     "Parallelism",
     "Spread",
+    "begin_axis",
+    "end_axis",
     "native_axis",
     "running_axes",
     "running_mesh",

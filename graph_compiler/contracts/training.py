@@ -144,6 +144,11 @@ class Training(Protocol):
         array."""
 
     @default
+    def agreed(self, gradients: Arrays, metrics: Arrays) -> tuple[Arrays, Arrays]:
+        """Of all devices, where each has computed those of its part of a batch."""
+        return gradients, metrics
+
+    @default
     def detached(self, array: Any) -> Any:
         """Without what the framework keeps for a gradient."""
         return array

@@ -120,25 +120,6 @@ class SplitCall:
         return self.arguments.of(parts)
 
 
-class Unlike(Exception):
-    """Something in the arguments of a call decides anew, each time, how it is run."""
-
-
-def likeness(item: Any, of_array: Callable[[Any], Any], arrays: Arrays) -> Any:
-    """What decides how a call with this is run: equal for calls alike. Its arrays are added to ``arrays``, of which ``of_array`` tells, in
-    the order of :class:`GivenCall`. ``Unlike`` where there is something else in it."""
-    found = of_array(item)
-    if found is not None:
-        arrays.append(item)
-        return found
-    cls = type(item)
-    if cls is dict:
-        return tuple(item), [likeness(value, of_array, arrays) for value in item.values()]
-    if cls is list or cls is tuple:
-        return cls, [likeness(value, of_array, arrays) for value in item]
-    raise Unlike
-
-
 _ALONE = flatten(0.0, is_value)[1]  # of a result that is one array
 
 
@@ -153,21 +134,21 @@ class FlatFunction:
     ) -> None:
         self._function, self._names, self._given, self._engine, self._framework = function, names, given, engine, framework
         self._result: Tree | None = None
+        self.is_of_one_array = False  # what it has returned
 
     def __call__(self, arrays: Arrays) -> Arrays:
         count = len(self._names or ())
-        leading = [] if self._names is None else [dict(zip(self._names, arrays[:count]))]
+        leading = [] if self._names is None else [dict(zip(self._names, arrays))]
         args, kwargs = self._given.of(arrays[count:])
         found = self._function(*leading, *args, **kwargs)
         leaves, self._result = ([found], _ALONE) if is_array(found) else flatten(found, is_value)
-        return [self._native(leaf) for leaf in leaves]
-
-    def _native(self, leaf: Any) -> Any:
-        found = self._engine.array(leaf)
-        if found is None:
-            name = getattr(self._function, "__name__", "the function")
-            raise CallMismatch(f"Parallel of {name}: it gives a {type(leaf).__name__}, which is no array of {self._framework}")
-        return found
+        self.is_of_one_array = self._result is _ALONE
+        native = list(map(self._engine.array, leaves))
+        for array, leaf in zip(native, leaves):
+            if array is None:
+                name = getattr(self._function, "__name__", "the function")
+                raise CallMismatch(f"Parallel of {name}: it gives a {type(leaf).__name__}, which is no array of {self._framework}")
+        return native
 
     def result(self, arrays: Arrays) -> Any:
         """What the function has returned, with these arrays."""
@@ -180,4 +161,4 @@ class FlatFunction:
         return ["".join(f"[{key!r}]" for key in path) for path in paths(self._result)]
 
 
-__all__ = ["Arguments", "FlatFunction", "GivenCall", "SplitCall", "Unlike", "likeness"]
+__all__ = ["Arguments", "FlatFunction", "GivenCall", "SplitCall"]

@@ -12,7 +12,8 @@ from ..contracts.parallelism import Arrays, Opened
 from ..errors import CallMismatch, GuardFailed, InvalidOption, NotCompilable
 from ..runtime import Graph
 from ..transforms.flat import is_value
-from .calls import FlatFunction, GivenCall, SplitCall, Unlike, likeness
+from ..trees import likeness
+from .calls import FlatFunction, GivenCall, SplitCall
 from .engines import engine_named, framework_of_call, name_of
 from .reductions import concat, first, require_reduction
 
@@ -27,50 +28,58 @@ class _Program:
 
 
 @dataclass(frozen=True)
-class _Means:
-    """The framework that calls run in, the devices as it knows them, and the function as one of its parameters, if it has any."""
-
-    framework: str
-    engine: Parallelism
-    axis: DeviceAxis
-    opened: Opened | None
-
-
-@dataclass
 class _Sent:
-    """Parameters as a module or a graph gives them, and as they are on all devices."""
+    """Parameters by name as a module or a graph gave them, and as they are on all devices."""
 
     given: Mapping[str, Any]
     placed: Arrays
 
     def is_of(self, parameters: Mapping[str, Any]) -> bool:
         """Whether they are these."""
-        if parameters is self.given:
-            return True
-        return len(parameters) == len(self.given) and all(map(operator.is_, self.given.values(), parameters.values()))
+        return [*parameters] == [*self.given] and all(map(operator.is_, self.given.values(), parameters.values()))
+
+
+class _Means:
+    """The framework that calls run in, the devices as it knows them, and the function as one of its parameters, if it has any."""
+
+    def __init__(self, framework: str, engine: Parallelism, axis: DeviceAxis, opened: Opened | None) -> None:
+        self.framework, self.engine, self.axis, self.opened = framework, engine, axis, opened
+        self.kinds = engine.likenesses()
+        self._sent = _Sent({}, [])
+
+    def sent(self) -> _Sent:
+        """The parameters of the moment on all devices, where those that are the same stay."""
+        if self.opened is not None and not self._sent.is_of(parameters := dict(self.opened.parameters)):
+            self._sent = _Sent(parameters, self.engine.everywhere(list(parameters.values()), self.axis))
+        return self._sent
+
+    def live(self) -> list[tuple[Callable[[], Any], Any]] | None:
+        """What tells that the parameters are the same as now, and what it gives as long as they are; None where nothing does."""
+        try:
+            return [(live, live()) for live in self.opened.live()] if self.opened is not None else []
+        except GuardFailed:  # of weights that were replaced by others of another shape
+            return None
 
 
 @dataclass(frozen=True)
-class _Form:
-    """What calls have in common that one program serves, by its number. ``alike`` is the :func:`likeness` of the last; None where each has
-    to be looked at."""
+class _Ready:
+    """What a call is run by: the next one, too, if its arguments are ``alike``, and the parameters are the same."""
 
     means: _Means
-    number: int
-    alike: Any
+    alike: list[Any]
+    live: list[tuple[Callable[[], Any], Any]] | None
+    placed: Arrays
+    program: _Program
 
-    def arrays_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arrays | None:
-        """The arrays of a call like the last one; None of others."""
-        arrays: Arrays = []
-        return arrays if self.alike is not None and _likeness(self.means, args, kwargs, arrays) == self.alike else None
-
-
-def _likeness(means: _Means, args: tuple[Any, ...], kwargs: dict[str, Any], arrays: Arrays) -> Any:
-    of_array = means.engine.likeness
-    try:
-        return likeness(args, of_array, arrays), kwargs and likeness(kwargs, of_array, arrays)
-    except Unlike:
-        return None
+    def is_current(self) -> bool:
+        """Whether the parameters are those that were placed."""
+        try:
+            for live, given in self.live or ():
+                if live() is not given:
+                    return False
+        except GuardFailed:
+            return False
+        return self.live is not None
 
 
 class Parallel:
@@ -125,9 +134,8 @@ class Parallel:
         self._replicated = None if replicated_argnums is None else _positions("replicated_argnums", replicated_argnums)
         self._means: dict[tuple[type, ...], _Means] = {}  # classes of arrays in the arguments ->
         self._programs: dict[Hashable, _Program] = {}
-        self._forms: dict[Hashable, int] = {}  # keys of calls -> their number
-        self._last: _Form | None = None
-        self._sent = _Sent({}, [])
+        self._known: set[Hashable] = set()  # keys of calls that were checked
+        self._ready: _Ready | None = None
         self.__name__ = f"Parallel({name_of(function)})"
         self.__doc__ = getattr(function, "__doc__", None)
 
@@ -135,37 +143,38 @@ class Parallel:
         return f"<{self.__name__} over {self.axis_name!r}>"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        form = self._last
-        arrays = None if form is None else form.arrays_of(args, kwargs)
-        if form is None or arrays is None:
-            form, arrays = self._form(args, kwargs)
-        parameters = {} if form.means.opened is None else form.means.opened.parameters
-        key = form.means.framework, form.number, tuple(parameters)
-        program = self._programs.get(key)
-        if program is None:
-            program = self._programs[key] = self._program(form.means, self._split(form.means, args, kwargs), list(parameters))
+        arrays: Arrays = []
+        ready = self._ready
+        if ready is None or likeness((*args, kwargs), ready.means.kinds, arrays) != ready.alike or not ready.is_current():
+            ready, arrays = self._made_ready(args, kwargs)
+        program = ready.program
         try:
-            results = program.run([*self._sent_to(form.means, parameters), *arrays])
+            results = program.run([*ready.placed, *arrays])
         except GuardFailed:
-            if not self._record(self._split(form.means, args, kwargs), True):
+            if not self._record(self._split(ready.means, self._given(args, kwargs)), True):
                 raise
             return self(*args, **kwargs)
         if not program.is_checked:
-            self._require_equal(form.means, program.flat, results)
+            self._require_equal(ready.means, program.flat, results)
             program.is_checked = True
-        return program.flat.result(results)
+        return results[0] if program.flat.is_of_one_array else program.flat.result(results)
 
-    def _form(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Form, Arrays]:
-        """The form of a call, and its arrays; a later call that is like it is not taken apart."""
+    def _made_ready(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Ready, Arrays]:
+        """What a call is run by, and its arrays."""
         given = self._given(args, kwargs)
         means = self._means_for(given, args, kwargs)
-        call = SplitCall(means.engine, name_of(self.function), means.axis, given, self._replicated)
-        number = self._number(call)
+        call = self._split(means, given)
+        self._check(call)
+        live, sent = means.live(), means.sent()
+        key = means.framework, call.key, tuple(sent.given)
+        program = self._programs.get(key)
+        if program is None:
+            program = self._programs[key] = self._program(means, call, list(sent.given))
         arrays: Arrays = []
-        alike = None if self._has_checks() else _likeness(means, args, kwargs, arrays)
+        ready = _Ready(means, likeness((*args, kwargs), means.kinds, arrays), live, sent.placed, program)
         is_as_given = len(arrays) == len(call.arrays) and all(map(operator.is_, arrays, call.arrays))
-        self._last = _Form(means, number, alike if is_as_given else None)
-        return self._last, call.arrays
+        self._ready = ready if is_as_given and not self._has_checks() else None
+        return ready, call.arrays
 
     def _means_for(self, given: GivenCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Means:
         """Those of the framework, for which the classes of the arrays decide."""
@@ -182,22 +191,22 @@ class Parallel:
         opened = _OpenGraph(self.function) if isinstance(self.function, Graph) else engine.opened(self.function)
         return _Means(framework, engine, engine.axis(self.devices, self.axis_name), opened)
 
-    def _split(self, means: _Means, args: tuple[Any, ...], kwargs: dict[str, Any]) -> SplitCall:
-        return SplitCall(means.engine, name_of(self.function), means.axis, self._given(args, kwargs), self._replicated)
+    def _split(self, means: _Means, given: GivenCall) -> SplitCall:
+        return SplitCall(means.engine, name_of(self.function), means.axis, given, self._replicated)
 
     def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> GivenCall:
         return GivenCall(args, kwargs, [_place(place, args, self.__name__) for place in self._static])
 
-    def _number(self, call: SplitCall) -> int:
-        """Of this form of a call, which is checked, and for which a graph is recorded, the first time."""
+    def _check(self, call: SplitCall) -> None:
+        """A call of a new form is checked, and a graph recorded for it."""
         try:
-            found = self._forms.get(call.key)
+            is_new = call.key not in self._known
         except TypeError as problem:
             raise call.unhashable(problem) from None
-        if found is None:
+        if is_new:
             call.require_even(self.local_batch)
-        self._record(call, found is None)
-        return self._forms.setdefault(call.key, len(self._forms)) if found is None else found
+        self._record(call, is_new)
+        self._known.add(call.key)
 
     def _program(self, means: _Means, call: SplitCall, names: list[str]) -> _Program:
         of_parameters = means.opened is not None
@@ -238,18 +247,12 @@ class Parallel:
         _record_first(graph, call)
         if len(graph.variants) > before:
             self._programs.clear()
-            self._last = None
+            self._ready = None
         return len(graph.variants) > before
 
     def _has_checks(self) -> bool:
         """Whether elements decide which variant of a graph runs."""
         return isinstance(self.function, Graph) and any(variant.program.checks for variant in self.function.variants)
-
-    def _sent_to(self, means: _Means, parameters: Mapping[str, Any]) -> Arrays:
-        """The parameters on all devices, where they are sent once."""
-        if not self._sent.is_of(parameters):
-            self._sent = _Sent(parameters, means.engine.everywhere(list(parameters.values()), means.axis))
-        return self._sent.placed
 
     def _require_equal(self, means: _Means, flat: FlatFunction, results: Arrays) -> None:
         differ = [means.engine.differing(array, means.axis) for array in results]
@@ -293,6 +296,10 @@ class _OpenGraph:
     def parameters(self) -> Mapping[str, Any]:
         """Those of the moment, by name."""
         return self._graph.parameters
+
+    def live(self) -> Sequence[Callable[[], Any]]:
+        """Those of each variant: nothing runs here that writes to them."""
+        return [variant.parameters for variant in self._graph.variants]
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
         """The result of a call that changes no state."""

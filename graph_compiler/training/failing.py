@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from ..contracts import Target
@@ -12,10 +10,9 @@ from ..ops.dtypes import dtype_name
 from ..trees import iterate_structure
 
 
-@contextmanager
-def telling(what: str, given: Any, place: str, target: Target | None = None) -> Iterator[None]:
+class telling:
     """What is raised inside of the block is a ``CallMismatch`` that tells which arguments ``what`` was called with; where a ``target``
-    traces the block, not what it says to itself thereby.
+    traces the block, not what it says to itself thereby. A class, as each step enters two: less runs than of a generator.
 
     >>> import numpy as np
     >>> with telling("the model Net", (np.zeros(3), None), ""):
@@ -23,15 +20,20 @@ def telling(what: str, given: Any, place: str, target: Target | None = None) -> 
     Traceback (most recent call last):
     graph_compiler.errors.CallMismatch: the model Net fails with ZeroDivisionError: division by zero; it was called with float64[3] and None
     """
-    try:
-        yield
-    except GraphCompilerError:
-        raise
-    except Exception as problem:
-        if target is not None and target.refusal(problem) is None:
-            raise
-        shown = " and ".join(map(_shown, given))
-        raise CallMismatch(f"{what} fails with {type(problem).__name__}: {problem}; it was called with {shown}{place}") from problem
+
+    def __init__(self, what: str, given: Any, place: str, target: Target | None = None) -> None:
+        self._what, self._given, self._place, self._target = what, given, place, target
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
+        if not isinstance(problem, Exception) or isinstance(problem, GraphCompilerError):
+            return
+        if self._target is None or self._target.refusal(problem) is not None:
+            shown = " and ".join(map(_shown, self._given))
+            raise CallMismatch(
+                f"{self._what} fails with {type(problem).__name__}: {problem}; it was called with {shown}{self._place}"
+            ) from problem
 
 
 def _shown(item: Any) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -82,7 +81,7 @@ class FramedLoss:
             raise GuardFailed(f"the loss {self.name} is not recorded yet") from None
         return self._checked(found)
 
-    def _telling(self, *given: Any) -> AbstractContextManager[None]:
+    def _telling(self, *given: Any) -> telling:
         return telling(f"the loss {self.name}", given, self.place)
 
     def _recorded(self, graph: Graph, given: tuple[Any, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +13,7 @@ from ..ops.dtypes import dtype_name
 from ..runtime import Graph
 from ..runtime.module_calls import in_mode
 from ..trees import Tree
-from .batches import put_together
+from .batches import Batches, put_together
 from .failing import telling
 from .losses import FramedLoss
 from .schedules import Rate
@@ -39,6 +40,11 @@ class Plan:
     clip_norm: float | None = None
     ema: float | None = None
     is_scaled: bool = False
+
+    @functools.cached_property
+    def batches(self) -> Batches:
+        """Those of steps."""
+        return Batches(self.graph)
 
     @property
     def compile_options(self) -> Mapping[str, Any] | None:
@@ -81,7 +87,8 @@ class Plan:
         if scale is not None:
             gradients = engine.scaled(gradients, 1 / scale)
         held = replace(held, rng=rng, buffers=engine.put(held.buffers, changed), places=engine.put(held.places, changed))
-        return held, (gradients, {"loss": engine.detached(value), **{name: self._metric(item) for name, item in metrics.items()}})
+        metrics = {"loss": engine.detached(value), **{name: self._metric(item) for name, item in metrics.items()}}
+        return held, engine.agreed(gradients, metrics)
 
     def apply(self, held: Held, gradients: Arrays, rate: Any, is_last: bool) -> tuple[Held, Arrays]:
         """What is held after one update with these gradients, or after they were added to those before; and metrics."""

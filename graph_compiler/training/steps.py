@@ -10,7 +10,7 @@ from typing import Any
 from ..contracts.training import Arrays, Held
 from ..errors import CallMismatch, GuardFailed, NotCompilable
 from ..runtime.module_calls import in_mode
-from .batches import Batch, put_together, taken_apart
+from .batches import Batch, put_together
 from .failing import telling
 from .schedules import called
 from .state import TrainState
@@ -96,7 +96,7 @@ def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays
 def _begun(state: TrainState, batch: Any) -> Batch:
     """The batch, beside what is held."""
     state.require_unused()
-    engine, taken = state.plan.engine, taken_apart(batch, state.plan.graph)
+    engine, taken = state.plan.engine, state.plan.batches.taken_apart(batch)
     if (where := engine.device_of(state.held)) is None:
         return taken
     placed = {id(array): engine.placed(array, where) for array in taken.arrays}  # what is one array stays one
@@ -125,7 +125,7 @@ def _recorded_if_new(state: TrainState, taken: Batch, run: Callable[[], Any]) ->
     A program of a whole step cannot tell that elements decide otherwise than recorded: it would give NaN, and the state would be lost. The
     model and the loss are called once before there.
     """
-    if state.plan.decided_by_elements and not state.plan.engine.compiles_models:
+    if not state.plan.engine.compiles_models and state.plan.decided_by_elements:
         _record(state, taken)
     try:
         return run()

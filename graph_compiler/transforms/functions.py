@@ -113,6 +113,7 @@ class Transformed(Wrapped):
 
     def verify(self, *args: Any, rtol: float | None = None, seed: int = 0, **kwargs: Any) -> Any:
         """Compares a derivative for these arguments with central differences in a random direction, in float64 where the function takes it.
+        Without arguments, that of a graph for some like those that it was recorded with.
 
         Returns the type that was computed in, and the relative difference. Of ``grad``, ``value_and_grad``, ``jacrev``, ``jacfwd`` and
         ``hessian``.
@@ -120,16 +121,19 @@ class Transformed(Wrapped):
         Raises:
             VerificationFailed: they differ by more than ``rtol`` (by default 7e-7 in float64).
             NotCompilable: of a transform that is no derivative.
+            CallMismatch: no arguments, of what is no graph or was not recorded yet.
 
         >>> import torch
         >>> from graph_compiler import transforms
         >>> transforms.grad(lambda x: torch.sin(x).sum()).verify(torch.ones(3)).dtype
         'float64'
         """
-        from .verifying import verified
+        from .verifying import recorded_call, verified
 
         if self.differences is None:
             raise NotCompilable(f"{self.__name__} is no derivative: verify compares grad, value_and_grad, jacrev, jacfwd and hessian")
+        if not args and not kwargs:
+            args, kwargs = recorded_call(self)
         return verified(self, args, kwargs, self.differences, rtol, seed)
 
     @property

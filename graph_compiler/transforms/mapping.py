@@ -24,6 +24,8 @@ def vmap(
     axis_name: str | None = None,
     axis_size: int | None = None,
     randomness: str = "error",
+    *,
+    batch_axis: Any = None,
 ) -> Transformed:
     """The function over an axis of its arguments, all slices at once (``jax.vmap``, ``torch.func.vmap``, ``tf.vectorized_map``).
 
@@ -35,10 +37,11 @@ def vmap(
         axis_size: how many slices, where no argument has an axis.
         randomness: whether numbers drawn inside are ``"different"`` or the ``"same"`` for each slice, or an ``"error"``. Where a function
             takes keys or seeds, as those of JAX do, they say so; TensorFlow's own generators cannot give the same.
+        batch_axis: another word for ``in_axes``.
 
     Raises:
         CallMismatch: axes of different sizes, an array without that axis, or random numbers where it is not said which.
-        InvalidOption: ``in_axes`` or ``out_axes`` have another structure than the arguments and results.
+        InvalidOption: ``in_axes`` or ``out_axes`` have another structure than the arguments and results; both words for one option.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -49,6 +52,10 @@ def vmap(
     """
     if randomness not in _RANDOMNESS:
         raise InvalidOption(f"randomness= is {randomness!r}, and has to be one of {', '.join(map(repr, _RANDOMNESS))}")
+    if batch_axis is not None:
+        if in_axes != 0:
+            raise InvalidOption(f"in_axes= is {in_axes!r}, and batch_axis= {batch_axis!r}: two words for one option; pass one of them")
+        in_axes = batch_axis
 
     def rule(found: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         leaves, tree = flatten((args, kwargs), is_array)

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import VerificationFailed
+from ..errors import CallMismatch, VerificationFailed
 from ..runtime.frameworks import backend_of
+from ..runtime.synthetic_inputs import synthetic_call
 from ..trees import flatten, map_structure
 from .arguments import Call
 from .flat import is_array, is_value
-from .functions import Function, Transformed, found_for, owner_of
+from .functions import Arguments, Function, Transformed, found_for, graph_of, owner_of
 
 Chosen = tuple[Sequence[int], Sequence[str]]
 
@@ -51,6 +52,24 @@ def verified(transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: f
     return _compared(transformed, args, kwargs, how, rtol, seed)
 
 
+def recorded_call(transformed: Transformed) -> Arguments:
+    """Arguments like those of the recording of the graph whose derivative this is. ``CallMismatch`` where there is none."""
+    function = _differentiated(transformed)
+    graph = graph_of(function)
+    variant = next((variant for variant in graph.variants if variant.recording is not None), None) if graph is not None else None
+    if graph is None or variant is None:
+        raise CallMismatch(f"{transformed.__name__}.verify(): nothing is recorded that tells its arguments; pass some, as to a call of it")
+    args, kwargs = synthetic_call(variant, graph.pipeline.frontend.reference)
+    return ((graph.parameters,) if function is not graph else ()) + args, kwargs
+
+
+def _differentiated(function: Any) -> Any:
+    """What a derivative, which may be one of a derivative, is of: it takes the same arguments."""
+    while isinstance(function, Transformed) and function.differences is not None:
+        function = function.function
+    return function
+
+
 def _wide(derivatives: Any, item: Any) -> Any:
     """A number or an array in float64, or complex128."""
     if isinstance(item, (float, complex)) or not is_array(item):
@@ -72,7 +91,8 @@ def _compared(transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: 
     own = [_numpy(array) for array in call.arrays]
     random = np.random.default_rng(seed)
     directions = [_direction(random, array) for array in own]
-    expected = _differences(found, call, own, directions)
+    dtype = _narrowest(transformed, own, args, kwargs)
+    expected = _differences(found, call, own, directions, float(np.finfo(dtype).eps))
     result = transformed.rule(found, args, kwargs)
     result = result[0] if how.has_aux and not how.has_value else result[1] if how.has_value else result
     leaves = [_numpy(found.derivatives.array(item)) for item in flatten(result, is_value)[0]]
@@ -81,8 +101,15 @@ def _compared(transformed: Transformed, args: Any, kwargs: Any, how: How, rtol: 
         if how.is_jacobian
         else [sum(np.real(np.vdot(leaves[place], one)) for place, one in zip(call.places_with_derivatives(), directions))]
     )
-    dtype = np.result_type(*own)
     return _agreed(transformed, along, expected, dtype, rtol)
+
+
+def _narrowest(transformed: Transformed, own: list[Any], args: Any, kwargs: Any) -> Any:
+    """The type with the fewest digits that is computed in: a function of JAX computes with 32 bits what it is given with 64."""
+    found = found_for(_differentiated(transformed), args, kwargs)
+    results = [_numpy(found.derivatives.array(item)) for item in flatten(found.call(*args, **kwargs), is_value)[0]]
+    types = [np.result_type(*own), *(array.dtype for array in results if array.dtype.kind in "fc")]
+    return max(types, key=lambda dtype: float(np.finfo(dtype).eps))
 
 
 def _direction(random: np.random.Generator, array: Any) -> Any:
@@ -91,10 +118,10 @@ def _direction(random: np.random.Generator, array: Any) -> Any:
     return np.asarray(made, array.dtype)
 
 
-def _differences(found: Function, call: Call, own: list[Any], directions: list[Any]) -> list[Any]:
+def _differences(found: Function, call: Call, own: list[Any], directions: list[Any], precision: float) -> list[Any]:
     """Of each result along the directions, by four calls: the error is of the fourth order of the step."""
     largest = max((float(np.abs(array).max(initial=0)) for array in own), default=0.0)
-    step = float(np.finfo(np.result_type(*own)).eps) ** 0.2 * max(1.0, largest) * 0.5
+    step = precision**0.2 * max(1.0, largest) * 0.5
 
     def at(times: float) -> list[Any]:
         moved = [np.asarray(array + times * step * one, array.dtype) for array, one in zip(own, directions)]

@@ -19,6 +19,7 @@ from .kinds import parts_of as parts_of
 from .kinds import register_container as register_container
 from .kinds import registered_class as registered_class
 from .kinds import stand_in as stand_in
+from .likeness import likeness as likeness
 from .shim_classes import STANDS_FOR as STANDS_FOR
 from .shim_classes import plain_class as plain_class
 from .tree import AppendOnly as AppendOnly

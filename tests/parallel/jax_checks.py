@@ -15,6 +15,7 @@ import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 import torch  # noqa: E402
+from jax.sharding import NamedSharding, PartitionSpec  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
@@ -60,6 +61,10 @@ def check_calls_like_the_last_one() -> None:
             close(found[0], expected @ w + 1, rtol=1e-6)
             close(found[1], found[0])
     refuses(lambda: function(held, x[:7]), CallMismatch, "[7, 3]", "8 devices")
+    row, mesh = parallel.Parallel(lambda x: x * 2), jax.make_mesh((8,), ("device",))
+    layouts = jax.devices()[3], NamedSharding(mesh, PartitionSpec("device")), NamedSharding(mesh, PartitionSpec(None, "device"))
+    for place in (*layouts, *layouts):  # where the array was put for good
+        close(row(jax.device_put(square := jnp.arange(64.0).reshape(8, 8), place)), square * 2)
     close(jax.jvp(lambda x: function(held, x), (x,), (x,))[1], x @ w, rtol=1e-6)
     torch.manual_seed(0)
     model, (relative, absolute) = torch.nn.Linear(3, 2), tolerance("float32")

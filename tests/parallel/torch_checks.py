@@ -24,6 +24,7 @@ from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
+from graph_compiler.backends.torch import exchanges  # noqa: E402
 from graph_compiler.errors import CallMismatch, CollectiveFailed, GradientRefused, InvalidOption, UnsupportedOperation  # noqa: E402
 from graph_compiler.trees import iterate_structure  # noqa: E402
 from tests.parallel import models  # noqa: E402
@@ -74,6 +75,14 @@ def check_calls_like_the_last_one() -> None:
             module(batch).sum().backward()
             close(found, module[0].weight.grad)
     refuses(lambda: function(x[:3]), CallMismatch, "[3, 3]", "2 devices")
+    squares = parallel.Parallel(torch.nn.Sequential(first := torch.nn.Linear(3, 3), second := torch.nn.Linear(3, 3)))
+    for layers in ((first, second), (first, second), (second, first), (first, second)):
+        squares.function._modules = dict(zip("01", layers))  # the same parameters by other names
+        close(squares(x), squares.function(x))
+    named = parallel.Parallel(lambda x, other=None, **more: x + sum(more.values()) + sum((other or {}).values()) * 2)
+    for _ in range(2):
+        close(named(x, y=x), x * 2)
+        close(named(x, {"y": x}), x * 3)
     held = parallel.Parallel(lambda held, x: x @ held["w"])
     for batch in (x, x, x.int(), x):
         close(held({"w": parallel.replicate(w.to(batch.dtype))}, batch), batch @ w.to(batch.dtype))
@@ -313,6 +322,16 @@ def check_a_process_that_changes_alone() -> None:
     close(wide(change), torch.cat([change, change]) * 2)
 
 
+def check_arrays_that_look_like_refusals() -> None:
+    for dtype, refusal in exchanges._REFUSAL.items():
+        spread, rows = parallel.Parallel(lambda x: x + 0, local_batch=True), torch.full((2, 3), refusal, dtype=dtype)
+        for own in (rows * 0, rows * 0, rows, rows, rows * 0 if dist.get_rank() else rows, rows * 0):
+            parts = [torch.zeros_like(own) for _ in range(2)]
+            dist.all_gather(parts, own)
+            close(spread(own), torch.cat(parts), atol=0)
+        close(parallel.Parallel(lambda x: x == 0)(rows), rows == 0)
+
+
 def check_four_processes() -> None:
     losses, _ = models.trained("torch", parallel.replicate)
     if dist.get_rank() == 0:
@@ -376,7 +395,7 @@ def check_a_process_that_is_killed_in_a_step() -> None:
 TOGETHER = (
     check_reductions, check_collectives, check_gradients, check_graphs_and_modules, check_recorded_collectives, check_collectives_of_every_source,
     check_layouts_over_meshes, check_hints, check_training, check_buffers_are_averaged, check_wrong_uses,
-    check_a_process_that_changes_alone, check_calls_like_the_last_one, check_arrays_are_let_go,
+    check_a_process_that_changes_alone, check_arrays_that_look_like_refusals, check_calls_like_the_last_one, check_arrays_are_let_go,
     check_gradients_that_are_recorded, check_gradients_that_cannot_be_recorded,
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (

@@ -25,6 +25,12 @@ def as_numpy(array: Any) -> Any:
     return np.asarray(array.detach() if isinstance(array, torch.Tensor) else array)
 
 
+def test_batch_axis_is_another_word_for_in_axes() -> None:
+    assert transforms.vmap(torch.mul, batch_axis=(0, None))(torch.ones(2, 3), torch.ones(3)).shape == (2, 3)
+    with pytest.raises(InvalidOption, match=r"in_axes= is \(0, 0\), and batch_axis= \(0, None\)"):
+        transforms.vmap(torch.mul, in_axes=(0, 0), batch_axis=(0, None))
+
+
 @pytest.mark.parametrize("to", TARGETS)
 def test_per_example_gradients(to: str) -> None:
     model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.Tanh(), torch.nn.Linear(3, 1))

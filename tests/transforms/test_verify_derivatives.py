@@ -16,7 +16,7 @@ import torch
 
 import graph_compiler
 from graph_compiler import transforms
-from graph_compiler.errors import NotCompilable, VerificationFailed
+from graph_compiler.errors import CallMismatch, NotCompilable, VerificationFailed
 
 DERIVATIVES = {
     "grad": lambda f: transforms.grad(f, argnums=(0, 1)),
@@ -35,6 +35,21 @@ def test_right_derivatives(name: str, to: str) -> None:
     graph = graph_compiler.transpile(lambda x, y: (torch.sin(x)[:, None] * y).exp().sum(), source="torch", to=to, args=(x, y))
     checked = DERIVATIVES[name](graph).verify(x, y)
     assert checked.dtype == "float64" and checked.error < 7e-7
+
+
+@pytest.mark.parametrize("name", ["grad", "hessian"])
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow"])
+def test_arguments_are_those_of_the_recording_where_none_are_given(name: str, to: str) -> None:
+    graph = graph_compiler.transpile(lambda x: (jnp.sin(x) * x).sum(), source="jax", to=to, args=(jnp.ones(3),))
+    checked = getattr(transforms, name)(graph).verify()
+    assert checked.dtype == ("float64" if to == "jax" else "float32")  # a function of JAX computes with 32 bits elsewhere
+    with pytest.raises(CallMismatch, match=r"verify\(\): nothing is recorded"):
+        getattr(transforms, name)(graph_compiler.transpile(jnp.sum, source="jax", to=to)).verify()
+
+
+def test_parameters_are_arguments_of_a_functional_graph() -> None:
+    graph = graph_compiler.compile(linear := torch.nn.Linear(3, 1), args=(torch.ones(3),))
+    assert transforms.jacrev(graph.functional).verify().error < 1e-2 and linear.weight.grad is None
 
 
 def test_complex_arguments_structures_and_aux() -> None:

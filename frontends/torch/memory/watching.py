@@ -62,7 +62,7 @@ class Watch:
 
     def changed(self) -> bool:
         """Whether one has other memory, or holds something else. Memory is read last: only at addresses that are the tensors' own."""
-        return self._words.now != self._noted or self._layouts_now() != self._layouts or self._before != self._now
+        return self._words.now != self._noted or bool(self._others) and self._layouts_now() != self._layouts or self._before != self._now
 
 
 def layout_of(tensor: torch.Tensor) -> tuple[Any, ...]:
