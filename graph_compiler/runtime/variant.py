@@ -32,7 +32,7 @@ from .refusals import raise_refused
 from .set_apart import set_apart
 from .stacking import as_read, captured
 from .state_owners import owners_of
-from .traits import arrays_written, has_inner_checks, numbers_of
+from .traits import arrays_written, has_inner_checks, numbers_of, written_back
 from .write_back import WriteBack
 
 _NONE: Mapping[str, Any] = {}
@@ -333,7 +333,7 @@ class Variant:
     def _write(self, index: int, array: Any, value: Any, arguments: Any) -> None:
         """An array of the arguments holds other elements; one that nobody can write to is replaced in the container that holds it."""
         try:
-            self.target.write_back(array, value)
+            written_back(self.graph, self.target, index, array, value)
         except GuardFailed:
             is_alone = first_of_each(self.graph).count(index) < 2
             if not (is_alone and put(arguments, list(paths(self.graph.input_tree))[index], value)):
