@@ -55,6 +55,19 @@ def test_variables_are_parameters_and_state(to: str, is_compiled: bool) -> None:
 
 
 @pytest.mark.parametrize("to", TARGETS)
+def test_assignments_show_where_many_variables_are_read_together(to: str) -> None:
+    variables = [tf.Variable(float(number)) for number in range(30)]
+    graph = graph_compiler.compile(
+        lambda x: x * tf.add_n([variable * number for number, variable in enumerate(variables)]), to=to, args=(drawn(),)
+    )
+    for call in range(14):
+        variables[call].assign_add(1.0) if call % 2 else variables[call].assign(call * 2.0)
+        right = drawn() * sum(number * variable.numpy() for number, variable in enumerate(variables))
+        np.testing.assert_allclose(np.asarray(graph(drawn())), right, rtol=1e-5)
+    assert len(graph.variants) == 1
+
+
+@pytest.mark.parametrize("to", TARGETS)
 def test_graph_is_verified_saved_and_loaded(to: str, tmp_path: Path) -> None:
     module, x = Counts(), drawn(5)
     graph = graph_compiler.compile(module, to=to, args=(drawn(),), verify=True)
