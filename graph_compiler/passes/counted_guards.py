@@ -36,10 +36,13 @@ def _counted(guard: Guard, graph: Graph, finders: Container[Node]) -> Guard:
 
 
 def _maker(size: Any, graph: Graph) -> Any:
-    """The node that makes the array of which this is a size; None where it is more than one size."""
+    """The node that makes the array of whose rows this is the number; None where it is another size."""
     (atoms, factor), *more = size.terms()
-    is_one = not more and factor == 1 and len(atoms) == 1 and isinstance(atoms[0], Symbol)
-    return graph.maker(atoms[0].source) if is_one else None
+    symbol = atoms[0] if not more and factor == 1 and len(atoms) == 1 else None
+    if not isinstance(symbol, Symbol) or symbol.kind != "size":
+        return None
+    node = graph.maker(symbol.source)
+    return node if node is not None and symbol.axis == node.params.get("axis", 0) else None
 
 
 __all__ = ["counted_guards"]
