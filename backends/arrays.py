@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FrameworkNotInstalled
+from ..errors import FrameworkNotInstalled, GuardFailed
+
+_NAMES = {"ArrayImpl": "jax.Array", "EagerTensor": "tf.Tensor"}  # of classes that their users know by another one
 
 
 def bfloat16() -> np.dtype[Any]:
@@ -66,10 +68,16 @@ def _torch_int16(tensor: Any) -> Any:
 
 
 def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
-    """Puts the elements of ``value`` into a numpy array or a tensor; the tensor's version counter advances."""
+    """Puts the elements of ``value`` into a numpy array, or a tensor of torch, whose version counter advances. Others are refused."""
     if isinstance(array, np.ndarray):
         array[...] = value
         return
+    if not hasattr(array, "detach"):
+        name = type(array).__name__
+        raise GuardFailed(
+            f"the original function writes to its argument, but a {_NAMES.get(name, name)} cannot be written to; pass a numpy array or a "
+            "torch tensor, or use graph.functional"
+        )
     plain = np.asarray(value.astype(np.float32) if value.dtype.name == "bfloat16" else value, order="C")
     if min(plain.strides, default=0) < 0:  # of one element along this axis, which numpy takes for row-major order and torch refuses
         plain = plain.copy()

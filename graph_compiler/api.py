@@ -310,9 +310,11 @@ def _pipeline(
 ) -> Any:
     """The pipeline of a callable; of a lazy one, that of its first call where its framework can be told by the arguments only."""
     if not callable(obj) or isinstance(obj, type):
+        held = {} if isinstance(obj, type) else getattr(obj, "__dict__", {})  # as a SavedModel that was loaded
+        own = ", ".join(name for name, item in held.items() if callable(item) and not name.startswith("_"))
         raise NotCompilable(
-            f"{shown(obj)} cannot be compiled: a function, a method or a module object is needed. Arguments to record with are given as "
-            "args=(x,)"
+            f"{shown(obj)} cannot be compiled: a function, a method or a module object is needed{f', as it has in {own}' if own else ''}. "
+            "Arguments to record with are given as args=(x,)"
         )
     if to is not None and not isinstance(to, _Another):
         backends.get(to)

@@ -33,7 +33,7 @@ a share anew.
 
 Counted as wrong are the order of equal elements in sorts that are not stable, and of eigenvalues, which the source leaves open; draws of
 gamma, Poisson, binomial and categorical numbers from a seed of TensorFlow, which have the same distribution, and a warning; the type of
-`tf.experimental.numpy.size`; and three elements of Keras' `RandomPerspective` in NumPy.
+`tf.experimental.numpy.size`; in JAX, a shift of int64 beyond 32 bits; and three elements of Keras' `RandomPerspective` in NumPy.
 
 {pairs}
 

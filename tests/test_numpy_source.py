@@ -406,6 +406,38 @@ def test_arguments_are_written_to(target: str) -> None:
     assert_same(mine, other)
 
 
+def _writes(x: Any) -> Any:
+    x[0] = 1.0
+    return x * 2
+
+
+def _sorts_in_a_branch(x: Any) -> Any:
+    if x[0, 0] < 0:
+        x.sort()
+    return x * 2
+
+
+@pytest.mark.parametrize("target", ["numpy", "torch", "jax", "tensorflow"])
+@pytest.mark.parametrize(("function", "line"), [(_writes, 1), (_sorts_in_a_branch, 2)])
+def test_arrays_of_other_frameworks_that_cannot_be_written_to(function: Any, line: int, target: str) -> None:
+    """Recorded with one, and called with one, also where that is recorded again."""
+    place = rf"test_numpy_source\.py:{function.__code__.co_firstlineno + line}: .*a (tf\.Tensor|jax\.Array) cannot be written to"
+    for constant in (pytest.importorskip("tensorflow").constant, pytest.importorskip("jax.numpy").asarray):
+        for recorded in (X.astype("float32"), constant(X.astype("float32"))):
+            graph = graph_compiler.compile(function, to=target, args=(recorded,), source="numpy")
+            for given in (constant(X.astype("float32")), constant(X[:2, 1:].astype("float32"))):
+                with pytest.raises(GuardFailed, match=place):
+                    graph(given)
+
+
+def test_an_array_that_is_read_only_is_refused_by_numpy() -> None:
+    given = X.copy()
+    given.flags.writeable = False
+    for args in ((X.copy(),), (given,)):
+        with pytest.raises(ValueError, match="read-only"):
+            graph_compiler.compile(_writes, to="numpy", args=args)(given)
+
+
 def test_containers_of_the_caller_change() -> None:
     def function(history: Any, x: Any) -> Any:
         history.append(x.sum())

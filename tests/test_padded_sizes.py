@@ -12,6 +12,7 @@ torch = pytest.importorskip("torch")
 jax = pytest.importorskip("jax")
 
 import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
 from torch.nn import functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
@@ -21,6 +22,8 @@ from .support.compare import assert_same, to_numpy  # noqa: E402
 
 Program = Callable[[Any, Any], Any]
 PROGRAMS: dict[str, Program] = {}
+PICKED: dict[str, Program] = {}
+"""Programs that ask for a number of rows."""
 UNKNOWN: dict[str, Program] = {}
 
 
@@ -111,6 +114,17 @@ def rows_in_a_branch(x: Any, y: Any) -> Any:
     return found + x.prod(1)
 
 
+@_into(PICKED)
+def first_and_last(x: Any, y: Any) -> Any:
+    return x[x > 0][0] + x[y > 0][-1] * x[y > 0][-1, 2] + x[x > 0][..., -1]
+
+
+@_into(PICKED)
+def more_than_one(x: Any, y: Any) -> Any:
+    kept = x[x > 0]
+    return kept.sum() * 2 if kept.shape[0] > 1 else kept.sum()
+
+
 @_into(UNKNOWN)
 def returned(x: Any, y: Any) -> Any:
     return x[y > 1]
@@ -165,6 +179,22 @@ def test_programs_are_compiled(name: str) -> None:
         program(x, given[1]).sum().backward()
         assert_same(slopes(*arrays(given)), x.grad)
     assert len(graph.variants) == 1
+
+
+@pytest.mark.parametrize("name", PICKED)
+def test_rows_by_their_number_are_compiled(name: str) -> None:
+    program = PICKED[name]
+    graph = graph_compiler.compile(program, args=batch(6), to="jax")
+    pure = jax.jit(lambda *args: graph.functional({}, *args))
+    for given in (batch(5), batch(9), batch(7, "all")):
+        assert_same(pure(*arrays(given)), program(*given))
+    assert np.isnan(np.asarray(pure(*arrays(batch(6, "none"))))).all()  # there is none: the guard on how many there are
+
+
+def test_what_is_not_among_the_rows_is_recorded_again() -> None:
+    graph = graph_compiler.compile(first_and_last, args=batch(6), to="jax")
+    with pytest.raises(IndexError):
+        graph(*arrays(batch(6, "none")))
 
 
 @pytest.mark.parametrize("name", UNKNOWN)

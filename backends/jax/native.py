@@ -19,7 +19,7 @@ from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...ops.dtypes import KEYS, NARROWED
 from ...trees import flatten, unflatten
-from ..arrays import is_plain, words_of
+from ..arrays import is_plain, words_of, write_into
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..failed_guards import shows_as_nan
 from ..keys_of_slices import KeysOfSlices
@@ -148,16 +148,7 @@ class JaxTarget(Target):
 
     def write_back(self, array: Any, value: Any) -> None:
         """In-place copy into a numpy array or a tensor; a JAX array cannot be written to."""
-        if isinstance(array, jax.Array):
-            raise GuardFailed(
-                "the original function writes to its argument, but a JAX array cannot be written to; pass a numpy array or a tensor, or "
-                "use graph.functional"
-            )
-        if isinstance(array, np.ndarray):
-            array[...] = np.asarray(value)
-        else:
-            tensor = array.detach()  # shares the memory and the version counter
-            tensor.copy_(tensor.new_tensor(self.to_numpy(value)))
+        write_into(array, self.to_numpy(value))
 
     # ------------------------------------------------------------------------------ compiling and random numbers
     def compile(

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ...contracts import Target
-from ...errors import GuardFailed
 from ..arrays import as_numpy, bfloat16, is_plain, write_into
 from ..refusals import told
 
@@ -69,11 +68,6 @@ class NumpyTarget(Target):
 
     def write_back(self, array: Any, value: Any) -> None:
         """In-place copy into a numpy array or a tensor; arrays of JAX and TensorFlow cannot be written to."""
-        if not isinstance(array, np.ndarray) and not hasattr(array, "detach"):
-            raise GuardFailed(
-                f"the original function writes to its argument, but a {type(array).__name__} cannot be written to; "
-                "pass a numpy array or a tensor, or use graph.functional"
-            )
         write_into(array, np.asarray(value))
 
     # ------------------------------------------------------------------------------ compiling and random numbers

@@ -18,7 +18,7 @@ from ...contracts import Target
 from ...errors import CallMismatch, GraphCompilerError, GuardFailed
 from ...ir.graph import Guard
 from ...trees import Tree, flatten, map_structure, unflatten
-from ..arrays import is_plain, words_of
+from ..arrays import is_plain, words_of, write_into
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..failed_guards import shows_as_nan
 from ..keys_of_slices import KeysOfSlices
@@ -115,18 +115,10 @@ class TensorFlowTarget(Target):
 
     def write_back(self, array: Any, value: Any) -> None:
         """In-place copy into a numpy array, a tensor of torch or a variable; a tensor of TensorFlow cannot be written to."""
-        if isinstance(array, tf.Tensor):
-            raise GuardFailed(
-                "the original function writes to its argument, but a tf.Tensor cannot be written to; pass a tf.Variable, a numpy array or "
-                "a torch tensor, or use graph.functional"
-            )
         if isinstance(array, tf.Variable):
             array.assign(value)
-        elif isinstance(array, np.ndarray):
-            array[...] = value.numpy()
         else:
-            tensor = array.detach()  # shares the memory and the version counter
-            tensor.copy_(tensor.new_tensor(self.to_numpy(value)))
+            write_into(array, self.to_numpy(value))
 
     # ------------------------------------------------------------------------------ compiling and random numbers
     def compile(

@@ -12,8 +12,7 @@ import torch
 from torch.utils.checkpoint import _StopRecomputationError
 
 from ...contracts import Target
-from ...errors import GuardFailed
-from ..arrays import is_plain, words_of
+from ..arrays import is_plain, words_of, write_into
 from ..compile_cache import cache_folder
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..refusals import told
@@ -114,13 +113,8 @@ class TorchTarget(Target):
 
     def write_back(self, array: Any, value: torch.Tensor) -> None:
         """In-place copy into a tensor or a numpy array; others cannot be written to."""
-        if isinstance(array, np.ndarray):
-            array[...] = self.to_numpy(value)
-        elif not isinstance(array, torch.Tensor):
-            raise GuardFailed(
-                f"the original function writes to its argument, but a {type(array).__name__} cannot be written to; pass a tensor or a "
-                "numpy array, or use graph.functional"
-            )
+        if not isinstance(array, torch.Tensor):
+            write_into(array, self.to_numpy(value))
         else:
             shared = value.untyped_storage().data_ptr() == array.untyped_storage().data_ptr()
             with torch.no_grad():

@@ -22,10 +22,12 @@ def is_array(item: Any) -> bool:
 
 
 def as_array(item: Any) -> Any:
-    """An array of any framework as one of numpy, sharing its memory where it can; scalars, generators and numbers as they are."""
+    """An array of any framework as one of numpy that can be written to, sharing its memory where it can; scalars, generators and numbers
+    as they are."""
     if isinstance(item, (np.ndarray, np.generic, *GENERATORS, *DTYPES)):
         return item
-    return np.asarray(item.detach().cpu() if hasattr(item, "detach") else item)
+    array = np.asarray(item.detach().cpu() if hasattr(item, "detach") else item)
+    return array if array.flags.writeable else array.copy()
 
 
 def given(args: tuple[Any, ...], kwargs: dict[str, Any], open_numbers: Container[Path]) -> tuple[list[Any], Tree]:

@@ -283,7 +283,7 @@ class Capture:
 
     def _save(self, item: Any) -> None:
         base = self.recorder.base_of(item._value)
-        if base in self._sources and base not in self._saved:
+        if base in self._sources and base not in self._saved and self._sources[base].flags.writeable:  # else numpy refuses
             self._saved[base] = (self._sources[base], self._sources[base].copy())
 
     # ------------------------------------------------------------------------------ arrays

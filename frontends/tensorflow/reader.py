@@ -40,10 +40,12 @@ Handler = Callable[["Reader", Any, Sequence[Held]], Sequence[Held]]
 
 @dataclass
 class _Progress:
-    """The operations of a graph that were ``read``, by their identities: the ``first`` ones all."""
+    """The operations of a graph that were ``read``, by their identities: the ``first`` ones all. So were as many captures as ``captured``
+    says."""
 
     read: set[int] = field(default_factory=set)
     first: int = 0
+    captured: int = 0
 
 
 class Reader:
@@ -65,8 +67,9 @@ class Reader:
     def read(self, graph: Any, given: Mapping[int, Held]) -> None:
         """The operations of a graph that were not read yet. ``given`` are its inputs, by the identity of the tensor."""
         self.held.update(given)
-        self._take_captures(graph)
-        progress, operations = self._read[id(graph)], graph.get_operations()  # Python asks for shapes as often as there are layers
+        progress = self._read[id(graph)]  # Python asks for shapes as often as there are layers
+        self._take_captures(graph, progress)
+        operations = graph.get_operations()
         for operation in in_order(operations[progress.first :], progress.read):
             if not (operation.outputs and id(operation.outputs[0]) in self.held):
                 self._operation(operation)
@@ -96,9 +99,11 @@ class Reader:
         finally:
             self.is_hypothetical = before
 
-    def _take_captures(self, graph: Any) -> None:
-        """Arrays and variables of the outside that a graph refers to."""
-        for outer, inner in graph.captures:
+    def _take_captures(self, graph: Any, progress: _Progress) -> None:
+        """Arrays and variables of the outside that a graph has come to refer to."""
+        captures = graph.captures
+        fresh, progress.captured = captures[progress.captured :], len(captures)
+        for outer, inner in fresh:
             if id(inner) in self.held:
                 continue
             if id(outer) in self.held:
@@ -111,7 +116,7 @@ class Reader:
         number = handle_number(handle)
         if number not in self.variables and (name := self.weights.name_of(handle, _watched(graph))) is not None:
             variable = self.weights.variables[name]
-            array = variable.read_value()
+            array = tf.raw_ops.ReadVariableOp(resource=variable.handle, dtype=variable.dtype)
             self.variables[number] = Held(self.recorder.add_parameter(name, array, spec_of(array)), array)
         return Held(None, handle)
 

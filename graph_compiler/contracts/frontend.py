@@ -75,6 +75,13 @@ class Live(Protocol):
 
     @property
     @default
+    def is_captured(self) -> bool:
+        """Whether a function that the framework's compiler follows may call this, and the compiled one reads the arrays of each moment:
+        then they need not be handed to it."""
+        return False
+
+    @property
+    @default
     def read(self) -> Callable[[], Mapping[str, Any]] | None:
         """A function that reads them in plain code that a compiler can follow and guard on; None where there is none."""
         return None

@@ -3,8 +3,8 @@
 ``nonzero`` finds at most as many places as its array has elements. Where all that becomes of them goes row by row until the rows meet in a
 sum or are written somewhere, as in a mixture of experts and in losses over a mask, that many rows are computed: behind those that were
 found stands the first of them again, and again. So no row is computed that the original does not compute, and where rows meet, the repeated
-ones are left out. Where something else becomes of one of them (a sort, a guard on how many there are, an output of the graph), the graph
-stays as it is.
+ones are left out. A guard on how many there are is one on the number that is counted. Where something else becomes of one of them (a sort,
+an output of the graph), the graph stays as it is.
 """
 
 from __future__ import annotations
@@ -18,16 +18,29 @@ from ..ir.builder import Builder
 from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
 from ..ir.rewrite import Rewriter
-from ..ops.axes import ROWS, WHOLE
+from ..ops.axes import WHOLE
 from ..ops.indexing import gathered_shape
 from ..ops.registry import get
 from ..ops.rules import normalise_axes
 from ..sizes import Size, product, substitute
+from .counted_guards import counted_guards
 from .driver import Pass
+from .row_by_row import BY_ROW, ELEMENTWISE
 
 _FIRST = (0, 1, 1)
+_EXACT = {"float32", "float64", "int32", "int64"}  # types that hold counts
 
 
+<<<<<<< HEAD
+=======
+def pad_dynamic_sizes(graph: Graph) -> tuple[Graph, bool]:
+    """The graph without sizes that depend on elements; as it is where one of them has to stay."""
+    padding = Pass("pad_dynamic_sizes", _bounded, "deep", _TAKEN)
+    made, is_changed = padding(counted_guards(graph, set(filter(_finds, graph.nodes))))
+    return (made, True) if is_changed and not any(map(_finds, made.nodes)) else padding(graph)
+
+
+>>>>>>> tfs
 def _bounded(block: Block) -> Block:
     found_in: dict[Node, _Found] = {}
     for mask in dict.fromkeys(node.inputs[-1] for node in block.nodes if _finds(node)):
@@ -105,8 +118,8 @@ class _Found:
         self.nodes[node] = None
         if self.meets(node):
             return not any(self.is_in(dim) for value in node.outputs for dim in value.shape)
-        rule = _BY_ROW.get(node.op)
-        if rule is None or not rule(node, self) or self.touches([item for name, item in node.params.items() if name != "shape"]):
+        rule = BY_ROW.get(node.op)
+        if rule is None or not rule(node, self.axes) or self.touches([item for name, item in node.params.items() if name != "shape"]):
             return False
         if any(self.is_in(item) and not self.counts(node, item) for item in node.inputs):
             return False
@@ -133,7 +146,7 @@ class _Found:
     def counts(self, node: Node, size: Size) -> bool:
         """Whether a number beside an array can be made of what is counted, and rounds as in the original."""
         dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
-        return self.times(size) is not None and node.op in _ELEMENTWISE and len(dtypes) == 1 and dtypes <= _EXACT
+        return self.times(size) is not None and node.op in ELEMENTWISE and len(dtypes) == 1 and dtypes <= _EXACT
 
     def times(self, size: Any) -> Any:
         """What the size of the rows is multiplied with to give this one; None where it is not a multiple."""
@@ -147,69 +160,6 @@ class _Found:
     def rows_of(self, item: Any) -> int | None:
         """The axis of an operand where the rows stand."""
         return self.axes.get(item) if isinstance(item, Value) else None
-
-
-# ---------------------------------------------------------------------------------- operations that go row by row
-_Rule = Callable[[Node, _Found], bool]
-
-
-def _always(node: Node, found: _Found) -> bool:
-    return True
-
-
-def _over_other_axes(node: Node, found: _Found) -> bool:
-    """Along axes that are not that of the rows."""
-    carriers = [item for item in node.inputs if isinstance(item, Value)]
-    return all(found.rows_of(item) not in normalise_axes(node.params["axis"], item.ndim) for item in carriers if item in found.axes)
-
-
-def _all_of_them(node: Node, found: _Found) -> bool:
-    return all(item in found.axes for item in node.inputs)
-
-
-def _product(node: Node, found: _Found) -> bool:
-    """A matrix product that does not sum over the rows."""
-    first, second = node.inputs
-    return not (found.rows_of(first) == first.ndim - 1 or found.rows_of(second) == max(second.ndim - 2, 0))
-
-
-def _linear(node: Node, found: _Found) -> bool:
-    x, *weights = node.inputs
-    return bool(found.rows_of(x) != x.ndim - 1) and not any(weight in found.axes for weight in weights if isinstance(weight, Value))
-
-
-def _in_place(node: Node, found: _Found) -> bool:
-    """A reshape that leaves what stands before the rows as it is."""
-    (x,), axis = node.inputs, found.rows_of(node.inputs[0])
-    return axis is None or tuple(x.shape[: axis + 1]) == tuple(node.params["shape"][: axis + 1])
-
-
-def _whole(node: Node, found: _Found) -> bool:
-    """An index that takes all rows in their order."""
-    axis = found.rows_of(node.inputs[0])
-    items = [item for item in node.params["key"] if item is not None]
-    return axis is None or axis >= len(items) or items[axis] == WHOLE
-
-
-def _at_places(node: Node, found: _Found) -> bool:
-    """Elements of an array without rows, at places that have some."""
-    return node.inputs[0] not in found.axes
-
-
-_ELEMENTWISE = {name for name, row in ROWS.items() if row.carriers == "broadcast"}
-_EXACT = {"float32", "float64", "int32", "int64"}  # types that hold counts
-_BY_ROW: dict[str, _Rule] = {
-    **dict.fromkeys((*_ELEMENTWISE, "expand_dims", "permute_dims", "broadcast_to", "zeros", "ones", "full", "one_hot"), _always),
-    **dict.fromkeys(("softmax", "log_softmax", "sum", "mean", "var", "std", "max", "min", "all", "any", "prod"), _over_other_axes),
-    **dict.fromkeys(("argmax", "argmin", "layer_norm", "rms_norm", "normalize", "glu", "split", "squeeze"), _over_other_axes),
-    **dict.fromkeys(("gather_nd", "embedding", "take"), _at_places),
-    "stack": _all_of_them,
-    "concat": lambda node, found: _all_of_them(node, found) and _over_other_axes(node, found),
-    "matmul": _product,
-    "linear": _linear,
-    "reshape": _in_place,
-    "getitem": _whole,
-}
 
 
 # ---------------------------------------------------------------------------------- operations in which rows meet
@@ -235,6 +185,7 @@ class _Rows:
         return build.where(self.beside(build, old.ndim, self.found.axes[old]), new, neutral)
 
 
+_Rule = Callable[[Node, _Found], bool]
 _Made = Callable[[Builder, Node, tuple[Any, ...], _Rows], Any]
 
 
@@ -295,6 +246,23 @@ def _as_it_is(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) 
     return build.apply(get(node.op), inputs, node.params)
 
 
+def _picks(node: Node, found: _Found) -> bool:
+    """One row, by its number. That there are so many is a guard."""
+    axis = found.rows_of(node.inputs[0])
+    items = [item for item in node.params["key"] if item is not None]
+    return axis is not None and axis < len(items) and type(items[axis]) is int and not found.touches(node.params)
+
+
+def _picked(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+    """Rows from the end are counted from the last that was found."""
+    axis, key = rows.found.axes[node.inputs[0]], list(node.params["key"])
+    place = [place for place, item in enumerate(key) if item is not None][axis]
+    if key[place] >= 0:
+        return build.getitem(*inputs, key=tuple(key))
+    row = build.take(*inputs, build.maximum(build.add(rows.count, key.pop(place)), 0), axis=axis)
+    return build.getitem(row, key=tuple(key)) if key else row
+
+
 def _labels_rows(node: Node, found: _Found) -> bool:
     logits, target, *weight = node.inputs
     return (
@@ -330,6 +298,7 @@ _MEETING: dict[str, tuple[_Rule, _Made]] = {
     "mean": (_averages_rows, _mean),
     "scatter_nd": (_writes_rows, _writing),
     "masked_scatter": (_fills, _as_it_is),
+    "getitem": (_picks, _picked),
     "full": (_holds_the_count, _counted),
     "cross_entropy": (_labels_rows, _labelled),
     "nll_loss": (_labels_rows, _labelled),

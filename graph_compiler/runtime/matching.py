@@ -10,6 +10,7 @@ import functools
 import math
 from collections import deque
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..assumptions import in_order
@@ -36,6 +37,7 @@ from ..trees import (
     registered_class,
     same_static,
 )
+from .traits import arrays_written, written_back
 
 Match = Callable[..., "tuple[Any, ...] | None"]
 UnknownMatch = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[tuple[Any, ...], list[tuple[Any, str]]] | None"]
@@ -92,6 +94,7 @@ class _Matcher:
         misfit: str = "None",
     ) -> None:
         self.graph, self.target, self.convert, self.misfit = graph, target, "convert", misfit
+        self.written = arrays_written(graph)
         self.narrows = is_own is not None and narrows(target)
         self.lines: list[str] = []
         self.names: list[str] = []
@@ -169,6 +172,8 @@ class _Matcher:
             f"    {name} = {self.convert}({name})",
             f"    if {name} is None: return {self.misfit}",
         ]
+        if ("inputs", number) in self.written:  # the flat function writes to what may be a copy
+            self.lines.append(f"    {self._bind('write', partial(written_back, self.graph, self.target, number))}(given_{number}, {name})")
         if self.narrows:
             self.lines.append(f"    if is_own(given_{number}) and dtype_name(given_{number}) != {spec.dtype!r}: return {self.misfit}")
         dtype = self.target.dtype(spec.dtype)

@@ -43,4 +43,16 @@ def as_read(parameters: Live, program: Program, graph: Graph, flat: Callable[...
     return StackedWeights(parameters, program.stacks, inspect.unwrap(flat).__globals__[HELPER], written)
 
 
-__all__ = ["StackedWeights", "as_read"]
+def captured(parameters: Live, program: Program, flat: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The ``flat`` function for a compiler that reads the weights itself: without the argument for them. None where it does not."""
+    if program.stacks or program.arguments[:1] != ("parameters",) or not parameters.is_captured:
+        return None
+
+    def reading(*others: Any) -> Any:
+        return flat(parameters(), *others)
+
+    reading.__name__ = flat.__name__
+    return reading
+
+
+__all__ = ["StackedWeights", "as_read", "captured"]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..contracts import Target
+from ..errors import GuardFailed
 from ..ir.aliases import Aliases
 from ..ir.graph import Graph
 from ..ir.guard import GUARD
-from ..ir.node import distinct
+from ..ir.node import Node, distinct
 from ..sizes import Size
 
 
@@ -25,6 +27,27 @@ def arrays_written(graph: Graph) -> tuple[tuple[str, Any], ...]:
     kinds = [("parameters", graph.parameters.items()), ("constants", ((name, value) for name, (value, _) in graph.constants.items()))]
     found = [("inputs", index) for index, value in enumerate(graph.inputs) if value in written]
     return (*found, *((kind, name) for kind, held in kinds for name, value in held if value in written))
+
+
+def written_back(graph: Graph, target: Target, number: int, array: Any, value: Any) -> None:
+    """Gives an array of the arguments the elements that the function has written to it; ``GuardFailed``, with the line that writes, where
+    it cannot be written to."""
+    try:
+        target.write_back(array, value)
+    except GuardFailed as problem:
+        writer = _writer(graph, number)
+        raise GuardFailed(f"{writer.origin}: {problem}" if writer else str(problem)) from None
+
+
+def _writer(graph: Graph, number: int) -> Node | None:
+    """The node that writes to an argument, or makes what it holds after the call."""
+    aliases, base = Aliases(graph), graph.inputs[number]
+    held = {effect.value for effect in graph.effects if (effect.kind, effect.target) == ("argument", number)}
+
+    def writes(node: Node) -> bool:
+        return base in map(aliases.base_of, node.writes) or not held.isdisjoint(node.outputs)
+
+    return next(filter(writes, reversed(graph.nodes)), None)
 
 
 def has_inner_checks(graph: Graph) -> bool:

@@ -30,9 +30,9 @@ from .missed import NO_FIT, Missed, Undecided
 from .recorded import Recorded
 from .refusals import raise_refused
 from .set_apart import set_apart
-from .stacking import as_read
+from .stacking import as_read, captured
 from .state_owners import owners_of
-from .traits import arrays_written, has_inner_checks, numbers_of
+from .traits import arrays_written, has_inner_checks, numbers_of, written_back
 from .write_back import WriteBack
 
 _NONE: Mapping[str, Any] = {}
@@ -67,6 +67,9 @@ class Variant:
         self.flat = flat = self.target.placed(load(self.program), self.graph, self.program)
         options = self.compile_options
         self.function = flat if options is None else self.target.compile(flat, options, self._static(), self.program.whole)
+        reading = None if options is None or self._static() else captured(self.parameters, self.program, flat)
+        self._called = self.function if reading is None else self.target.compile(reading, options or {})
+        self._handed = self.program.arguments[0 if reading is None else 1 :]
         self.as_read = as_read(self.parameters, self.program, self.graph, flat)
         self.state: State | None = self.graph.state.places
         self._host_state: Any = None
@@ -86,8 +89,7 @@ class Variant:
         self.siblings: Sequence[Variant] = ()  # all variants of its graph
         self._draws = any(node.is_random for node in every(self.graph.nodes))  # from a generator that the framework holds
         self.last_failure = ""
-        does_more = (self.is_random, self._draws, self._changes, self._saves, self._watches, self.state, self._numbers)
-        self._only_computes = not any(does_more)
+        self._only_computes = not any((self.is_random, self._draws, self._changes, self._saves, self._watches, self.state, self._numbers))
         owners = owners_of(self.graph, self.writes, self.recording.weights if self.recording else None, self.constants)
         self.turn = StateLock(owners) if owners else None  # of a graph without state, calls wait for nobody
 
@@ -97,8 +99,8 @@ class Variant:
         follows = parameters in self.environment.derived  # up to date once the condition holds
         leading = {"parameters": "parameters.current" if follows else "parameters()", "constants": "constants"}
         found = matching(self.graph, self.target, self.is_own, misfit="no_fit")
-        call = f"function({', '.join([*(leading[name] for name in self.program.arguments), *found.names])})"
-        bound = {"function": self.function, "parameters": self.as_read, "constants": self.constants}
+        call = f"function({', '.join([*(leading[name] for name in self._handed), *found.names])})"
+        bound = {"function": self._called, "parameters": self.as_read, "constants": self.constants}
         bound.update(no_fit=NO_FIT, failed=self._failed, checked=self._checked, followed=functools.partial(follow, self))
         is_followed = None if self._tracer is None else self._tracer.is_following
         return dispatcher(self.environment.condition, found, f"checked({call})" if self.program.checks else call, bound, is_followed)
@@ -154,17 +156,15 @@ class Variant:
 
     def _leading_arguments(self) -> Callable[..., tuple[Any, ...]]:
         """Gives what the flat function takes before the arrays: parameters, constants, both or neither."""
-        wanted, constants, read, parameters = self.program.arguments, self.constants, self.as_read, cast(Any, self.parameters)
-        if "parameters" not in wanted:
-            held = (constants,) if wanted else ()
+        read, parameters = self.as_read, cast(Any, self.parameters)
+        held = (self.constants,) if "constants" in self.program.arguments else ()
+        if "parameters" not in self.program.arguments:
             return lambda given=None: held
+        if "parameters" not in self._handed:
+            return lambda given=None: held if given is None else (given, *held)
         if parameters in self.environment.derived:
-            if wanted == ("parameters",):
-                return lambda given=None: (parameters.current if given is None else given,)
-            return lambda given=None: (parameters.current if given is None else given, constants)
-        if wanted == ("parameters",):
-            return lambda given=None: (read() if given is None else given,)
-        return lambda given=None: (read() if given is None else given, constants)
+            return lambda given=None: (parameters.current if given is None else given, *held)
+        return lambda given=None: (read() if given is None else given, *held)
 
     def attempt(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """The result of a call, or :class:`Missed`: the arguments or the environment do not fit, a guard fails, or the function does."""
@@ -206,7 +206,7 @@ class Variant:
         try:
             leading = self._leading()
             unwritten = self._watched(leading, leaves)
-            outcome = self.function(*leading, *leaves)
+            outcome = self._called(*leading, *leaves)
             if not self._returns_more:
                 return self.as_numbers(outcome) if self._numbers else outcome
             result = self._checked(outcome)
@@ -224,7 +224,7 @@ class Variant:
         before = [self.saved(array) for array in written] if self.saved else []
         unwritten = self._watched(leading, leaves)
         try:
-            outcome = self.function(*leading, *leaves)
+            outcome = self._called(*leading, *leaves)
             result, effects, checks = self._parts(outcome)
             result = self._guarded(result, checks)
         except Exception as problem:
@@ -333,7 +333,7 @@ class Variant:
     def _write(self, index: int, array: Any, value: Any, arguments: Any) -> None:
         """An array of the arguments holds other elements; one that nobody can write to is replaced in the container that holds it."""
         try:
-            self.target.write_back(array, value)
+            written_back(self.graph, self.target, index, array, value)
         except GuardFailed:
             is_alone = first_of_each(self.graph).count(index) < 2
             if not (is_alone and put(arguments, list(paths(self.graph.input_tree))[index], value)):

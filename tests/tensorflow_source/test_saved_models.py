@@ -13,7 +13,7 @@ tf = pytest.importorskip("tensorflow")
 import keras  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import UnsupportedOperation  # noqa: E402
+from graph_compiler.errors import NotCompilable, UnsupportedOperation  # noqa: E402
 
 from ..support.compare import assert_same  # noqa: E402
 from .saved_models import SAVED, load  # noqa: E402
@@ -48,3 +48,11 @@ def test_saved_model(name: str, tmp_path: Path) -> None:
         for one, other in zip(state_of(ours), state_of(theirs), strict=True):
             np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
         assert len(graph.variants) == saved.variants
+
+
+def test_the_functions_of_a_saved_model_without_one_of_its_own_are_named(tmp_path: Path) -> None:
+    module = tf.Module()
+    module.double = tf.function(lambda x: x * 2, input_signature=[tf.TensorSpec((None,))])
+    tf.saved_model.save(module, str(tmp_path))
+    with pytest.raises(NotCompilable, match="as it has in double"):
+        graph_compiler.transpile(tf.saved_model.load(str(tmp_path)), to="torch", args=(tf.ones(2),))

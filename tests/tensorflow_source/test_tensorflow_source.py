@@ -38,10 +38,10 @@ class Counts(tf.Module):
         return np.tanh(x * self.scale.numpy()) + self.calls.numpy() + 1
 
 
-@pytest.mark.parametrize("to", TARGETS)
-def test_variables_are_parameters_and_state(to: str) -> None:
+@pytest.mark.parametrize(("to", "is_compiled"), [*((to, False) for to in TARGETS), ("tensorflow", True)])
+def test_variables_are_parameters_and_state(to: str, is_compiled: bool) -> None:
     module, x = Counts(), drawn()
-    graph = graph_compiler.compile(module, to=to, args=(x,))
+    graph = graph_compiler.compile(module, to=to, args=(x,), return_backend_compiled_fn=is_compiled)
     assert (sorted(graph.parameters), sorted(graph.trained), module.calls.numpy()) == (["calls", "scale"], ["scale"], 0)
     for rows in (4, 6):
         right = module.right(drawn(rows))
@@ -51,6 +51,19 @@ def test_variables_are_parameters_and_state(to: str) -> None:
     np.testing.assert_allclose(np.asarray(graph(x)), np.tanh(x * [1.0, 2.0, 3.0]) + 3, rtol=1e-5, atol=1e-5)
     module.scale.assign_add([1.0, 2.0, 3.0])  # in the same memory, where nobody else holds it
     np.testing.assert_allclose(np.asarray(graph(x)), np.tanh(x * [2.0, 4.0, 6.0]) + 4, rtol=1e-5, atol=1e-5)
+    assert len(graph.variants) == 1
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_assignments_show_where_many_variables_are_read_together(to: str) -> None:
+    variables = [tf.Variable(float(number)) for number in range(30)]
+    graph = graph_compiler.compile(
+        lambda x: x * tf.add_n([variable * number for number, variable in enumerate(variables)]), to=to, args=(drawn(),)
+    )
+    for call in range(14):
+        variables[call].assign_add(1.0) if call % 2 else variables[call].assign(call * 2.0)
+        right = drawn() * sum(number * variable.numpy() for number, variable in enumerate(variables))
+        np.testing.assert_allclose(np.asarray(graph(drawn())), right, rtol=1e-5)
     assert len(graph.variants) == 1
 
 
@@ -76,14 +89,32 @@ def test_recorded_at_the_first_call(to: str) -> None:
         np.testing.assert_allclose(np.asarray(compiled(drawn())), np.exp(drawn()) * 2, rtol=1e-5, atol=1e-5)
 
 
-def test_gradients_reach_variables() -> None:
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_gradients_reach_variables(is_compiled: bool) -> None:
     module, x = Counts(), drawn()
-    graph = graph_compiler.compile(module, args=(x,))
+    graph = graph_compiler.compile(module, args=(x,), return_backend_compiled_fn=is_compiled)
     with tf.GradientTape() as tape:
         total = tf.reduce_sum(graph(x))
     with tf.GradientTape() as own:
         right = tf.reduce_sum(module(x))
     np.testing.assert_allclose(tape.gradient(total, module.scale), own.gradient(right, module.scale), rtol=1e-4)
+
+
+def test_a_compiled_graph_reads_its_variables_itself() -> None:
+    """Those of each moment, in functions of the user's too; the pure function takes the ones that it is given."""
+    scale, x = tf.Variable(drawn()[0]), drawn()
+    graph = graph_compiler.compile(lambda x: tf.tanh(x * scale), args=(x,), return_backend_compiled_fn=True)
+    within = tf.function(lambda x: graph(x) * 2)
+    for factor in (1.0, 3.0):
+        scale.assign([factor] * 3)
+        for rows in (4, 6):
+            right = np.tanh(drawn(rows) * factor)
+            np.testing.assert_allclose(graph(drawn(rows)), right, rtol=1e-5)
+            np.testing.assert_allclose(within(drawn(rows)), right * 2, rtol=1e-5)
+    (name,) = graph.parameters
+    result = graph.functional({name: tf.constant([2.0] * 3)}, x)
+    np.testing.assert_allclose(result, np.tanh(x * 2), rtol=1e-5)
+    assert len(graph.variants) == 1
 
 
 def test_module_of_torch_has_the_variables() -> None:
