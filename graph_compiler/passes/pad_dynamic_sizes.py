@@ -24,23 +24,13 @@ from ..ops.registry import get
 from ..ops.rules import normalise_axes
 from ..sizes import Size, product, substitute
 from .counted_guards import counted_guards
-from .driver import Pass
+from .driver import Pass, only_with
 from .row_by_row import BY_ROW, ELEMENTWISE
 
 _FIRST = (0, 1, 1)
 _EXACT = {"float32", "float64", "int32", "int64"}  # types that hold counts
 
 
-<<<<<<< HEAD
-=======
-def pad_dynamic_sizes(graph: Graph) -> tuple[Graph, bool]:
-    """The graph without sizes that depend on elements; as it is where one of them has to stay."""
-    padding = Pass("pad_dynamic_sizes", _bounded, "deep", _TAKEN)
-    made, is_changed = padding(counted_guards(graph, set(filter(_finds, graph.nodes))))
-    return (made, True) if is_changed and not any(map(_finds, made.nodes)) else padding(graph)
-
-
->>>>>>> tfs
 def _bounded(block: Block) -> Block:
     found_in: dict[Node, _Found] = {}
     for mask in dict.fromkeys(node.inputs[-1] for node in block.nodes if _finds(node)):
@@ -356,5 +346,11 @@ class _Bounder(Rewriter):
         return self.places[found]
 
 
-pad_dynamic_sizes = Pass("pad_dynamic_sizes", _bounded, "deep", _TAKEN)
-"""The graph without sizes that depend on elements; as it is where one of them has to stay."""
+_PADDING = Pass("pad_dynamic_sizes", _bounded, "deep", _TAKEN)
+
+
+@only_with(*_TAKEN)
+def pad_dynamic_sizes(graph: Graph) -> tuple[Graph, bool]:
+    """The graph without sizes that depend on elements; as it is where one of them has to stay."""
+    made, is_changed = _PADDING(counted_guards(graph, set(filter(_finds, graph.nodes))))
+    return (made, True) if is_changed and not any(map(_finds, made.nodes)) else _PADDING(graph)
