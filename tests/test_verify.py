@@ -99,6 +99,12 @@ def test_it_leaves_everything_as_it_was(to: str) -> None:
     assert len(graph.variants) == 1
 
 
+@pytest.mark.parametrize("number", [np.array(2.0), np.float32(2), 2.0])
+def test_numbers_of_numpy_are_made_up_as_such(number: Any) -> None:
+    graph = graph_compiler.compile(lambda a, x: x * a, args=(number, np.ones(3)))
+    assert graph.verify().sizes == (3,)
+
+
 def test_sizes_that_may_change_are_changed() -> None:
     graph = graph_compiler.transpile(lambda x, y: x @ y, args=(torch.randn(2, 3), torch.randn(3, 4)))
     assert graph.verify().sizes == (2, 3, 4)

@@ -51,7 +51,7 @@ def fresh(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> Array:
     >>> fresh((2,), "int64", (3.0, 3.0), seed=0)
     array([3, 3])
     """
-    return drawn(shape, dtype, seen, seed).astype(dtype)
+    return np.asarray(drawn(shape, dtype, seen, seed)).astype(dtype)
 
 
 def with_facts(array: Array, facts: Mapping[str, Any]) -> Array:

@@ -199,4 +199,4 @@ def _called(function: Any) -> Any:
     call = type(function).__call__
     if (method := entry_method(function)) is not None and is_of_library(call):
         return method
-    return getattr(call, "__get__", lambda *_: None)(function)
+    return getattr(call, "__get__", lambda *_: None)(function, type(function))

@@ -23,9 +23,10 @@ from ..registration import backends
 from ..tracing.control_flow import trace
 from ..tracing.control_flow.conversion import is_converted
 from ..tracing.source.syntax import definition_of
-from ..trees import Branch, Leaf, Static, Tree, TypedLeaf, leaves_at
+from ..trees import Branch, Static, Tree, TypedLeaf, leaves_at, leaves_of, unflatten
 from .comparison import Tolerance
 from .pipeline import Pipeline
+from .synthetic_inputs import synthetic_leaves
 from .variant import Variant
 from .verifying import Verification
 
@@ -88,10 +89,18 @@ class StatementsTraced:
         """Those whose place a variant does not take: all, where its statements are not traced."""
         if not self._is_mine(variant):
             return list(variants)
-        return [one for one in variants if self._is_mine(one) or not _covers(variant, one)]
+        return [one for one in variants if self._is_mine(one) or not self._covers(variant, one)]
 
     def _is_mine(self, variant: Variant) -> bool:
         return any(variant is one for one in self._made)
+
+    def _covers(self, new: Variant, old: Variant) -> bool:
+        """Whether a variant takes what another was recorded for: arguments of its types, and of its sizes."""
+        same_types = list(map(_type_of, _arrays(new))) == list(map(_type_of, _arrays(old)))
+        if old.recording is None or not same_types or not _is_as_general(new.graph.input_tree, old.graph.input_tree):
+            return False
+        leaves = synthetic_leaves(old.recording, self._graph.pipeline.frontend.reference, {}, 0)
+        return new.match(*unflatten(old.graph.input_tree, leaves)) is not None
 
     def _misses_a_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
         """Whether it is a function with loops, recorded with arrays of the same types before."""
@@ -101,7 +110,8 @@ class StatementsTraced:
         if graph.pipeline.options.traces_statements is not None or graph.pipeline.options.roll == "never":
             return False
         given = [(dtype_name(array), len(array.shape)) for array in graph.pipeline.frontend.reference.leaves(args, kwargs)]
-        return any(given == [_type_of(value) for value in _arrays(one)] for one in graph.variants)
+        known = (one for one in graph.variants if one.environment.holds())  # others miss for what is outside of the call
+        return any(given == [_type_of(value) for value in _arrays(one)] for one in known)
 
     def _pipeline(self) -> Pipeline:
         return replace(self._graph.pipeline, function=trace(self._graph.pipeline.function))
@@ -123,24 +133,12 @@ def _has_loops(function: Callable[..., Any]) -> bool:
 def _arrays(variant: Variant) -> list[Value]:
     """The arrays among the arguments that were recorded."""
     assert variant.recording is not None
-    leaves, values = _leaves(variant.graph.input_tree), variant.graph.inputs_of_call
+    leaves, values = leaves_of(variant.graph.input_tree), variant.graph.inputs_of_call
     return [value for leaf, value in zip(leaves, values) if not isinstance(leaf, TypedLeaf) or leaf.type not in _NUMBERS]
 
 
 def _type_of(value: Value) -> tuple[str, int]:
     return value.dtype, len(value.shape)
-
-
-def _leaves(tree: Tree) -> list[Leaf]:
-    if isinstance(tree, Branch):
-        return [leaf for child in tree.children for leaf in _leaves(child)]
-    return [tree] if isinstance(tree, Leaf) else []
-
-
-def _covers(new: Variant, old: Variant) -> bool:
-    """Whether a variant takes all arguments that another was recorded for, up to sizes and elements."""
-    same_types = list(map(_type_of, _arrays(new))) == list(map(_type_of, _arrays(old)))
-    return same_types and _is_as_general(new.graph.input_tree, old.graph.input_tree)
 
 
 def _is_as_general(new: Tree, old: Tree) -> bool:

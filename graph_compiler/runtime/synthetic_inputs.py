@@ -8,7 +8,7 @@ from typing import Any
 from ..assumptions import InputFact
 from ..assumptions.same_array import first_of_each
 from ..ir.node import Value
-from ..trees import call_of
+from ..trees import TypedLeaf, call_of, leaves_of
 from .variant import Recorded, Variant
 
 
@@ -24,6 +24,7 @@ def synthetic_leaves(recorded: Recorded, reference: Any, sizes: Mapping[int, int
     What was one array is one, and all have the facts that were asked for.
     """
     graph, ranges = recorded.graph, iter(recorded.ranges)
+    kinds = leaves_of(graph.input_tree)
     numbers, firsts, facts = graph.debug.numbers, first_of_each(graph), graph.assumed(InputFact)
     leaves: list[Any] = []
     for i, value in enumerate(recorded_inputs(recorded)):
@@ -33,6 +34,8 @@ def synthetic_leaves(recorded: Recorded, reference: Any, sizes: Mapping[int, int
         shape = tuple(sizes.get(size, size) for size in value.spec.hints)
         own = {one.fact: one.expected[i] for one in facts if i < len(one.expected)}
         leaf = reference.with_facts(reference.fresh(shape, value.dtype, next(ranges), seed * 100 + i), own)
+        kind = kinds[i]
+        leaf = kind.type(leaf) if isinstance(kind, TypedLeaf) else leaf  # numpy's own numbers
         leaves.append(leaves[firsts[i]] if firsts[i] < i else leaf)
     return leaves
 

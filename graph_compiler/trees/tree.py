@@ -276,6 +276,11 @@ def _parts(tree: Tree, prefix: Path = ()) -> Iterator[tuple[Path, Tree]]:
             waiting += [((*path, key), child) for key, child in zip(part.keys, part.children)][::-1]
 
 
+def leaves_of(tree: Tree) -> list[Leaf]:
+    """Its leaves, in the order in which :func:`flatten` gives what stands there."""
+    return [part for _, part in _parts(tree) if isinstance(part, Leaf)]
+
+
 def has_arrays_alone(tree: Tree) -> bool:
     """Whether a structure is of leaves in tuples, lists and dicts, and holds nothing else."""
     if isinstance(tree, Branch):
