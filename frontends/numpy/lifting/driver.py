@@ -10,6 +10,7 @@ from ....ir.graph import Graph
 from ....ir.node import Node, Value
 from ....trees import iterate_structure
 from ...element_conditions import expect_elements
+from ...index_bounds import note_bounds
 from ...lifter import Lifter
 from ..names import METHOD, row_key
 from .element_conditions import CONDITIONS, expect_no_error
@@ -53,6 +54,7 @@ class _NumpyLifter(Lifter):
         result = self._by_row(node)
         made = self.result.nodes[before:]
         expect_elements(self.b, made, CONDITIONS)
+        note_bounds(self.b, row_key(node.op), made)
         expect_no_error(self.b, made, dict(node.record.errstate if node.record is not None else ()))
         return result
 

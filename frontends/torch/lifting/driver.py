@@ -13,12 +13,12 @@ from ....ops.dtypes import is_inexact
 from ....sizes import Size
 from ....trees import iterate_structure, map_structure
 from ...element_conditions import expect_elements
+from ...index_bounds import note_bounds
 from ...lifter import Lifter
 from ..basics.names import is_in_place, pure_key, row_key
 from .agreement import assume_agreement
 from .demands import assume_demands
 from .element_conditions import CONDITIONS
-from .index_bounds import note_bounds
 from .numbers import has_floats, with_fixed_numbers
 from .opening import open_call
 from .statistics import WRITTEN

@@ -1,5 +1,5 @@
-"""Which elements the integer arrays among the inputs may have, where a call picks or writes by them: torch refuses others, targets clamp or
-give NaN.
+"""Which elements the integer arrays among the inputs may have, where a call picks or writes by them: torch and NumPy refuse others, targets
+clamp or give NaN.
 
 Only arrays that come in as they are used are looked at: for those it costs no waiting for a result.
 """
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ....ir.node import Node, Value
-from ....sizes import product
-from .table import TorchBuilder
+from ..ir.node import Node, Value
+from ..sizes import product
+from .building import RaisingBuilder
 
 _FROM_THE_FRONT = frozenset(
     {
         *("gather", "index_select", "index_select_copy", "scatter", "scatter_add", "scatter_reduce"),
         *("index_add", "index_copy", "index_reduce", "multi_margin_loss", "take_along_dim"),
     }
-)  # calls that take no negative indices; of others that pick along axes, some do
+)  # calls of torch that take no negative indices; of others that pick along axes, some do
 _FIRST = {"lu_unpack": 1, "lu_solve": 1}  # operations whose numbers do not begin with 0
 MOST = 2**62
 _SAME_ELEMENTS = frozenset({"reshape", "permute_dims", "expand_dims", "squeeze", "broadcast_to", "copy"})
@@ -98,7 +98,7 @@ PICKING: dict[str, Callable[[Node], Picked]] = {
 }
 
 
-def note_bounds(b: TorchBuilder, key: str, made: Iterable[Node]) -> None:
+def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
     """The graph holds only where the inputs that the operations ``made`` of one call pick by lie inside."""
     for node in made:
         for indices, size, besides in PICKING[node.op](node) if node.op in PICKING else ():
@@ -107,7 +107,7 @@ def note_bounds(b: TorchBuilder, key: str, made: Iterable[Node]) -> None:
                 b.bound(given, first, size, besides)
 
 
-def _as_given(b: TorchBuilder, value: Any) -> Value | None:
+def _as_given(b: RaisingBuilder, value: Any) -> Value | None:
     """The input whose elements these are, all of them and nothing else."""
     while isinstance(value, Value) and value not in b.graph.inputs:
         node = b.maker(value)

@@ -1,0 +1,45 @@
+"""NumPy refuses an index outside of its axis. Targets that clamp it or leave a write out refuse it too, where indices come in as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graph_compiler
+
+X = np.arange(12.0).reshape(4, 3)
+CALLS: dict[str, Callable[[Any, Any], Any]] = {
+    "an index": lambda x, i: x[i],
+    "beside a slice": lambda x, i: x[:, i],
+    "two": lambda x, i: x[i, i],
+    "take": lambda x, i: np.take(x, i, axis=1),
+    "take_along_axis": lambda x, i: np.take_along_axis(x, i.reshape(-1, 1), 1),
+    "reshaped": lambda x, i: x[i.reshape(-1, 1)],
+}
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint32"])
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+@pytest.mark.parametrize("name", CALLS)
+def test_an_index_outside_of_the_axis_is_an_error(name: str, to: str, dtype: str) -> None:
+    pytest.importorskip(to)
+    function = CALLS[name]
+    graph = graph_compiler.compile(function, to=to, args=(X, np.array([0, 1, 2, 1], dtype)))
+    inside = np.array([2, 2, 0, 1], dtype)
+    np.testing.assert_allclose(np.asarray(graph(X, inside)), function(X, inside))
+    outside = [[0, 1, 2, 7], [2**32 - 1, 0, 1, 1]] if dtype == "uint32" else [[0, 1, 2, 7], [-5, 0, 1, 1]]
+    for index in outside:
+        with pytest.raises(IndexError):
+            graph(X, np.array(index, dtype))
+    assert len(graph.variants) == 1
+
+
+@pytest.mark.parametrize("to", ["torch", "jax"])
+def test_modes_that_bring_indices_inside_refuse_none(to: str) -> None:
+    pytest.importorskip(to)
+    for mode in ("clip", "wrap"):
+        graph = graph_compiler.compile(lambda x, i, mode=mode: np.take(x, i, axis=1, mode=mode), to=to, args=(X, np.array([0, 1])))
+        np.testing.assert_allclose(np.asarray(graph(X, np.array([9, -9]))), np.take(X, [9, -9], axis=1, mode=mode))
