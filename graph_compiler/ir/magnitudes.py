@@ -18,7 +18,8 @@ from .graph import Graph
 from .node import Node, Value
 
 OF_ARRAY, MIXED = -1.0, -2.0
-_STEPS = _GIVEN = float(1 << 15)  # of a loop; whole numbers that are arguments, and sizes: what is computed from two of them still fits
+_STEPS = float(1 << 15)  # of a loop: what is computed from two of its numbers still fits
+_GIVEN = float(1 << 30)  # whole numbers that are arguments, and sizes: no product of them fits
 _MOST = float((1 << 31) - 1)  # the narrowest type that a target has for Python's numbers
 _LITTLE = 64  # what a counter counts in one step
 _ROUNDS = 5
@@ -41,6 +42,8 @@ def _run(nodes: Sequence[Node], known: dict[Value, float]) -> bool:
     """Notes the magnitudes of all results; False where one is too large."""
     for node in nodes:
         made = _BLOCKS[node.op](node, known) if node.op in _BLOCKS else [_magnitude(node, known)] * len(node.outputs)
+        if node.op in _BLOCKS and math.inf in made:  # whatever it gives, a number inside of it is too large
+            return False
         for value, size in zip(node.outputs, made):
             known[value] = size if _is_number(value) else OF_ARRAY
             if known[value] > _MOST:

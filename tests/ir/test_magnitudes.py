@@ -73,8 +73,26 @@ def nested(x: Any, n: int) -> Any:
     return k
 
 
+def times_an_argument(x: Any, n: int) -> Any:
+    k = 0
+    for i in range(len(x)):
+        if x[i] > 0:
+            k = i * n
+    return k
+
+
+def of_which_floats_are_made(x: Any, n: int) -> Any:
+    total = 0.0
+    for i in range(len(x)):
+        if x[i] < 0:
+            break
+        total = total + x[i] * (i * n)
+    return total
+
+
 CASES: dict[Callable[..., Any], bool] = {
     counted: False, remainders: False, greatest: False, doubled: True, summed: True, swapped: True, packed: True, nested: True,
+    times_an_argument: True, of_which_floats_are_made: True,
 }  # fmt: skip
 
 
