@@ -84,7 +84,7 @@ class _Named(torch.nn.Module):
     def _followed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
         """``(result,)`` of a call that ``torch.compile`` follows; None where it has given up, so that the call runs as it is."""
         held = self._own()
-        if (found := self._graph.follow(held, args, kwargs, self._mode)) is None:
+        if (found := self._graph.follow(self._given(held), args, kwargs, self._mode)) is None:
             return None
         result, state = found
         with torch.no_grad():
@@ -107,9 +107,10 @@ class _Named(torch.nn.Module):
         fixed = [name for name, weight in self.named_parameters() if not weight.requires_grad]
         return _restored, (self._graph, self.state_dict(), fixed, self.training, self._mode)
 
-    def _replace(self, name: str, buffer: torch.Tensor) -> None:
-        holder, last = self._place(name)
-        holder._buffers[last] = buffer
+    def _given(self, own: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+        """What a call computes with. Of weights that it writes to afterwards these are copies: a derivative needs them as they were."""
+        written = [name for name in self._graph.state if isinstance(own.get(name), torch.nn.Parameter)]
+        return {**own, **{name: own[name].clone() for name in written}} if written else own
 
 
 class GraphModule(_Named):
@@ -142,7 +143,7 @@ class GraphModule(_Named):
         if self._changing[1]:
             held = self._graph.parameters
             for name in self._changing[1]:
-                self._replace(name, held[name])
+                self._hold(name, held[name])
                 self._note(name)
         return result
 
@@ -153,7 +154,7 @@ class GraphModule(_Named):
     def _with_own(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result with the tensors that stand here; buffers are written to in place, as layers of torch do."""
         held = {**self._graph.parameters, **self._own()}
-        result, state = self._graph.step(lambda: held, args, kwargs, key=lambda: None, training=None, is_traced=False)
+        result, state = self._graph.step(lambda: self._given(held), args, kwargs, key=lambda: None, training=None, is_traced=False)
         with torch.no_grad():
             for name, buffer in state.items():
                 held[name].copy_(buffer)
@@ -211,10 +212,21 @@ class HoldingModule(_Named):
         """The graph's result; buffers that it writes to are kept."""
         if torch.compiler.is_dynamo_compiling() and (found := self._followed(args, kwargs)) is not None:
             return found[0]
-        result, state = self._graph.step(self._held, args, kwargs, key=lambda: None, training=self._mode, is_traced=False)
+        result, state = self._graph.step(
+            lambda: self._given(self._held()), args, kwargs, key=lambda: None, training=self._mode, is_traced=False
+        )
         for name, buffer in state.items():
-            self._replace(name, buffer.detach())
+            self._leave(name, buffer.detach())
         return result
+
+    def _leave(self, name: str, array: torch.Tensor) -> None:
+        """What a call has made of a buffer, or of a weight, which an optimizer knows: it stays the same tensor."""
+        holder, last = self._place(name)
+        if last in holder._parameters:
+            with torch.no_grad():
+                holder._parameters[last].copy_(array)
+        else:
+            holder._buffers[last] = array
 
     def train(self, mode: bool = True) -> HoldingModule:
         """Calls are those of the original in this mode."""

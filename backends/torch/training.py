@@ -119,8 +119,13 @@ class TorchTraining(Training):
         return arrays
 
     def put(self, held: Arrays, new: Arrays) -> Arrays:
-        """The new ones."""
-        return {name: new[name].detach() if name in new else array for name, array in held.items()}
+        """The new ones. A leaf that is trained is given the elements, for the optimizer knows it."""
+        found = {name: new[name].detach() if name in new else array for name, array in held.items()}
+        for name, leaf in held.items():
+            if name in new and leaf.requires_grad:
+                with torch.no_grad():
+                    found[name] = leaf.copy_(found[name])
+        return found
 
     def zeros_like(self, array: Any) -> Any:
         """``torch.zeros_like``."""

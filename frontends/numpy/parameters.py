@@ -289,6 +289,11 @@ class Weights(contracts.Weights):
         """Any array may be: numpy does not tell weights from buffers."""
         return True
 
+    @property
+    def tells_buffers(self) -> bool:
+        """An array is a buffer where calls write to it."""
+        return False
+
 
 def _is_like(array: Any, shape: tuple[int, ...], dtype: Any) -> bool:
     return type(array) in (np.ndarray, np.memmap) and array.shape == shape and array.dtype == dtype

@@ -14,7 +14,7 @@ from .dtypes import dtype_name
 from .evaluation import ASSIGNS, constant_of, handle_number
 from .held import Held, sizes_of
 from .known_numbers import known
-from .names import RAW
+from .names import RAW, WITH_GRADIENT
 from .reader import Handler, Reader, as_operand
 
 
@@ -37,12 +37,20 @@ def _rank(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held
 
 
 def _read_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    """What a variable holds. No gradient goes from it to what was assigned before: on a tape each read is of the variable itself."""
-    found = variable_of(reader, operation, operands[0])
-    if handle_number(operands[0].seen) in reader.assigned and found.seen.dtype.is_floating:
-        attributes = {"T": dtype_name(found.seen.dtype)}
-        return reader.call(f"{RAW}StopGradient", (reader.value(found),), attributes, [found.seen], reader.origin(operation))
-    return [found]
+    return [_read(reader, operation, operands[0])]
+
+
+def _read(reader: Reader, operation: Any, handle: Held) -> Held:
+    """What a variable holds. On a tape each read is of the variable itself: no gradient goes to what was assigned before, and that of one
+    that is trained goes to the variable."""
+    found, name = variable_of(reader, operation, handle), reader.assigned.get(handle_number(handle.seen))
+    if name is None or not (found.seen.dtype.is_floating or found.seen.dtype.is_complex):
+        return found
+    value, origin = reader.value(found), reader.origin(operation)
+    if reader.weights.is_trained(name):
+        source = reader.recorder.graph.parameters[name]
+        return reader.call(WITH_GRADIENT, (value, source), {}, [found.seen], origin)[0]
+    return reader.call(f"{RAW}StopGradient", (value,), {"T": dtype_name(found.seen.dtype)}, [found.seen], origin)[0]
 
 
 def variable_of(reader: Reader, operation: Any, handle: Held) -> Held:
@@ -69,7 +77,7 @@ def _assign_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -
 
 
 def _gather_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    table, indices = variable_of(reader, operation, operands[0]), operands[1]
+    table, indices = _read(reader, operation, operands[0]), operands[1]
     batch, dtype = operation.get_attr("batch_dims"), dtype_name(table.seen.dtype)
     seen = tf.gather(table.seen, indices.seen, axis=batch, batch_dims=batch)
     attributes = {"batch_dims": batch, "Tparams": dtype, "Tindices": dtype_name(indices.seen.dtype), "Taxis": "int32"}

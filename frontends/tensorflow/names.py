@@ -11,8 +11,9 @@ RAW = "tf.raw_ops."
 CONVERT = "tf.convert_to_tensor"  # numbers and sizes as an array
 
 REFUSE_GRADIENT = "tf.refuse_gradient"  # the array, of which no gradient may be taken
+WITH_GRADIENT = "tf.with_gradient"  # the first array, whose gradient is that of the second one
 READ = "tf.Tensor.item"  # the only element as a number of Python
-OWN = frozenset({CONVERT, REFUSE_GRADIENT, READ})  # operations of this project's own, written as helpers
+OWN = frozenset({CONVERT, REFUSE_GRADIENT, WITH_GRADIENT, READ})  # operations of this project's own, written as helpers
 
 
 def row_key(op: str) -> str:

@@ -16,7 +16,7 @@ from ...sizes import Size, Symbol, hint_of
 from ..collectives import CALLS
 from ..recorded_calls import RecordedCalls
 from .dtypes import dtype_name
-from .names import CONVERT, READ, REFUSE_GRADIENT, definition, row_key
+from .names import CONVERT, READ, REFUSE_GRADIENT, WITH_GRADIENT, definition, row_key
 from .operands import dtypes_of_operands
 
 _OPERATORS = {
@@ -40,7 +40,10 @@ class TensorFlowCalls(RecordedCalls):
     """The dialect of recorded TensorFlow graphs."""
 
     imports: Mapping[str, str] = {"tf": "import tensorflow as tf", "parallel": "from graph_compiler import parallel"}
-    prelude = ("size", "sizes", "scalar", "item", "refuse_gradient", "while_loop", "scan", "dynamic_update_slice", "grouped_conv2d")
+    prelude = (
+        "size", "sizes", "scalar", "item", "refuse_gradient", "with_gradient", "while_loop", "scan", "dynamic_update_slice",
+        "grouped_conv2d",
+    )  # fmt: skip
 
     def dtype_text(self, dtype: str) -> str:
         """``tf.float32``."""
@@ -54,6 +57,9 @@ class TensorFlowCalls(RecordedCalls):
             return f"{'scalar' if isinstance(node.inputs[0], Size) else 'tf.convert_to_tensor'}({written}, {dtype})"
         if node.op == REFUSE_GRADIENT:
             return f"refuse_gradient({text(node.inputs[0])!r}, message={text(node.params['message'])!r})"
+        if node.op == WITH_GRADIENT:
+            value, source = (repr(text(item)) for item in node.inputs)
+            return f"with_gradient({value}, {source}, tf.ones_like({source}))"
         if node.op == READ:
             return f"item({text(node.inputs[0])!r})"
         if node.op.startswith(CALLS):

@@ -125,6 +125,13 @@ class Weights(Protocol):
     def is_trained(self, name: str) -> bool:
         """Whether an optimizer may change it: not a buffer."""
 
+    @property
+    @default
+    def tells_buffers(self) -> bool:
+        """Whether the framework tells weights from buffers: a weight that calls write to is trained then. Without it, what calls write to
+        is a buffer."""
+        return True
+
     @default
     def is_frozen(self, name: str) -> bool:
         """Whether it is no buffer, and the original still keeps it from training at the moment (``requires_grad=False`` of torch)."""

@@ -228,14 +228,16 @@ class Graph(Retraced, Inspected, Viewed):
 
     @property
     def trained(self) -> frozenset[str]:
-        """Names of the parameters that the original trains: no buffers, none that calls write to, and none that are frozen."""
+        """Names of the parameters that the original trains: no buffers, and none that are frozen. Of a framework that does not tell
+        buffers from weights (numpy), what calls write to is a buffer."""
         return self.differentiable - self.frozen
 
     @property
     def differentiable(self) -> frozenset[str]:
         """Names of the parameters that have derivatives, whether or not the original trains them: :attr:`trained` and :attr:`frozen`."""
-        owners, kept = self._recordings(), set(self.parameters) - set(self.state)
-        return frozenset(name for name in kept if (owner := owners.get(name)) is None or owner.weights.is_trained(name))
+        owners, written = {name: recording.weights for name, recording in self._recordings().items() if recording}, set(self.state)
+        known = {name for name, weights in owners.items() if weights.is_trained(name) and (weights.tells_buffers or name not in written)}
+        return frozenset(known | (set(self.parameters) - owners.keys() - written))
 
     @property
     def frozen(self) -> frozenset[str]:

@@ -87,6 +87,8 @@ class Plan:
         if scale is not None:
             gradients = engine.scaled(gradients, 1 / scale)
         held = replace(held, rng=rng, buffers=engine.put(held.buffers, changed), places=engine.put(held.places, changed))
+        if changed.keys() & held.trained.keys():  # weights that the model itself writes to, as those of spectral norm
+            held = replace(held, trained=engine.put(held.trained, changed))
         metrics = {"loss": engine.detached(value), **{name: self._metric(item) for name, item in metrics.items()}}
         return held, engine.agreed(gradients, metrics)
 

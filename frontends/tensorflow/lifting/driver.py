@@ -18,7 +18,7 @@ from ...collectives import CALLS, exchanged
 from ...lifter import Lifter
 from ...read_numbers import fixed, is_read, read
 from ..computed_operands import Elements, tied
-from ..names import CONVERT, READ, REFUSE_GRADIENT, row_key, types_of_operands
+from ..names import CONVERT, READ, REFUSE_GRADIENT, WITH_GRADIENT, row_key, types_of_operands
 from ..operands import dtypes_of_operands
 from . import operations
 from .left_out import reason
@@ -49,6 +49,9 @@ class _TensorFlowLifter(Lifter):
             return array_of(self.b, operands[0], attributes["dtype"])
         if node.op == REFUSE_GRADIENT:
             return self.b.refuse_gradient(operands[0], operands[0], message=attributes["message"])
+        if node.op == WITH_GRADIENT:
+            value, source = operands
+            return self.b.with_gradient(value, source, self.b.ones(shape=source.shape, dtype=source.dtype))
         if node.op == READ:
             return read(self.b, operands[0])
         if node.op.startswith(CALLS):
