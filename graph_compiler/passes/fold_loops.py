@@ -55,7 +55,8 @@ class _Folding:
 
     def __init__(self, graph: Graph, counts: bool, written_out: bool, running: RecordedLoop | None = None) -> None:
         self.recorded = graph
-        self.places = Places(graph, Rows(Aliases(graph), writes=True, keys=Keys(sizes=False)), counts)
+        aliases = Aliases(graph)
+        self.places = Places(graph, Rows(aliases, written=aliases.written, keys=Keys(sizes=False)), counts)
         self.counted: set[RecordedLoop] = set(graph.loops) if written_out else {loop for loop in graph.loops if not loop.is_whole}
         self.short: set[RecordedLoop] = set()
         """Those with too few steps to tell what a step does, in an outer loop whose steps decide how many there are."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Union
 
+from ..ir.aliases import Aliases
 from ..ir.block import Region
 from ..ir.closing import Body, close
 from ..ir.copying import copied_among
@@ -30,12 +31,22 @@ class Calls:
     nodes: Sequence[Node]
 
 
-def calls_of(steps: Steps, names: Names, results: set[Value]) -> Calls | None:
-    """The layers as calls; None where one of them reads what it has made itself, and another one what comes from elsewhere.
+@dataclass(frozen=True)
+class Memory:
+    """Of a graph. ``results`` are what it returns, and the owners of their memory: nothing else may be the same array."""
 
-    ``results`` are what the graph returns, and the owners of its memory: nothing else may be the same array.
-    """
-    writing = _Writing(steps, names, results)
+    aliases: Aliases
+    results: set[Value]
+
+    def written(self, values: Iterable[Value]) -> set[Value]:
+        """The owners of the memory of these arrays that something writes to."""
+        return self.aliases.written.intersection(map(self.aliases.base_of, values)) if self.aliases.written else set()
+
+
+def calls_of(steps: Steps, names: Names, memory: Memory) -> Calls | None:
+    """The layers as calls; None where one of them reads what it has made itself, and another one what comes from elsewhere, and where
+    memory that a layer writes to is not its own."""
+    writing = _Writing(steps, names, memory)
     nodes = writing.nodes() if writing.settle() else None
     return None if nodes is None else Calls(steps.first, steps.end, nodes)
 
@@ -43,8 +54,8 @@ def calls_of(steps: Steps, names: Names, results: set[Value]) -> Calls | None:
 class _Writing:
     """The writing of the layers of one stretch. The last of them is the pattern: what it reads has the names that most of them use."""
 
-    def __init__(self, steps: Steps, names: Names, results: set[Value]) -> None:
-        self.steps, self.names, self.results = steps, names, results
+    def __init__(self, steps: Steps, names: Names, memory: Memory) -> None:
+        self.steps, self.names, self.memory = steps, names, memory
         self.layers = range(steps.count)
         self.sources: list[list[Source | None]] = []  # of the leaves of each node; None of a number
         self.shared: set[int] = set()  # places of nodes that compute the same in each layer
@@ -58,7 +69,7 @@ class _Writing:
         for place in range(self.steps.period):
             columns = zip(*(self.steps.leaves(layer, place) for layer in self.layers))
             row = [self._source(leaves) if isinstance(leaves[0], Value) else None for leaves in columns]
-            if any(source == () for source in row):
+            if any(source == () for source in row) or not all(self._keeps_memory(layer, place) for layer in self.layers):
                 return False
             self.sources.append(row)
             if self._is_shared(place, row):
@@ -86,7 +97,15 @@ class _Writing:
         if node.op == GUARD or node.regions or any(isinstance(source, Slot) or (source and len(set(source)) > 1) for source in row):
             return False
         made = [value for layer in self.layers for value in self.steps.node(layer, place).outputs]
-        return self.results.isdisjoint(made) and not any(self._leaves(layer, place) for layer in self.layers[1:])
+        if self.memory.written((*made, *node.uses)):
+            return False
+        return self.memory.results.isdisjoint(made) and not any(self._leaves(layer, place) for layer in self.layers[1:])
+
+    def _keeps_memory(self, layer: int, place: int) -> bool:
+        """Whether what a node touches of memory that is written to is made in its layer, and read nowhere else."""
+        node = self.steps.node(layer, place)
+        own = all(self._slot(layer, owner) is not None for owner in self.memory.written((*node.uses, *node.writes)))
+        return own and not (self.memory.written(node.outputs) and self._leaves(layer, place))
 
     def _leaves(self, layer: int, place: int) -> bool:
         """Whether what a node makes is read outside of its layer."""

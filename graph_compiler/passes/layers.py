@@ -9,13 +9,14 @@ see a layer once. What is the same in all layers is computed once, in front of t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from ..ir.aliases import Aliases
 from ..ir.block import Block
 from ..ir.graph import Graph
 from ..ir.guard import Guard, check
 from ..ir.node import Node, Value, values_in
-from .layer_calls import Calls, calls_of
+from .layer_calls import Calls, Memory, calls_of
 from .layer_names import Names
 from .layer_steps import layers_in
 from .roll_keys import Keys, Rows
@@ -34,9 +35,10 @@ def repeated_layers(graph: Graph, keys: Keys | None = None) -> tuple[Graph, bool
     nodes, checks = _with_checks(graph)
     outputs = _without(graph, checks.values()).block.outputs
     aliases = Aliases(graph)
-    program = Program.of(Block(tuple(graph.sources()), nodes, outputs), list(map(Rows(aliases, with_checks=True, keys=keys).of, nodes)))
     results = {each for value in values_in(graph.outputs) for each in (value, aliases.base_of(value))}
-    found = list(_found(program, names, results))
+    rows = Rows(aliases, with_checks=True, written=_passing(aliases, nodes, outputs), keys=keys)
+    program = Program.of(Block(tuple(graph.sources()), nodes, outputs), list(map(rows.of, nodes)))
+    found = list(_found(program, names, Memory(aliases, results)))
     if not found:
         return graph, False
     instead = {each.first: each.nodes for each in found}
@@ -44,6 +46,12 @@ def repeated_layers(graph: Graph, keys: Keys | None = None) -> tuple[Graph, bool
     left = [part for place, node in enumerate(nodes) for part in (instead.get(place, ()) if place in taken else (node,))]
     inside = [checks[nodes[place]] for place in taken if nodes[place] in checks]
     return _without(graph, inside).derive(nodes=[node for node in left if node not in checks]), True
+
+
+def _passing(aliases: Aliases, nodes: Iterable[Node], outputs: Sequence[Any]) -> set[Value]:
+    """Memory that is written to, made inside of the graph and no part of what it gives: by its owners."""
+    lasting = set(map(aliases.base_of, values_in(outputs)))
+    return (aliases.written & {value for node in nodes for value in node.outputs}) - lasting
 
 
 def _without(graph: Graph, guards: Iterable[Guard]) -> Graph:
@@ -64,13 +72,13 @@ def _with_checks(graph: Graph) -> tuple[tuple[Node, ...], dict[Node, Guard]]:
     return (*behind.get(-1, ()), *nodes), checks
 
 
-def _found(program: Program, names: Names, results: set[Value]) -> Iterator[Calls]:
+def _found(program: Program, names: Names, memory: Memory) -> Iterator[Calls]:
     """All layers, those first of which most is saved."""
     taken: set[int] = set()
     for stretch in _stretches(program):
         free = _free(stretch, taken)
         steps = layers_in(program, free, names, FEWEST) if free is not None else None
-        calls = calls_of(steps, names, results) if steps is not None else None
+        calls = calls_of(steps, names, memory) if steps is not None else None
         if calls is not None:
             taken.update(range(calls.first, calls.end))
             yield calls

@@ -74,12 +74,12 @@ class Keys:
 class Rows:
     """The rows of the nodes of one graph.
 
-    What may be in no loop has a key that nothing equals: draws, checks (but ``with_checks``), and, but for ``writes``, writes and what is
-    written to.
+    What may be in no loop has a key that nothing equals: draws, checks (but ``with_checks``), and writes and what is written to, but for
+    the memory of ``written``, by its owners.
     """
 
-    def __init__(self, aliases: Aliases, with_checks: bool = False, writes: bool = False, keys: Keys | None = None) -> None:
-        self.aliases, self.with_checks, self.writes = aliases, with_checks, writes
+    def __init__(self, aliases: Aliases, with_checks: bool = False, written: Collection[Value] = (), keys: Keys | None = None) -> None:
+        self.aliases, self.with_checks, self.apart = aliases, with_checks, aliases.touched.difference(written)
         self.counters: set[Value] = set()  # of loops that are folded: how long they are their bounds say
         self._rows: dict[Node, Row] = {}
         self._keys = Keys() if keys is None else keys
@@ -106,13 +106,9 @@ class Rows:
             return not self.with_checks
         if record is not None and record.read:
             return True
-        if not self.writes and (not node.outputs or node.writes):
+        if not (node.outputs or node.writes) or _draws(node) or (node.regions and any(map(_draws, every([node])))):
             return True
-        if _draws(node) or (node.regions and any(map(_draws, every([node])))):
-            return True
-        aliases = self.aliases
-        apart = aliases.touched - aliases.written if self.writes else aliases.touched
-        return bool(apart) and any(aliases.base_of(value) in apart for value in (*node.outputs, *node.uses))
+        return bool(self.apart) and any(self.aliases.base_of(value) in self.apart for value in (*node.outputs, *node.uses, *node.writes))
 
 
 def _draws(node: Node) -> bool:

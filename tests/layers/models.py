@@ -110,6 +110,74 @@ class Convolutions(nn.Module):
         return x
 
 
+class Experts(Block):
+    """Sorts rows and writes them back in their order, into memory of its own."""
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        rows = self.query(self.norm(x)).flatten(0, 1)
+        order = torch.argsort(rows.sum(-1))
+        back = torch.empty_like(order)
+        back[order] = torch.arange(len(order))
+        found = torch.zeros_like(rows)
+        found.index_add_(0, order, torch.tanh(self.key(rows[order])) * mask.flatten()[order][:, None])
+        return x + self.out(found[back].view(x.shape) + self.shift)
+
+
+class InPlace(Block):
+    """Writes to what the layer before has made."""
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        x += torch.tanh(self.query(self.norm(x)))
+        x.mul_(mask[..., None] * 0.5 + 0.5)
+        return x + torch.relu(self.out(self.key(x) + self.shift)) * super().forward(x, mask)
+
+
+class Views(Block):
+    """Gives a part of memory that it has written to."""
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        wide = torch.zeros(*x.shape[:2], 2 * WIDTH)
+        wide[..., :WIDTH] = torch.tanh(self.query(self.norm(x)))
+        wide[..., WIDTH:] = self.key(x) + self.out(x) * self.shift
+        return wide[..., WIDTH // 2 : -WIDTH // 2]
+
+
+class Own(Stack):
+    """Layers of another kind in a row, the first of which has an array of its own."""
+
+    def __init__(self, kind: type[Block]) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([kind() for _ in range(4)])
+
+
+class Cached(Stack):
+    """Each layer writes to its own part of memory that was there before."""
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        kept = torch.zeros(len(self.layers), *x.shape)
+        for place, layer in enumerate(self.layers):
+            kept[place] = layer(x, mask)
+            x = kept[place] * 0.5 + x
+        return self.last(x), kept
+
+
+class Later(Stack):
+    """What a layer has written to is written to again behind all layers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList([Experts() for _ in range(4)])
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        found = []
+        for layer in self.layers:
+            x = layer(x, mask).clone()
+            x[:, 0] = x[:, 0] * 0.5
+            found.append(x)
+        found[1][:, -1] = 3.0
+        return self.last(x), sum(found)
+
+
 def sequences(batch: int, length: int) -> tuple[Any, Any]:
     """An array of rows, and a mask."""
     mask = torch.ones(batch, length)
@@ -145,5 +213,10 @@ CASES = {
     "alternating": Case(Alternating, sequences, 4),
     "backwards": Case(Backwards, sequences, 4),
     "two layers": Case(lambda: Stack(2), sequences, 0),
+    "writes of its own": Case(lambda: Own(Experts), sequences, 4),
+    "writes to the layer before": Case(lambda: Own(InPlace), sequences, 0),
+    "views of what is written": Case(lambda: Own(Views), sequences, 0),
+    "writes to a cache": Case(Cached, sequences, 0),
+    "writes behind the layers": Case(Later, sequences, 0),
     "convolutions": Case(Convolutions, images, 4, 0),
 }

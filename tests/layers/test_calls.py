@@ -40,6 +40,7 @@ def same(found: Any, wanted: Any) -> None:
 
 PAIRS = [(name, "torch") for name in CASES]
 PAIRS += [("stack", "jax"), ("alternating", "jax"), ("convolutions", "jax"), ("stack", "tensorflow"), ("convolutions", "tensorflow")]
+PAIRS += [("writes of its own", "jax"), ("views of what is written", "jax"), ("writes of its own", "tensorflow")]
 PAIRS += [("stack", "numpy"), ("hidden states", "numpy"), ("skips", "numpy"), ("convolutions", "numpy")]
 
 
