@@ -1,7 +1,8 @@
 """Calls of one function in a row become a loop over its weights: a target's compiler then compiles one layer, however many there are.
 
 What a layer hands to the next is carried, weights that differ from layer to layer are stacked and taken row by row, and what is the same in
-all layers is captured. Where something else differs, the calls stay.
+all layers is captured. Arrays that come by turns, as the masks of layers with and without a window, are chosen by the number of the layer.
+Where something else differs, the calls stay.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
+from operator import is_
 from typing import Any
 
 from ..ir.block import Block, Region
@@ -17,6 +19,9 @@ from ..ir.graph import Graph
 from ..ir.node import Node, Value
 from ..ops.registry import ArraySpec
 from .driver import GraphPass
+
+_MOST_TURNS = 8
+"""Of layers that come by turns; each array of them is held once in a turn."""
 
 
 def scanned_layers(fewest: int) -> GraphPass:
@@ -39,12 +44,13 @@ def scanned_layers(fewest: int) -> GraphPass:
 @dataclass(frozen=True)
 class _Loop:
     """Layers as a loop. ``carried`` are pairs of an operand and the result that is this operand of the next layer; ``stacked`` and
-    ``captured`` are the places of other operands."""
+    ``captured`` are the places of other operands, and ``chosen`` those that come by turns."""
 
     layers: Sequence[Node]
     carried: Sequence[tuple[int, int]]
     stacked: Sequence[int]
     captured: Sequence[int]
+    chosen: Sequence[int]
 
     @classmethod
     def of(cls, graph: Graph, layers: Sequence[Node]) -> _Loop | None:
@@ -53,7 +59,7 @@ class _Loop:
         if any(layer.regions[0].sizes != layers[0].regions[0].sizes for layer in layers):
             return None
         carried: list[tuple[int, int]] = []
-        stacked, captured = [], []
+        stacked, captured, chosen = [], [], []
         for place, operands in enumerate(zip(*(layer.inputs for layer in layers))):
             following = {_index(before.outputs, operand) for before, operand in zip(layers, operands[1:])}
             if all(operand is operands[0] for operand in operands):
@@ -62,9 +68,11 @@ class _Loop:
                 carried.append((place, following.pop() or 0))
             elif weights.issuperset(operands):
                 stacked.append(place)
+            elif _turns(operands) and _are_before(graph, layers[0], operands):
+                chosen.append(place)
             else:
                 return None
-        return cls(layers, carried, stacked, captured) if carried and stacked else None
+        return cls(layers, carried, stacked, captured, chosen) if carried and stacked else None
 
     # ------------------------------------------------------------------------------ the block
     def nodes(self, graph: Graph) -> list[Node]:
@@ -98,17 +106,26 @@ class _Loop:
         rows = [build.stack(*(layer.inputs[place] for layer in self.layers), axis=0) for place in self.stacked]
         for row, place in zip(rows, self.stacked):
             row.name = block.inputs[place].name
+        turns, choices = self._choices(build)
         yield from scratch.nodes
         outputs = [Value(last.outputs[place].name, _rows_of(last.outputs[place], len(self.layers))) for place in kept]
         starts = [self.layers[0].inputs[place] for place, _ in self.carried]
-        params = {"carried": len(starts), "sequences": len(rows), "length": len(self.layers), "reverse": False, "checkpoint": False}
-        operands = (*starts, *rows, *(last.inputs[place] for place in self.captured))
-        yield Node("scan", operands, params, origin, (*finals, *outputs), regions=(self._body(kept),))
+        sequences = (*rows, *turns)
+        params = {"carried": len(starts), "sequences": len(sequences), "length": len(self.layers), "reverse": False, "checkpoint": False}
+        operands = (*starts, *sequences, *(last.inputs[place] for place in self.captured), *choices)
+        yield Node("scan", operands, params, origin, (*finals, *outputs), regions=(self._body(kept, turns, choices),))
         for place, stack in zip(kept, outputs):
             for number, layer in enumerate(self.layers):
                 if (value := layer.outputs[place]) in read and value not in known:
                     key = (number, *((None, None, 1),) * value.ndim)
                     yield Node("getitem", (stack,), {"key": key}, layer.origin, (value,))
+
+    def _choices(self, build: Builder) -> tuple[list[Value], list[Value]]:
+        """For each number of turns that operands take the number of the turn of each layer, and for each operand its arrays, stacked."""
+        operands = [[layer.inputs[place] for layer in self.layers] for place in self.chosen]
+        count = build.arange(start=0, stop=len(self.layers), step=1, dtype="int32") if operands else None
+        turns = [build.remainder(count, each) for each in dict.fromkeys(map(_turns, operands))]
+        return turns, [build.stack(*each[: _turns(each)], axis=0) for each in operands]
 
     def _module(self) -> str:
         """The path that all layers are in."""
@@ -123,16 +140,36 @@ class _Loop:
             found.append(Value(value.name, value.spec) if value in found else value)
         return found
 
-    def _body(self, kept: Sequence[int]) -> Region:
+    def _body(self, kept: Sequence[int], turns: Sequence[Value], choices: Sequence[Value]) -> Region:
         """The region of the calls, its inputs and outputs in the order of a loop's."""
         (region, *_), block = self.layers[0].regions, self.layers[0].regions[0].block
-        places = (*(place for place, _ in self.carried), *self.stacked, *self.captured)
+        given = [block.inputs[place] for place, _ in self.carried] + [block.inputs[place] for place in self.stacked]
+        now = [Value("turn", ArraySpec((), "int32")) for _ in turns]
+        stacks = [Value(stack.name, stack.spec) for stack in choices]
+        numbers = dict(zip(dict.fromkeys(stack.shape[0] for stack in choices), now))
+        chosen = [
+            Node("take", (stack, numbers[stack.shape[0]]), {"axis": 0}, self.layers[0].origin, (block.inputs[place],))
+            for stack, place in zip(stacks, self.chosen)
+        ]
+        inputs = (*given, *now, *(block.inputs[place] for place in self.captured), *stacks)
         outputs = (*(block.outputs[result] for _, result in self.carried), *(block.outputs[place] for place in kept))
-        return replace(region, block=Block(tuple(block.inputs[place] for place in places), block.nodes, outputs))
+        return replace(region, block=Block(inputs, (*chosen, *block.nodes), outputs))
 
 
 def _index(values: Sequence[Value], item: Any) -> int | None:
     return next((place for place, value in enumerate(values) if value is item), None)
+
+
+def _turns(operands: Sequence[Any]) -> int:
+    """After how many layers the same arrays of one type come again; 0 where they do not within a few."""
+    fits = (turns for turns in range(2, min(_MOST_TURNS, len(operands) - 1) + 1) if all(map(is_, operands, operands[turns:])))
+    is_alike = all(isinstance(each, Value) and each.spec == operands[0].spec for each in operands)
+    return next(fits, 0) if is_alike else 0
+
+
+def _are_before(graph: Graph, layer: Node, values: Sequence[Value]) -> bool:
+    """Whether the values are there before the first layer is called."""
+    return {value for node in graph.nodes[graph.nodes.index(layer) :] for value in node.outputs}.isdisjoint(values)
 
 
 def _rows_of(value: Value, count: int) -> ArraySpec:

@@ -178,6 +178,21 @@ class Later(Stack):
         return self.last(x), sum(found)
 
 
+class Turns(Stack):
+    """Layers that are given one mask or another, by turns or as it comes."""
+
+    def __init__(self, *turns: int) -> None:
+        super().__init__(len(turns))
+        self.turns = turns
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        masks = mask, 1 - mask, mask * torch.tril(torch.ones_like(mask))
+        x = self.first(x)
+        for turn, layer in zip(self.turns, self.layers):
+            x = layer(x, masks[turn])
+        return self.last(x)
+
+
 def sequences(batch: int, length: int) -> tuple[Any, Any]:
     """An array of rows, and a mask."""
     mask = torch.ones(batch, length)
@@ -213,6 +228,9 @@ CASES = {
     "alternating": Case(Alternating, sequences, 4),
     "backwards": Case(Backwards, sequences, 4),
     "two layers": Case(lambda: Stack(2), sequences, 0),
+    "two by turns": Case(lambda: Turns(0, 1, 0, 1, 0), sequences, 5),
+    "two of three turns": Case(lambda: Turns(0, 0, 1, 0, 0, 1), sequences, 6),
+    "as it comes": Case(lambda: Turns(0, 2, 1, 1, 2), sequences, 5),
     "writes of its own": Case(lambda: Own(Experts), sequences, 4),
     "writes to the layer before": Case(lambda: Own(InPlace), sequences, 0),
     "views of what is written": Case(lambda: Own(Views), sequences, 0),

@@ -38,7 +38,7 @@ def same(found: Any, wanted: Any) -> None:
         np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=2e-5, atol=2e-5)
 
 
-PAIRS = [(name, "torch") for name in CASES]
+PAIRS = [(name, "torch") for name in CASES if name not in ("two by turns", "two of three turns", "as it comes")]
 PAIRS += [("stack", "jax"), ("alternating", "jax"), ("convolutions", "jax"), ("stack", "tensorflow"), ("convolutions", "tensorflow")]
 PAIRS += [("writes of its own", "jax"), ("views of what is written", "jax"), ("writes of its own", "tensorflow")]
 PAIRS += [("stack", "numpy"), ("hidden states", "numpy"), ("skips", "numpy"), ("convolutions", "numpy")]
