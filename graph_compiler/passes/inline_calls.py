@@ -9,19 +9,22 @@ from ..ir.block import Block
 from ..ir.graph import Graph
 from ..ir.guard import GUARD
 from ..ir.inlining import inline
-from ..ir.node import Node, every
+from ..ir.node import Node
 from ..ir.rewrite import Rewriter
 from .driver import only_with
+from .layout import lays_out
 
 
 @only_with("call")
-def inlined_calls(graph: Graph, having: Container[str] | None = None) -> tuple[Graph, bool]:
-    """The graph with its calls written out, in the modules of these calls: those of functions ``having`` one of these operations, or all.
-    Calls that are computed again for a gradient stay."""
+def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[Graph, bool]:
+    """The graph with its calls written out, in the modules of these calls: those of functions whose arguments or results are wanted in
+    another layout by operations that ``prefers`` names, or all. Calls that are computed again for a gradient stay."""
     block = graph.block
     if not any(map(_is_plain, block.nodes)):
         return graph, False
-    made = _inlined(block, lambda node: _is_plain(node) and (having is None or any(inner.op in having for inner in every([node]))))
+    functions = {id(node.regions[0].block): node.regions[0].block for node in filter(_is_plain, block.nodes)}
+    written_out = {key for key, function in functions.items() if prefers is None or lays_out(function, prefers)}
+    made = _inlined(block, lambda node: _is_plain(node) and id(node.regions[0].block) in written_out)
     return (graph, False) if made is block else (graph.with_block(made), True)
 
 

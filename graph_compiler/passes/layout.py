@@ -13,7 +13,7 @@ from typing import Any
 from ..ir.block import Block
 from ..ir.builder import Builder
 from ..ir.graph import Graph
-from ..ir.node import Node, Value
+from ..ir.node import Node, Value, values_in
 from ..ir.rewrite import Rewriter
 from ..ops.axes import ROWS, Order
 from ..ops.layouts import to_first, to_last
@@ -26,6 +26,17 @@ def layout(graph: Graph, prefers: Container[str]) -> tuple[Graph, bool]:
     """The graph with the operations that ``prefers`` names computed with the channels last. Regions take and give arrays with the channels
     first."""
     return Pass("layout", lambda block: _laid_out(block, prefers), "deep", prefers)(graph)
+
+
+def lays_out(block: Block, prefers: Container[str]) -> bool:
+    """Whether arrays would come into a block, or go out of it, in another layout than they have, if it stood in the midst of others."""
+    if not any(node.op in prefers for node in block.nodes):
+        return False
+    mover = _Mover(block, prefers, _wanted(block, prefers))
+    for node in block.nodes:
+        mover.visit(node)
+    comes_in = any(value.ndim > 2 and value in mover.wanted for value in block.inputs)
+    return comes_in or not mover.moved.isdisjoint(values_in(block.outputs))
 
 
 def _laid_out(block: Block, prefers: Container[str]) -> Block:

@@ -228,8 +228,7 @@ class Graph(Retraced, Inspected, Viewed):
 
     @property
     def trained(self) -> frozenset[str]:
-        """Names of the parameters that the original trains: no buffers, and none that are frozen. Of a framework that does not tell
-        buffers from weights (numpy), what calls write to is a buffer."""
+        """Names of the parameters that the original trains: none that are frozen, no buffers (in numpy: what calls write to)."""
         return self.differentiable - self.frozen
 
     @property

@@ -68,7 +68,7 @@ def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[
         *([pad_dynamic_sizes] if rows.bounded else []),
         *([unrolled(rows.unrolls)] if rows.unrolls else []),
         *([partial(require_known_sizes, framework=rows.framework)] if rows.bounded else []),
-        *([partial(inlined_calls, having=rows.channels_last)] if rows.channels_last else []),
+        *([partial(inlined_calls, prefers=rows.channels_last)] if rows.channels_last else []),
         partial(layout, prefers=rows.channels_last),
         *([kernel_layout] if "conv_channels_last" in rows else []),
         conv1x1_to_linear,

@@ -178,6 +178,18 @@ class Later(Stack):
         return self.last(x), sum(found)
 
 
+class Filtered(Block):
+    """Convolves along the rows: nobody outside sees the layout."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.filter = nn.Conv1d(WIDTH, WIDTH, 3, padding=1, groups=2)
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        rows = torch.relu(self.filter(self.query(self.norm(x)).transpose(1, 2)))
+        return x + self.out(self.key((rows * self.shift[:, None]).transpose(1, 2))) * mask[..., None]
+
+
 class Turns(Stack):
     """Layers that are given one mask or another, by turns or as it comes."""
 
@@ -236,5 +248,6 @@ CASES = {
     "views of what is written": Case(lambda: Own(Views), sequences, 0),
     "writes to a cache": Case(Cached, sequences, 0),
     "writes behind the layers": Case(Later, sequences, 0),
+    "convolutions inside": Case(lambda: Own(Filtered), sequences, 4),
     "convolutions": Case(Convolutions, images, 4, 0),
 }

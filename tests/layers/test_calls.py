@@ -41,6 +41,7 @@ def same(found: Any, wanted: Any) -> None:
 PAIRS = [(name, "torch") for name in CASES if name not in ("two by turns", "two of three turns", "as it comes")]
 PAIRS += [("stack", "jax"), ("alternating", "jax"), ("convolutions", "jax"), ("stack", "tensorflow"), ("convolutions", "tensorflow")]
 PAIRS += [("writes of its own", "jax"), ("views of what is written", "jax"), ("writes of its own", "tensorflow")]
+PAIRS += [("convolutions inside", "jax"), ("convolutions inside", "tensorflow")]
 PAIRS += [("stack", "numpy"), ("hidden states", "numpy"), ("skips", "numpy"), ("convolutions", "numpy")]
 
 

@@ -19,7 +19,7 @@ jax = pytest.importorskip("jax")
 
 LOOPS = {
     "stack": 1, "hidden states": 1, "alternating": 1, "backwards": 1, "skips": 1, "two layers": 0, "convolutions": 0,
-    "two by turns": 1, "two of three turns": 1, "as it comes": 0, "writes of its own": 1,
+    "two by turns": 1, "two of three turns": 1, "as it comes": 0, "writes of its own": 1, "convolutions inside": 1,
 }  # fmt: skip
 """How many loops there are; in the second half of ``skips`` layers differ in more than their weights."""
 
