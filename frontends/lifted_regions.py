@@ -10,7 +10,7 @@ from ..errors import UnsupportedOperation
 from ..ir.block import Region
 from ..ir.closing import Body
 from ..ir.guard import check
-from ..ir.node import Node, Value, every, values_in
+from ..ir.node import Node, Value, draws, every, values_in
 from ..ir.pairs import pairs_of
 from ..ops.control import own_inputs, own_operands
 from ..ops.registry import ArraySpec
@@ -31,6 +31,7 @@ class LiftedRegions:
     def __init__(self, lifter: Lifter) -> None:
         self.lifter = lifter
         self._lifted: dict[Any, Node] = {}  # calls, by the region and the operands' types
+        self._calls: dict[int, int] = {}  # identity of a region that draws -> the number of its last call
 
     def run(self, node: Node) -> tuple[Value, ...] | None:
         """What the node gives; None where something in it could not be lifted, which was noted."""
@@ -39,32 +40,40 @@ class LiftedRegions:
         return self._called(node) if node.op == "call" else self._run(node)
 
     def _called(self, node: Node) -> tuple[Value, ...] | None:
-        """What a call gives. A function that is called again with arrays of the same sizes is lifted once, unless it draws numbers."""
+        """What a call gives. A function that is called again with arrays of the same sizes is lifted once. One that draws has the number of
+        the call as its first argument, by which each call draws numbers of its own."""
         lifter, region = self.lifter, node.regions[0]
         operands = [lifter.read(item) for item in node.inputs]
         outside = tuple(map(lifter.mapped, region.sizes.values()))
         given = (item.spec if isinstance(item, Value) else (type(item), item) for item in operands)
         key = (id(region), node.params["checkpoint"], outside, *given)
+        number = self._number(node) if draws(region.block.nodes) else ()
         if key not in self._lifted:
-            made = self._run(node)
+            made = self._run(node, number)
             last = None if made is None else lifter.b.maker(made[0]) if made else None
-            if last is not None and not any(inner.is_random for inner in every(region.block.nodes)):
+            if last is not None:
                 self._lifted[key] = last
             return made
         before = self._lifted[key]
         lifter.b.origin = node.origin
-        inputs = (*operands, *before.inputs[len(operands) :])
+        inputs = (*number, *operands, *before.inputs[len(number) + len(operands) :])
         specs = tuple(value.spec for value in before.outputs)
         again: tuple[Value, ...] = lifter.b.append("call", inputs, before.params, specs, before.regions)
         return again
 
-    def _run(self, node: Node) -> tuple[Value, ...] | None:
+    def _number(self, node: Node) -> tuple[Value, ...]:
+        """The number of a call of a function that draws."""
+        self.lifter.b.origin, region = node.origin, id(node.regions[0])
+        self._calls[region] = count = self._calls.get(region, -1) + 1
+        return (self.lifter.b.full(shape=(), fill_value=count, dtype=_NUMBER.dtype),)
+
+    def _run(self, node: Node, number: tuple[Value, ...] = ()) -> tuple[Value, ...] | None:
         lifter, problems = self.lifter, len(self.lifter.problems)
         first = 1 if node.op == "branch" else 0
         own = len(node.inputs) if node.op == "call" else first + own_operands(node.op, node.params)
         operands = [lifter.read(item) for item in node.inputs]
-        draws = self._draws(node)
-        write = self._numbered if draws else self._body
+        is_numbered = self._draws(node)
+        write = self._numbered if is_numbered else self._of_call if number else self._body
         bodies = [write(node, region, operands[first:own], operands[own:]) for region in node.regions]
         if node.op == "branch":
             self._keep_branches(bodies)
@@ -73,9 +82,9 @@ class LiftedRegions:
                 lifter.held[value] = Value(value.name, value.spec)
             return None
         lifter.b.origin = node.origin
-        if draws:
+        if is_numbered:
             return self._run_numbered(node, operands[:own], bodies)
-        made: tuple[Value, ...] = lifter.b.run(node.op, operands[:own], bodies, **lifter.mapped(node.params))
+        made: tuple[Value, ...] = lifter.b.run(node.op, [*number, *operands[:own]], bodies, **lifter.mapped(node.params))
         return made
 
     def _body(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
@@ -125,6 +134,13 @@ class LiftedRegions:
                 f"{drawn.op} draws random numbers where pairs are combined, each time the same ones\n    {drawn.origin}"
             )
         return node.op in ("scan", "while_loop") and drawn is not None
+
+    def _of_call(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
+        """A region of a call with the number of the call in front."""
+        number = Value("number", _NUMBER)
+        with self.lifter.b.step(number):
+            body = self._body(node, region, operands, captured)
+        return Body(body.name, (number, *body.inputs), body.nodes, body.outputs)
 
     def _numbered(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
         """A region of a loop that carries, behind what it carries besides, the number of the step, by which each step draws numbers of its

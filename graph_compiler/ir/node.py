@@ -147,6 +147,11 @@ def every(nodes: Iterable[Node]) -> Iterator[Node]:
             yield from every(region.block.nodes)
 
 
+def draws(nodes: Iterable[Node]) -> bool:
+    """Whether a recorded call among the nodes, or in their regions, draws from a generator."""
+    return any(node.is_random for node in every(nodes))
+
+
 def distinct(nodes: Iterable[Node], seen: set[int] | None = None) -> Iterator[Node]:
     """As :func:`every`, with those of a region that several nodes have once: not of those whose identities were ``seen``."""
     seen = set() if seen is None else seen

@@ -11,7 +11,7 @@ from ..ir.block import Region
 from ..ir.closing import Body, close
 from ..ir.copying import copied_among
 from ..ir.guard import GUARD
-from ..ir.node import Node, Value
+from ..ir.node import Node, Value, draws
 from ..ir.record import CallRecord
 from ..ops.registry import get
 from .layer_names import Names, word
@@ -97,7 +97,7 @@ class _Writing:
         if node.op == GUARD or node.regions or any(isinstance(source, Slot) or (source and len(set(source)) > 1) for source in row):
             return False
         made = [value for layer in self.layers for value in self.steps.node(layer, place).outputs]
-        if self.memory.written((*made, *node.uses)):
+        if self.memory.written((*made, *node.uses)) or draws([node]):
             return False
         return self.memory.results.isdisjoint(made) and not any(self._leaves(layer, place) for layer in self.layers[1:])
 
@@ -177,7 +177,7 @@ class _Writing:
     def _call(self, layer: int, region: Region, slots: Sequence[Slot], captured: Sequence[Value], module: Sequence[str]) -> Node:
         outputs = tuple(self.steps.value(layer, slot) for slot in slots)
         first = self.steps.node(layer, 0)
-        record = None if first.record is None else CallRecord("call", result=outputs)
+        record = None if first.record is None else CallRecord("call", result=outputs, random=draws(region.block.nodes))
         operands = (*(given[layer] for given in self.given), *captured)
         origin = replace(first.origin, module=".".join(module))
         return Node("call", operands, dict(get("call").params), origin, outputs, record, (region,))

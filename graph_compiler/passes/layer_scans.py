@@ -44,13 +44,15 @@ def scanned_layers(fewest: int) -> GraphPass:
 @dataclass(frozen=True)
 class _Loop:
     """Layers as a loop. ``carried`` are pairs of an operand and the result that is this operand of the next layer; ``stacked`` and
-    ``captured`` are the places of other operands, and ``chosen`` those that come by turns."""
+    ``captured`` are the places of other operands, ``chosen`` those that come by turns, and ``counted`` those that are the number of the
+    layer, by which layers draw."""
 
     layers: Sequence[Node]
     carried: Sequence[tuple[int, int]]
     stacked: Sequence[int]
     captured: Sequence[int]
     chosen: Sequence[int]
+    counted: Sequence[int]
 
     @classmethod
     def of(cls, graph: Graph, layers: Sequence[Node]) -> _Loop | None:
@@ -59,7 +61,7 @@ class _Loop:
         if any(layer.regions[0].sizes != layers[0].regions[0].sizes for layer in layers):
             return None
         carried: list[tuple[int, int]] = []
-        stacked, captured, chosen = [], [], []
+        stacked, captured, chosen, counted = [], [], [], []
         for place, operands in enumerate(zip(*(layer.inputs for layer in layers))):
             following = {_index(before.outputs, operand) for before, operand in zip(layers, operands[1:])}
             if all(operand is operands[0] for operand in operands):
@@ -70,9 +72,11 @@ class _Loop:
                 stacked.append(place)
             elif _turns(operands) and _are_before(graph, layers[0], operands):
                 chosen.append(place)
+            elif [_number(graph, operand) for operand in operands] == [*range(len(layers))]:
+                counted.append(place)
             else:
                 return None
-        return cls(layers, carried, stacked, captured, chosen) if carried and stacked else None
+        return cls(layers, carried, stacked, captured, chosen, counted) if carried and stacked else None
 
     # ------------------------------------------------------------------------------ the block
     def nodes(self, graph: Graph) -> list[Node]:
@@ -88,7 +92,10 @@ class _Loop:
             is_after = not made.isdisjoint(node.uses)
             made.update(node.outputs if is_after else ())
             (after if is_after else before).append(node)
-        return [*graph.nodes[:first], *before, *self._loop(self._read(graph)), *after, *graph.nodes[end:]]
+        read = self._read(graph)
+        numbers = {layer.inputs[place] for layer in self.layers for place in self.counted} - read
+        left = (node for node in (*graph.nodes[:first], *before) if not numbers.issuperset(node.outputs))
+        return [*left, *self._loop(read), *after, *graph.nodes[end:]]
 
     def _read(self, graph: Graph) -> set[Value]:
         """What is read outside of the layers."""
@@ -107,10 +114,11 @@ class _Loop:
         for row, place in zip(rows, self.stacked):
             row.name = block.inputs[place].name
         turns, choices = self._choices(build)
+        numbers = [build.arange(start=0, stop=len(self.layers), step=1, dtype="int32") for _ in self.counted]
         yield from scratch.nodes
         outputs = [Value(last.outputs[place].name, _rows_of(last.outputs[place], len(self.layers))) for place in kept]
         starts = [self.layers[0].inputs[place] for place, _ in self.carried]
-        sequences = (*rows, *turns)
+        sequences = (*rows, *numbers, *turns)
         params = {"carried": len(starts), "sequences": len(sequences), "length": len(self.layers), "reverse": False, "checkpoint": False}
         operands = (*starts, *sequences, *(last.inputs[place] for place in self.captured), *choices)
         yield Node("scan", operands, params, origin, (*finals, *outputs), regions=(self._body(kept, turns, choices),))
@@ -143,7 +151,7 @@ class _Loop:
     def _body(self, kept: Sequence[int], turns: Sequence[Value], choices: Sequence[Value]) -> Region:
         """The region of the calls, its inputs and outputs in the order of a loop's."""
         (region, *_), block = self.layers[0].regions, self.layers[0].regions[0].block
-        given = [block.inputs[place] for place, _ in self.carried] + [block.inputs[place] for place in self.stacked]
+        given = [block.inputs[place] for place in (*(place for place, _ in self.carried), *self.stacked, *self.counted)]
         now = [Value("turn", ArraySpec((), "int32")) for _ in turns]
         stacks = [Value(stack.name, stack.spec) for stack in choices]
         numbers = dict(zip(dict.fromkeys(stack.shape[0] for stack in choices), now))
@@ -165,6 +173,12 @@ def _turns(operands: Sequence[Any]) -> int:
     fits = (turns for turns in range(2, min(_MOST_TURNS, len(operands) - 1) + 1) if all(map(is_, operands, operands[turns:])))
     is_alike = all(isinstance(each, Value) and each.spec == operands[0].spec for each in operands)
     return next(fits, 0) if is_alike else 0
+
+
+def _number(graph: Graph, operand: Any) -> Any:
+    """The number that an operand is; None where it is none that is known."""
+    made = graph.maker(operand) if isinstance(operand, Value) and not operand.ndim else None
+    return made.params["fill_value"] if made is not None and made.op == "full" and operand.dtype == "int32" else None
 
 
 def _are_before(graph: Graph, layer: Node, values: Sequence[Value]) -> bool:

@@ -15,7 +15,7 @@ from ..ir.aliases import Aliases
 from ..ir.block import Block
 from ..ir.graph import Graph
 from ..ir.guard import Guard, check
-from ..ir.node import Node, Value, values_in
+from ..ir.node import Node, Value, every, values_in
 from .layer_calls import Calls, Memory, calls_of
 from .layer_names import Names
 from .layer_steps import layers_in
@@ -36,7 +36,8 @@ def repeated_layers(graph: Graph, keys: Keys | None = None) -> tuple[Graph, bool
     outputs = _without(graph, checks.values()).block.outputs
     aliases = Aliases(graph)
     results = {each for value in values_in(graph.outputs) for each in (value, aliases.base_of(value))}
-    rows = Rows(aliases, with_checks=True, written=_passing(aliases, nodes, outputs), keys=keys)
+    seeds = any(node.is_random and not node.outputs for node in every(nodes))
+    rows = Rows(aliases, with_checks=True, with_draws=not seeds, written=_passing(aliases, nodes, outputs), keys=keys)
     program = Program.of(Block(tuple(graph.sources()), nodes, outputs), list(map(rows.of, nodes)))
     found = list(_found(program, names, Memory(aliases, results)))
     if not found:

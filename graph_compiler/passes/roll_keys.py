@@ -75,11 +75,15 @@ class Rows:
     """The rows of the nodes of one graph.
 
     What may be in no loop has a key that nothing equals: draws, checks (but ``with_checks``), and writes and what is written to, but for
-    the memory of ``written``, by its owners.
+    the memory of ``written``, by its owners. ``with_draws``: nor have draws one.
     """
 
-    def __init__(self, aliases: Aliases, with_checks: bool = False, written: Collection[Value] = (), keys: Keys | None = None) -> None:
-        self.aliases, self.with_checks, self.apart = aliases, with_checks, aliases.touched.difference(written)
+    def __init__(
+        self, aliases: Aliases, with_checks: bool = False, with_draws: bool = False, written: Collection[Value] = (),
+        keys: Keys | None = None,
+    ) -> None:  # fmt: skip
+        self.aliases, self.with_checks, self.with_draws = aliases, with_checks, with_draws
+        self.apart = aliases.touched.difference(written)
         self.counters: set[Value] = set()  # of loops that are folded: how long they are their bounds say
         self._rows: dict[Node, Row] = {}
         self._keys = Keys() if keys is None else keys
@@ -106,7 +110,7 @@ class Rows:
             return not self.with_checks
         if record is not None and record.read:
             return True
-        if not (node.outputs or node.writes) or _draws(node) or (node.regions and any(map(_draws, every([node])))):
+        if not (node.outputs or node.writes) or not self.with_draws and any(map(_draws, every([node]))):
             return True
         return bool(self.apart) and any(self.aliases.base_of(value) in self.apart for value in (*node.outputs, *node.uses, *node.writes))
 

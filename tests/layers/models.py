@@ -190,6 +190,13 @@ class Filtered(Block):
         return x + self.out(self.key((rows * self.shift[:, None]).transpose(1, 2))) * mask[..., None]
 
 
+class Dropped(Block):
+    """Draws, in training."""
+
+    def forward(self, x: Any, mask: Any) -> Any:
+        return torch.dropout(super().forward(torch.dropout(x, 0.25, self.training), mask), 0.5, self.training)
+
+
 class Turns(Stack):
     """Layers that are given one mask or another, by turns or as it comes."""
 

@@ -13,7 +13,7 @@ import graph_compiler
 from graph_compiler.passes.driver import nodes_of
 
 from ..support.compare import leaves
-from .models import CASES, Stack, sequences
+from .models import CASES, Dropped, Own, Stack, sequences
 
 torch = pytest.importorskip("torch")
 
@@ -69,6 +69,46 @@ def test_the_operations_of_a_layer_count_once() -> None:
     nodes = graph.program.block.nodes
     inside = {id(node.regions[0]): len(node.regions[0].block.nodes) for node in nodes if node.op == "call"}
     assert kept == len(nodes) + sum(inside.values()) < recorded / 2 and len(inside) == 1
+
+
+def drawing() -> Any:
+    """Four layers, each of which lets 0.75 * 0.5 of the elements through, and does nothing else to them but to scale them up."""
+    torch.manual_seed(0)
+    model = Own(Dropped).train()
+    with torch.no_grad():
+        for layer in model.layers:
+            layer.out.weight.zero_()
+            layer.out.bias.zero_()
+        for line in (model.first, model.last):
+            line.weight.copy_(torch.eye(*line.weight.shape))
+            line.bias.zero_()
+    return model
+
+
+@pytest.mark.parametrize(("to", "roll"), [("torch", "auto"), ("jax", "auto"), ("jax", "scan"), ("tensorflow", "auto")])
+def test_layers_that_draw(to: str, roll: str) -> None:
+    pytest.importorskip(to)
+    model, (x, mask) = drawing(), sequences(64, 50)
+    graph = graph_compiler.compile(model, to=to, args=sequences(2, 5), roll=roll)
+    assert calls(graph) == (0 if roll == "scan" else 4), graph.source
+    torch.manual_seed(3)
+    found = [np.asarray(graph(x, mask).detach() if to == "torch" else graph(x, mask)) for _ in range(2)]
+    for one in found:  # the layers draw independent numbers
+        assert abs((one != 0).mean() - (0.75 * 0.5) ** 4) < 0.006
+    assert not np.array_equal(*found)
+    if to == "torch":
+        torch.manual_seed(3)
+        assert np.array_equal(found[0], model(x, mask).detach().numpy())
+
+
+def test_layers_that_seed_are_written_out() -> None:
+    class Seeding(Dropped):
+        def forward(self, x: Any, mask: Any) -> Any:
+            torch.manual_seed(7)
+            return super().forward(x, mask)
+
+    graph = graph_compiler.compile(Own(Seeding).train(), to="jax", args=sequences(2, 5))
+    assert calls(graph) == 0
 
 
 def test_layers_stay_written_out_where_they_are_asked_to() -> None:
