@@ -17,18 +17,6 @@ def _kind(b: NumpyBuilder, dtype: Any) -> str:
     return b.recorded_dtype() if dtype is None else dtype_name(dtype)
 
 
-@rows.row("zeros", "empty")
-def zeros(b: NumpyBuilder, shape: Any, dtype: Any = None, order: str = "C", device: Any = None) -> Any:
-    """numpy.zeros; what numpy.empty holds is open, so zeros will do."""
-    return b.zeros(shape=shape_of(shape), dtype=_kind(b, dtype))
-
-
-@rows.row("ones")
-def ones(b: NumpyBuilder, shape: Any, dtype: Any = None, order: str = "C", device: Any = None) -> Any:
-    """numpy.ones."""
-    return b.ones(shape=shape_of(shape), dtype=_kind(b, dtype))
-
-
 @rows.row("full")
 def full(b: NumpyBuilder, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", device: Any = None) -> Any:
     """numpy.full."""
@@ -36,30 +24,6 @@ def full(b: NumpyBuilder, shape: Any, fill_value: Any, dtype: Any = None, order:
     if isinstance(fill_value, (Value, list, tuple)):
         return b.copy(b.broadcast_to(b.array(fill_value, kind), shape=shape_of(shape)))
     return b.full(shape=shape_of(shape), fill_value=b.operand(fill_value, kind), dtype=kind)
-
-
-@rows.row("zeros_like", "empty_like")
-def zeros_like(
-    b: NumpyBuilder, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, device: Any = None
-) -> Any:
-    """numpy.zeros_like."""
-    return b.zeros(shape=b.array(a).shape if shape is None else shape_of(shape), dtype=_kind(b, dtype))
-
-
-@rows.row("ones_like")
-def ones_like(
-    b: NumpyBuilder, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, device: Any = None
-) -> Any:
-    """numpy.ones_like."""
-    return b.ones(shape=b.array(a).shape if shape is None else shape_of(shape), dtype=_kind(b, dtype))
-
-
-@rows.row("full_like")
-def full_like(
-    b: NumpyBuilder, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, device: Any = None
-) -> Any:
-    """numpy.full_like."""
-    return full(b, b.array(a).shape if shape is None else shape, fill_value, dtype)
 
 
 @rows.row("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
@@ -155,39 +119,9 @@ def geomspace(b: NumpyBuilder, start: Any, stop: Any, num: Any = 50, endpoint: b
     return b.cast(b.pow(b.array(10.0, "float64"), powers), _kind(b, dtype))
 
 
-@rows.row("eye")
-def eye(b: NumpyBuilder, N: Any, M: Any = None, k: int = 0, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
-    """numpy.eye."""
-    return b.eye(n_rows=N, n_cols=N if M is None else M, k=k, dtype=_kind(b, dtype))
-
-
-@rows.row("identity")
-def identity(b: NumpyBuilder, n: Any, dtype: Any = None) -> Any:
-    """numpy.identity."""
-    return b.eye(n_rows=n, n_cols=n, k=0, dtype=_kind(b, dtype))
-
-
-@rows.row("tri")
-def tri(b: NumpyBuilder, N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Any:
-    """numpy.tri."""
-    return b.tril(b.ones(shape=(N, N if M is None else M), dtype=_kind(b, dtype)), k=k)
-
-
 def _matrix(b: NumpyBuilder, m: Value) -> Value:
     """An array of one axis is each row of a square matrix, whose triangle is taken."""
     return b.broadcast_to(m, shape=(*m.shape, *m.shape)) if m.ndim == 1 else m
-
-
-@rows.row("tril")
-def tril(b: NumpyBuilder, m: Any, k: Any = 0) -> Any:
-    """numpy.tril."""
-    return b.tril(_matrix(b, m), k=k)
-
-
-@rows.row("triu")
-def triu(b: NumpyBuilder, m: Any, k: Any = 0) -> Any:
-    """numpy.triu."""
-    return b.triu(_matrix(b, m), k=k)
 
 
 @rows.row("tril_indices")
@@ -200,18 +134,6 @@ def tril_indices(b: NumpyBuilder, n: Any, k: int = 0, m: Any = None) -> Any:
 def triu_indices(b: NumpyBuilder, n: Any, k: int = 0, m: Any = None) -> Any:
     """numpy.triu_indices."""
     return b.unstack(b.triu_indices(n_rows=n, n_cols=n if m is None else m, k=k, dtype="int64"), axis=0, count=2)
-
-
-@rows.row("tril_indices_from")
-def tril_indices_from(b: NumpyBuilder, arr: Any, k: int = 0) -> Any:
-    """numpy.tril_indices_from."""
-    return tril_indices(b, arr.shape[-2], k, arr.shape[-1])
-
-
-@rows.row("triu_indices_from")
-def triu_indices_from(b: NumpyBuilder, arr: Any, k: int = 0) -> Any:
-    """numpy.triu_indices_from."""
-    return triu_indices(b, arr.shape[-2], k, arr.shape[-1])
 
 
 @rows.row("diag_indices_from")
@@ -258,6 +180,31 @@ def vander(b: NumpyBuilder, x: Any, N: Any = None, increasing: bool = False) -> 
     )
     column = b.reshape(b.cast(x, kind), shape=(x.shape[0], 1))
     return b.pow(column, b.cast(powers, kind))
+
+
+rows.table({
+    # what numpy.empty holds is open, so zeros will do
+    ("zeros", "empty"): lambda b, shape, dtype=None, order="C", device=None: b.zeros(shape=shape_of(shape), dtype=_kind(b, dtype)),
+    "ones": lambda b, shape, dtype=None, order="C", device=None: b.ones(shape=shape_of(shape), dtype=_kind(b, dtype)),
+    ("zeros_like", "empty_like"): lambda b, a, dtype=None, order="K", subok=True, shape=None, device=None: b.zeros(
+        shape=b.array(a).shape if shape is None else shape_of(shape), dtype=_kind(b, dtype)
+    ),
+    "ones_like": lambda b, a, dtype=None, order="K", subok=True, shape=None, device=None: b.ones(
+        shape=b.array(a).shape if shape is None else shape_of(shape), dtype=_kind(b, dtype)
+    ),
+    "full_like": lambda b, a, fill_value, dtype=None, order="K", subok=True, shape=None, device=None: full(
+        b, b.array(a).shape if shape is None else shape, fill_value, dtype
+    ),
+    "eye": lambda b, N, M=None, k=0, dtype=None, order="C", *, device=None: b.eye(
+        n_rows=N, n_cols=N if M is None else M, k=k, dtype=_kind(b, dtype)
+    ),
+    "identity": lambda b, n, dtype=None: b.eye(n_rows=n, n_cols=n, k=0, dtype=_kind(b, dtype)),
+    "tri": lambda b, N, M=None, k=0, dtype=None: b.tril(b.ones(shape=(N, N if M is None else M), dtype=_kind(b, dtype)), k=k),
+    "tril": lambda b, m, k=0: b.tril(_matrix(b, m), k=k),
+    "triu": lambda b, m, k=0: b.triu(_matrix(b, m), k=k),
+    "tril_indices_from": lambda b, arr, k=0: tril_indices(b, arr.shape[-2], k, arr.shape[-1]),
+    "triu_indices_from": lambda b, arr, k=0: triu_indices(b, arr.shape[-2], k, arr.shape[-1]),
+})  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------- windows

@@ -256,24 +256,6 @@ for _name in (*_SAME, *_LOGICAL, "heaviside"):
 
 
 # ---------------------------------------------------------------------------------------------- functions that are no ufuncs
-@rows.row("real")
-def real(b: NumpyBuilder, val: Any) -> Any:
-    """numpy.real."""
-    return b.real(val) if is_complex(val.dtype) else val
-
-
-@rows.row("imag")
-def imag(b: NumpyBuilder, val: Any) -> Any:
-    """numpy.imag."""
-    return b.imag(val) if is_complex(val.dtype) else b.zeros(shape=val.shape, dtype=val.dtype)
-
-
-@rows.row("conj")
-def conj(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.ndarray.conj."""
-    return b.conj(x) if is_complex(x.dtype) else b.copy(x)
-
-
 @rows.row("angle")
 def angle(b: NumpyBuilder, z: Any, deg: bool = False) -> Any:
     """numpy.angle."""
@@ -287,12 +269,6 @@ def iscomplex(b: NumpyBuilder, x: Any) -> Any:
     return b.not_equal(b.imag(x), 0.0) if is_complex(x.dtype) else b.zeros(shape=x.shape, dtype="bool")
 
 
-@rows.row("isreal")
-def isreal(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.isreal."""
-    return b.logical_not(iscomplex(b, x))
-
-
 @rows.row("round", "around")
 def round_(b: NumpyBuilder, a: Any, decimals: int = 0) -> Any:
     """numpy.round."""
@@ -304,12 +280,6 @@ def round_(b: NumpyBuilder, a: Any, decimals: int = 0) -> Any:
         return b.round(a)
     scale = 10.0 ** abs(decimals)
     return b.divide(b.round(b.multiply(a, scale)), scale) if decimals > 0 else b.multiply(b.round(b.divide(a, scale)), scale)
-
-
-@rows.row("fix")
-def fix(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.fix."""
-    return b.trunc(b.array(x)) if is_inexact(b.array(x).dtype) else x
 
 
 @rows.row("clip")
@@ -330,29 +300,11 @@ def isclose(b: NumpyBuilder, a: Any, b_: Any, rtol: float = 1e-5, atol: float = 
     return b.isclose(x, y, rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan))
 
 
-@rows.row("isposinf")
-def isposinf(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.isposinf."""
-    return b.equal(b.floating(x), math.inf)
-
-
-@rows.row("isneginf")
-def isneginf(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.isneginf."""
-    return b.equal(b.floating(x), -math.inf)
-
-
 @rows.row("nan_to_num")
 def nan_to_num(b: NumpyBuilder, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """numpy.nan_to_num."""
     x = b.array(x)
     return b.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf) if is_inexact(x.dtype) else b.copy(x)
-
-
-@rows.row("sinc")
-def sinc(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.sinc."""
-    return b.sinc(b.floating(x))
 
 
 @rows.row("ndarray.item")
@@ -367,12 +319,6 @@ def astype(b: NumpyBuilder, x: Any, dtype: Any, order: str = "K", casting: str =
     return b.astype(x, dtype=dtype_name(dtype)) if dtype_name(dtype) != x.dtype else b.copy(x)
 
 
-@rows.row("copy")
-def copy(b: NumpyBuilder, a: Any, order: str = "K", subok: bool = False) -> Any:
-    """numpy.copy."""
-    return b.copy(b.array(a))
-
-
 @rows.row("view")
 def view(b: NumpyBuilder, x: Any, dtype: Any = None, type: Any = None) -> Any:
     """numpy.ndarray.view: the same elements, or their bytes as another dtype."""
@@ -383,7 +329,16 @@ def view(b: NumpyBuilder, x: Any, dtype: Any = None, type: Any = None) -> Any:
     return b.bitcast(x, dtype=dtype_name(dtype))
 
 
-@rows.row("ndarray.power")
-def power_operator(b: NumpyBuilder, x: Any, y: Any) -> Any:
-    """``x ** y``, which takes short cuts that give truth values another type than the ufunc does."""
-    return b.cast(b.pow(*operands_of(b, np.power, (x, y))), b.recorded_dtype())
+rows.table({
+    "real": lambda b, val: b.real(val) if is_complex(val.dtype) else val,
+    "imag": lambda b, val: b.imag(val) if is_complex(val.dtype) else b.zeros(shape=val.shape, dtype=val.dtype),
+    "conj": lambda b, x: b.conj(x) if is_complex(x.dtype) else b.copy(x),
+    "isreal": lambda b, x: b.logical_not(iscomplex(b, x)),
+    "fix": lambda b, x: b.trunc(b.array(x)) if is_inexact(b.array(x).dtype) else x,
+    "isposinf": lambda b, x: b.equal(b.floating(x), math.inf),
+    "isneginf": lambda b, x: b.equal(b.floating(x), -math.inf),
+    "sinc": lambda b, x: b.sinc(b.floating(x)),
+    "copy": lambda b, a, order="K", subok=False: b.copy(b.array(a)),
+    # ``x ** y``, which takes short cuts that give truth values another type than the ufunc does
+    "ndarray.power": lambda b, x, y: b.cast(b.pow(*operands_of(b, np.power, (x, y))), b.recorded_dtype()),
+})  # fmt: skip

@@ -34,12 +34,6 @@ def _as_array(b: NumpyBuilder, item: Any) -> Any:
     return b.reshape(b.array(item, "int64"), shape=(1,)) if is_number else item
 
 
-@rows.row("__getitem__")
-def getitem(b: NumpyBuilder, x: Any, index: Any) -> Any:
-    """numpy.ndarray.__getitem__."""
-    return read_index(b, x, numpy_index(b, x, index))
-
-
 @rows.row("take")
 def take(b: NumpyBuilder, a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
     """numpy.take."""
@@ -76,12 +70,6 @@ def compress(b: NumpyBuilder, condition: Any, a: Any, axis: Any = None) -> Any:
     if axis is None:
         x, axis = b.reshape(x, shape=(product(x.shape),)), 0
     return _selected(b, x, b.array(b.array(condition), "bool"), axis_of(axis, x.ndim))
-
-
-@rows.row("ndarray.compress")
-def compress_method(b: NumpyBuilder, a: Any, condition: Any, axis: Any = None) -> Any:
-    """numpy.ndarray.compress."""
-    return compress(b, condition, a, axis)
 
 
 @rows.row("extract")
@@ -121,12 +109,6 @@ def select(b: NumpyBuilder, condlist: Any, choicelist: Any, default: Any = 0) ->
     for condition, choice in reversed(list(zip(condlist, choicelist))):
         result = b.where(b.array(condition), b.array(choice, kind), result)
     return result
-
-
-@rows.row("diagonal")
-def diagonal(b: NumpyBuilder, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """numpy.diagonal."""
-    return b.diagonal(a, offset=offset, axis1=axis_of(axis1, a.ndim), axis2=axis_of(axis2, a.ndim))
 
 
 @rows.row("diag")
@@ -175,3 +157,12 @@ def ravel_multi_index(b: NumpyBuilder, multi_index: Any, dims: Any, mode: str = 
     for part, size in zip(parts, dims):
         total = b.add(b.multiply(total, b.array(size, "int64")), b.cast(b.array(part), "int64"))
     return total
+
+
+rows.table({
+    "__getitem__": lambda b, x, index: read_index(b, x, numpy_index(b, x, index)),
+    "ndarray.compress": lambda b, a, condition, axis=None: compress(b, condition, a, axis),
+    "diagonal": lambda b, a, offset=0, axis1=0, axis2=1: b.diagonal(
+        a, offset=offset, axis1=axis_of(axis1, a.ndim), axis2=axis_of(axis2, a.ndim)
+    ),
+})  # fmt: skip

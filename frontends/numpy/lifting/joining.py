@@ -106,28 +106,12 @@ def _split(b: NumpyBuilder, x: Value, sections: Any, axis: int) -> list[Value]:
     return [cut(b, x, axis, first, last) for first, last in zip(starts[:-1], [*starts[1:-1], None])]
 
 
-@rows.row("split", "array_split")
-def split(b: NumpyBuilder, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """numpy.split and numpy.array_split."""
-    return _split(b, ary, indices_or_sections, axis_of(axis, ary.ndim))
-
-
-@rows.row("hsplit")
-def hsplit(b: NumpyBuilder, ary: Any, indices_or_sections: Any) -> Any:
-    """numpy.hsplit."""
-    return _split(b, ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
-
-
-@rows.row("vsplit")
-def vsplit(b: NumpyBuilder, ary: Any, indices_or_sections: Any) -> Any:
-    """numpy.vsplit."""
-    return _split(b, ary, indices_or_sections, 0)
-
-
-@rows.row("dsplit")
-def dsplit(b: NumpyBuilder, ary: Any, indices_or_sections: Any) -> Any:
-    """numpy.dsplit."""
-    return _split(b, ary, indices_or_sections, 2)
+rows.table({
+    ("split", "array_split"): lambda b, ary, indices_or_sections, axis=0: _split(b, ary, indices_or_sections, axis_of(axis, ary.ndim)),
+    "hsplit": lambda b, ary, indices_or_sections: _split(b, ary, indices_or_sections, 0 if ary.ndim == 1 else 1),
+    "vsplit": lambda b, ary, indices_or_sections: _split(b, ary, indices_or_sections, 0),
+    "dsplit": lambda b, ary, indices_or_sections: _split(b, ary, indices_or_sections, 2),
+})  # fmt: skip
 
 
 @rows.row("unstack")

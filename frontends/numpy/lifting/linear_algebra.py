@@ -168,16 +168,19 @@ for _name, _op in {"det": "det", "slogdet": "slogdet", "inv": "inv", "svdvals": 
     _plain(_name, _op)
 
 
-@rows.row("linalg.solve")
-def solve(b: NumpyBuilder, a: Any, b_: Any) -> Any:
-    """numpy.linalg.solve."""
-    return b.solve(*_inexact(b, a, b_))
-
-
-@rows.row("linalg.cholesky")
-def cholesky(b: NumpyBuilder, a: Any, /, *, upper: bool = False) -> Any:
-    """numpy.linalg.cholesky."""
-    return b.cholesky(*_inexact(b, a), upper=bool(upper))
+rows.table({
+    "linalg.solve": lambda b, a, b_: b.solve(*_inexact(b, a, b_)),
+    "linalg.cholesky": lambda b, a, /, *, upper=False: b.cholesky(*_inexact(b, a), upper=bool(upper)),
+    "linalg.eigh": lambda b, a, UPLO="L": b.eigh(*_inexact(b, a), upper=UPLO.upper() == "U"),
+    "linalg.eigvalsh": lambda b, a, UPLO="L": b.eigvalsh(*_inexact(b, a), upper=UPLO.upper() == "U"),
+    "linalg.matrix_rank": lambda b, A, tol=None, hermitian=False, *, rtol=None: b.matrix_rank(
+        _inexact(b, A)[0], rtol if rtol is not None else 0.0 if tol is not None else None, tol, hermitian=bool(hermitian)
+    ),
+    "linalg.cond": lambda b, x, p=None: b.cond(_inexact(b, x)[0], ord=2 if p is None else p),
+    "linalg.tensorinv": lambda b, a, ind=2: b.tensorinv(_inexact(b, a)[0], ind=ind),
+    # of the last two axes
+    "linalg.diagonal": lambda b, x, /, *, offset=0: b.diagonal(x, offset=offset, axis1=x.ndim - 2, axis2=x.ndim - 1),
+})  # fmt: skip
 
 
 @rows.row("linalg.qr")
@@ -194,18 +197,6 @@ def svd(b: NumpyBuilder, a: Any, full_matrices: bool = True, compute_uv: bool = 
     """numpy.linalg.svd."""
     x = _inexact(b, a)[0]
     return b.svd(x, full_matrices=bool(full_matrices)) if compute_uv else b.svdvals(x)
-
-
-@rows.row("linalg.eigh")
-def eigh(b: NumpyBuilder, a: Any, UPLO: str = "L") -> Any:
-    """numpy.linalg.eigh."""
-    return b.eigh(*_inexact(b, a), upper=UPLO.upper() == "U")
-
-
-@rows.row("linalg.eigvalsh")
-def eigvalsh(b: NumpyBuilder, a: Any, UPLO: str = "L") -> Any:
-    """numpy.linalg.eigvalsh."""
-    return b.eigvalsh(*_inexact(b, a), upper=UPLO.upper() == "U")
 
 
 @rows.row("linalg.eig")
@@ -235,12 +226,6 @@ def pinv(b: NumpyBuilder, a: Any, rcond: Any = None, hermitian: bool = False, *,
     return b.pinv(x, 1e-15 if bound is None and rtol is np._NoValue else bound, hermitian=bool(hermitian))
 
 
-@rows.row("linalg.matrix_rank")
-def matrix_rank(b: NumpyBuilder, A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    """numpy.linalg.matrix_rank."""
-    return b.matrix_rank(_inexact(b, A)[0], rtol if rtol is not None else 0.0 if tol is not None else None, tol, hermitian=bool(hermitian))
-
-
 @rows.row("linalg.lstsq")
 def lstsq(b: NumpyBuilder, a: Any, b_: Any, rcond: Any = None) -> Any:
     """numpy.linalg.lstsq."""
@@ -263,30 +248,12 @@ def lstsq(b: NumpyBuilder, a: Any, b_: Any, rcond: Any = None) -> Any:
     return solution, rest, b.astype(rank, dtype=b.recorded_dtype(2)), b.svdvals(x)
 
 
-@rows.row("linalg.cond")
-def cond(b: NumpyBuilder, x: Any, p: Any = None) -> Any:
-    """numpy.linalg.cond."""
-    return b.cond(_inexact(b, x)[0], ord=2 if p is None else p)
-
-
 @rows.row("linalg.tensorsolve")
 def tensorsolve(b: NumpyBuilder, a: Any, b_: Any, axes: Any = None) -> Any:
     """numpy.linalg.tensorsolve."""
     if axes is not None:
         raise UnsupportedOperation("axes= of tensorsolve has no row")
     return b.tensorsolve(*_inexact(b, a, b_))
-
-
-@rows.row("linalg.tensorinv")
-def tensorinv(b: NumpyBuilder, a: Any, ind: int = 2) -> Any:
-    """numpy.linalg.tensorinv."""
-    return b.tensorinv(_inexact(b, a)[0], ind=ind)
-
-
-@rows.row("linalg.diagonal")
-def diagonal(b: NumpyBuilder, x: Any, /, *, offset: int = 0) -> Any:
-    """numpy.linalg.diagonal: of the last two axes."""
-    return b.diagonal(x, offset=offset, axis1=x.ndim - 2, axis2=x.ndim - 1)
 
 
 @rows.row("linalg.trace")

@@ -34,22 +34,18 @@ def reshape(b: NumpyBuilder, a: Any, shape: Any = None, order: str = "C", *, new
     return b.reshape(x, shape=whole_shape(wanted, product(x.shape)))
 
 
-@rows.row("ndarray.reshape")
-def reshape_method(b: NumpyBuilder, a: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
-    """numpy.ndarray.reshape, which takes the sizes one by one too."""
-    return reshape(b, a, shape[0] if len(shape) == 1 else shape, order)
+rows.table({
+    # takes the sizes one by one too
+    "ndarray.reshape": lambda b, a, *shape, order="C", copy=None: reshape(b, a, shape[0] if len(shape) == 1 else shape, order),
+    "flatten": lambda b, a, order="C": b.copy(reshape(b, a, (-1,), order)),  # a copy
+    "broadcast_to": lambda b, array, shape, subok=False: b.broadcast_to(b.array(array), shape=shape_of(shape)),
+})  # fmt: skip
 
 
 @rows.row("ravel")
 def ravel(b: NumpyBuilder, a: Any, order: str = "C") -> Any:
     """numpy.ravel."""
     return reshape(b, a, (-1,), order)
-
-
-@rows.row("flatten")
-def flatten(b: NumpyBuilder, a: Any, order: str = "C") -> Any:
-    """numpy.ndarray.flatten: a copy."""
-    return b.copy(reshape(b, a, (-1,), order))
 
 
 @rows.row("transpose", "permute_dims")
@@ -148,12 +144,6 @@ for _rank in (1, 2, 3):
     rows.row(f"atleast_{_rank}d")(_at_least(_rank))
 
 
-@rows.row("broadcast_to")
-def broadcast_to(b: NumpyBuilder, array: Any, shape: Any, subok: bool = False) -> Any:
-    """numpy.broadcast_to."""
-    return b.broadcast_to(b.array(array), shape=shape_of(shape))
-
-
 # ---------------------------------------------------------------------------------------------- order of elements
 @rows.row("flip")
 def flip(b: NumpyBuilder, m: Any, axis: Any = None) -> Any:
@@ -163,16 +153,11 @@ def flip(b: NumpyBuilder, m: Any, axis: Any = None) -> Any:
     return b.flip(x, axis=tuple(range(x.ndim)) if axes is None else axes)
 
 
-@rows.row("fliplr")
-def fliplr(b: NumpyBuilder, m: Any) -> Any:
-    """numpy.fliplr."""
-    return flip(b, m, 1)
-
-
-@rows.row("flipud")
-def flipud(b: NumpyBuilder, m: Any) -> Any:
-    """numpy.flipud."""
-    return flip(b, m, 0)
+rows.table({
+    "fliplr": lambda b, m: flip(b, m, 1),
+    "flipud": lambda b, m: flip(b, m, 0),
+    "tile": lambda b, A, reps: b.tile(b.array(A), repetitions=shape_of(reps)),
+})  # fmt: skip
 
 
 @rows.row("rot90")
@@ -215,12 +200,6 @@ def repeat(b: NumpyBuilder, a: Any, repeats: Any, axis: Any = None) -> Any:
         repeats = b.broadcast_to(b.cast(repeats, "int64"), shape=(x.shape[place],))
         return b.repeat(x, repeats, axis=place, hint=b.recorded[0].shape[place])
     return b.repeat(x, repeats, axis=place)
-
-
-@rows.row("tile")
-def tile(b: NumpyBuilder, A: Any, reps: Any) -> Any:
-    """numpy.tile."""
-    return b.tile(b.array(A), repetitions=shape_of(reps))
 
 
 # ---------------------------------------------------------------------------------------------- differences

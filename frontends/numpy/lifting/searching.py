@@ -28,16 +28,10 @@ def nonzero(b: NumpyBuilder, a: Any) -> Any:
     return b.nonzero(b.array(a), hint=b.recorded[0].shape[0])
 
 
-@rows.row("flatnonzero")
-def flatnonzero(b: NumpyBuilder, a: Any) -> Any:
-    """numpy.flatnonzero."""
-    return b.nonzero(b.reshape(a, shape=(product(a.shape),)), hint=b.recorded[0].shape[0])[0]
-
-
-@rows.row("argwhere")
-def argwhere(b: NumpyBuilder, a: Any) -> Any:
-    """numpy.argwhere."""
-    return b.argwhere(a, hint=b.recorded[0].shape[0])
+rows.table({
+    "flatnonzero": lambda b, a: b.nonzero(b.reshape(a, shape=(product(a.shape),)), hint=b.recorded[0].shape[0])[0],
+    "argwhere": lambda b, a: b.argwhere(a, hint=b.recorded[0].shape[0]),
+})  # fmt: skip
 
 
 @rows.row("searchsorted")
@@ -79,12 +73,6 @@ def sort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any =
     return b.sort(x, axis=place)
 
 
-@rows.row("sort_complex")
-def sort_complex(b: NumpyBuilder, a: Any) -> Any:
-    """numpy.sort_complex."""
-    return sort(b, b.cast(b.array(a), b.recorded_dtype()))
-
-
 def _complex_order(b: NumpyBuilder, x: Value, axis: int) -> Value:
     """Complex numbers are sorted by their real parts, and those alike by their imaginary parts."""
     order = b.argsort(b.imag(x), axis=axis, stable=True)
@@ -98,18 +86,6 @@ def argsort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: An
     return _complex_order(b, x, place) if is_complex(x.dtype) else b.argsort(x, axis=place, stable=True)
 
 
-@rows.row("partition")
-def partition(b: NumpyBuilder, a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
-    """numpy.partition: in order, which is one of the orders that numpy may give."""
-    return sort(b, a, axis)
-
-
-@rows.row("argpartition")
-def argpartition(b: NumpyBuilder, a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
-    """numpy.argpartition: in order, which is one of the orders that numpy may give."""
-    return argsort(b, a, axis)
-
-
 @rows.row("lexsort")
 def lexsort(b: NumpyBuilder, keys: Any, axis: int = -1) -> Any:
     """numpy.lexsort: by the last key first."""
@@ -119,6 +95,15 @@ def lexsort(b: NumpyBuilder, keys: Any, axis: int = -1) -> Any:
     for line in lines[1:]:
         order = b.take_along_axis(order, b.argsort(b.take_along_axis(line, order, axis=place), axis=place, stable=True), axis=place)
     return order
+
+
+rows.table({
+    "sort_complex": lambda b, a: sort(b, b.cast(b.array(a), b.recorded_dtype())),
+    # in order, which is one of the orders that numpy may give
+    "partition": lambda b, a, kth, axis=-1, kind=None, order=None: sort(b, a, axis),
+    # in order, which is one of the orders that numpy may give
+    "argpartition": lambda b, a, kth, axis=-1, kind=None, order=None: argsort(b, a, axis),
+})  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------- sets

@@ -19,16 +19,13 @@ def diagonal(b: TorchBuilder, input: Any, offset: int = 0, dim1: int = 0, dim2: 
     return b.diagonal(input, offset=offset, axis1=axis(dim1, input.ndim), axis2=axis(dim2, input.ndim))
 
 
-@rows.row("linalg_diagonal")
-def linalg_diagonal(b: TorchBuilder, A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """torch.linalg.diagonal."""
-    return diagonal(b, A, offset, dim1, dim2)
-
-
-@rows.row("diag_embed")
-def diag_embed(b: TorchBuilder, input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """torch.diag_embed."""
-    return b.diag_embed(input, offset=offset, axis1=axis(dim1, input.ndim + 1), axis2=axis(dim2, input.ndim + 1))
+rows.table({
+    "linalg_diagonal": lambda b, A, *, offset=0, dim1=-2, dim2=-1: diagonal(b, A, offset, dim1, dim2),
+    "diag_embed": lambda b, input, offset=0, dim1=-2, dim2=-1: b.diag_embed(
+        input, offset=offset, axis1=axis(dim1, input.ndim + 1), axis2=axis(dim2, input.ndim + 1)
+    ),
+    "diagflat": lambda b, input, offset=0: b.diag_embed(ravel(b, input), offset=offset, axis1=0, axis2=1),
+})  # fmt: skip
 
 
 @rows.row("diag")
@@ -37,12 +34,6 @@ def diag(b: TorchBuilder, input: Any, diagonal: int = 0) -> Any:
     if input.ndim == 2:
         return b.diagonal(input, offset=diagonal, axis1=0, axis2=1)
     return b.diag_embed(ravel(b, input), offset=diagonal, axis1=0, axis2=1)
-
-
-@rows.row("diagflat")
-def diagflat(b: TorchBuilder, input: Any, offset: int = 0) -> Any:
-    """torch.diagflat."""
-    return b.diag_embed(ravel(b, input), offset=offset, axis1=0, axis2=1)
 
 
 # ---------------------------------------------------------------------------------------------- writes

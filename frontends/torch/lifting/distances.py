@@ -60,16 +60,14 @@ def _short(ord: Any) -> Any:
     return int(ord) if ord in (1, -1, 2, -2) else float(ord)
 
 
-@rows.row("linalg_vector_norm")
-def linalg_vector_norm(b: TorchBuilder, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.linalg.vector_norm."""
-    return _vector_norm(b, _given(b, x, dtype), ord, dim, keepdim)
-
-
-@rows.row("linalg_matrix_norm")
-def linalg_matrix_norm(b: TorchBuilder, A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.linalg.matrix_norm."""
-    return _matrix_norm(b, _given(b, A, dtype), ord if isinstance(ord, str) else _short(ord), dim, keepdim)
+rows.table({
+    "linalg_vector_norm": lambda b, x, ord=2, dim=None, keepdim=False, *, dtype=None: _vector_norm(
+        b, _given(b, x, dtype), ord, dim, keepdim
+    ),
+    "linalg_matrix_norm": lambda b, A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None: _matrix_norm(
+        b, _given(b, A, dtype), ord if isinstance(ord, str) else _short(ord), dim, keepdim
+    ),
+})  # fmt: skip
 
 
 @rows.row("renorm")
@@ -92,16 +90,10 @@ def dist(b: TorchBuilder, input: Any, other: Any, p: Any = 2) -> Any:
     return b.vector_norm(b.subtract(x, y), ord=float(p))
 
 
-@rows.row("cdist", "_cdist_forward")
-def cdist(b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
-    """torch.cdist."""
-    return b.cdist(*b.promote(x1, x2), p=float(p))
-
-
-@rows.row("pdist", "_pdist_forward")
-def pdist(b: TorchBuilder, input: Any, p: float = 2) -> Any:
-    """torch.nn.functional.pdist."""
-    return b.pdist(input, p=float(p))
+rows.table({
+    ("cdist", "_cdist_forward"): lambda b, x1, x2, p=2.0, compute_mode=None: b.cdist(*b.promote(x1, x2), p=float(p)),
+    ("pdist", "_pdist_forward"): lambda b, input, p=2: b.pdist(input, p=float(p)),
+})  # fmt: skip
 
 
 @rows.row("cosine_similarity")

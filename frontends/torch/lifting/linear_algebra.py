@@ -10,42 +10,18 @@ from .demands import assume
 from .manipulation import broadcast_all
 from .table import TorchBuilder, axes, rows
 
-
 # ---------------------------------------------------------------------------------------------- products of two
-@rows.row("matmul", "__matmul__", "linalg_matmul")
-def matmul(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.matmul."""
-    return b.matmul(input, other)
-
-
-@rows.row("__rmatmul__")
-def rmatmul(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """Tensor.__rmatmul__: ``other @ input``."""
-    return b.matmul(other, input)
-
-
-@rows.row("mm", "bmm")
-def mm(b: TorchBuilder, input: Any, mat2: Any) -> Any:
-    """torch.mm, torch.bmm."""
-    return b.matmul(input, mat2)
-
-
-@rows.row("mv")
-def mv(b: TorchBuilder, input: Any, vec: Any) -> Any:
-    """torch.mv."""
-    return b.matmul(input, vec)
-
-
-@rows.row("dot")
-def dot(b: TorchBuilder, input: Any, tensor: Any) -> Any:
-    """torch.dot: nothing is conjugated."""
-    return b.matmul(input, tensor)
-
-
-@rows.row("vdot")
-def vdot(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.vdot: ``input`` is conjugated."""
-    return b.vecdot(input, other)
+rows.table({
+    ("matmul", "__matmul__", "linalg_matmul"): lambda b, input, other: b.matmul(input, other),
+    "__rmatmul__": lambda b, input, other: b.matmul(other, input),  # ``other @ input``
+    ("mm", "bmm"): lambda b, input, mat2: b.matmul(input, mat2),
+    "mv": lambda b, input, vec: b.matmul(input, vec),
+    "dot": lambda b, input, tensor: b.matmul(input, tensor),  # nothing is conjugated
+    "vdot": lambda b, input, other: b.vecdot(input, other),  # ``input`` is conjugated
+    ("outer", "ger"): lambda b, input, vec2: b.outer(*b.promote(input, vec2)),
+    "kron": lambda b, input, other: b.kron(*b.promote(input, other)),
+    "linalg_cross": lambda b, input, other, *, dim=-1: b.cross(input, other, axis=_from_the_back(dim, input.ndim)),
+})  # fmt: skip
 
 
 @rows.row("linalg_vecdot")
@@ -68,24 +44,6 @@ def inner(b: TorchBuilder, input: Any, other: Any) -> Any:
     if input.ndim == 0 or other.ndim == 0:
         return b.multiply(*b.promote(input, other))
     return b.inner(input, other)
-
-
-@rows.row("outer", "ger")
-def outer(b: TorchBuilder, input: Any, vec2: Any) -> Any:
-    """torch.outer."""
-    return b.outer(*b.promote(input, vec2))
-
-
-@rows.row("kron")
-def kron(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.kron."""
-    return b.kron(*b.promote(input, other))
-
-
-@rows.row("linalg_cross")
-def linalg_cross(b: TorchBuilder, input: Any, other: Any, *, dim: int = -1) -> Any:
-    """torch.linalg.cross."""
-    return b.cross(input, other, axis=_from_the_back(dim, input.ndim))
 
 
 @rows.row("cross")
@@ -224,19 +182,8 @@ def linalg_multi_dot(b: TorchBuilder, tensors: Any) -> Any:
     return b.multi_dot(*tensors)
 
 
-@rows.row("matrix_power", "linalg_matrix_power")
-def matrix_power(b: TorchBuilder, input: Any, n: int) -> Any:
-    """torch.linalg.matrix_power."""
-    return b.matrix_power(input, n=n)
-
-
-@rows.row("matrix_exp", "linalg_matrix_exp")
-def matrix_exp(b: TorchBuilder, A: Any) -> Any:
-    """torch.linalg.matrix_exp."""
-    return b.matrix_exp(A)
-
-
-@rows.row("trace")
-def trace(b: TorchBuilder, input: Any) -> Any:
-    """torch.trace."""
-    return b.trace(input, dtype=None if input.dtype == "int64" or "int" not in input.dtype else "int64")
+rows.table({
+    ("matrix_power", "linalg_matrix_power"): lambda b, input, n: b.matrix_power(input, n=n),
+    ("matrix_exp", "linalg_matrix_exp"): lambda b, A: b.matrix_exp(A),
+    "trace": lambda b, input: b.trace(input, dtype=None if input.dtype == "int64" or "int" not in input.dtype else "int64"),
+})  # fmt: skip

@@ -53,16 +53,13 @@ def _name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-@rows.row("reshape")
-def reshape(b: TorchBuilder, input: Any, *sizes: Any, shape: Any = None) -> Any:
-    """torch.reshape."""
-    return reshaped(b, input, given(sizes, shape))
-
-
-@rows.row("view_as", "reshape_as")
-def view_as(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.Tensor.view_as."""
-    return reshaped(b, input, other.shape)
+rows.table({
+    "reshape": lambda b, input, *sizes, shape=None: reshaped(b, input, given(sizes, shape)),
+    ("view_as", "reshape_as"): lambda b, input, other: reshaped(b, input, other.shape),
+    "atleast_1d": lambda b, *tensors: _each_at_least(b, tensors, 1),
+    "atleast_2d": lambda b, *tensors: _each_at_least(b, tensors, 2),
+    "atleast_3d": lambda b, *tensors: _each_at_least(b, tensors, 3),
+})  # fmt: skip
 
 
 @rows.row("flatten")
@@ -113,24 +110,6 @@ def is_one(b: TorchBuilder, size: Any) -> bool:
     return False
 
 
-@rows.row("atleast_1d")
-def atleast_1d(b: TorchBuilder, *tensors: Any) -> Any:
-    """torch.atleast_1d."""
-    return _each_at_least(b, tensors, 1)
-
-
-@rows.row("atleast_2d")
-def atleast_2d(b: TorchBuilder, *tensors: Any) -> Any:
-    """torch.atleast_2d."""
-    return _each_at_least(b, tensors, 2)
-
-
-@rows.row("atleast_3d")
-def atleast_3d(b: TorchBuilder, *tensors: Any) -> Any:
-    """torch.atleast_3d."""
-    return _each_at_least(b, tensors, 3)
-
-
 def _each_at_least(b: TorchBuilder, tensors: tuple[Any, ...], rank: int) -> Any:
     if len(tensors) == 1 and isinstance(tensors[0], Value):
         return at_least(b, tensors[0], rank)
@@ -147,10 +126,16 @@ def at_least(b: TorchBuilder, x: Any, rank: int) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- order of axes
-@rows.row("permute", "permute_copy")
-def permute(b: TorchBuilder, input: Any, *axes: Any, dims: Any = None) -> Any:
-    """torch.permute."""
-    return b.permute_dims(input, axes=tuple(axis(d, input.ndim) for d in given(axes, dims)))
+rows.table({
+    ("permute", "permute_copy"): lambda b, input, *axes, dims=None: b.permute_dims(
+        input, axes=tuple(axis(d, input.ndim) for d in given(axes, dims))
+    ),
+    # all axes in reverse order
+    ("t", "t_copy", "T", "numpy_T"): lambda b, input: b.permute_dims(input, axes=tuple(reversed(range(input.ndim)))),
+    ("movedim", "moveaxis"): lambda b, input, source, destination: b.permute_dims(
+        input, axes=moved_axes(input.ndim, _tuple(source), _tuple(destination))
+    ),
+})  # fmt: skip
 
 
 @rows.row("transpose", "transpose_copy")
@@ -175,12 +160,6 @@ def swapdims(b: TorchBuilder, input: Any, dim0: int, dim1: int) -> Any:
     return transpose(b, input, dim0, dim1)
 
 
-@rows.row("t", "t_copy", "T", "numpy_T")
-def reversed_axes(b: TorchBuilder, input: Any) -> Any:
-    """torch.t, Tensor.T: all axes in reverse order."""
-    return b.permute_dims(input, axes=tuple(reversed(range(input.ndim))))
-
-
 @rows.row("mT", "matrix_T")
 def matrix_transpose(b: TorchBuilder, input: Any) -> Any:
     """Tensor.mT: the last two axes swapped."""
@@ -192,12 +171,6 @@ def adjoint(b: TorchBuilder, input: Any) -> Any:
     """torch.adjoint: the last two axes swapped, and conjugated."""
     swapped = transpose(b, input, -2, -1)
     return b.conj(swapped) if "complex" in input.dtype else swapped
-
-
-@rows.row("movedim", "moveaxis")
-def movedim(b: TorchBuilder, input: Any, source: Any, destination: Any) -> Any:
-    """torch.movedim."""
-    return b.permute_dims(input, axes=moved_axes(input.ndim, _tuple(source), _tuple(destination)))
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:
@@ -226,10 +199,10 @@ def expand(b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, implicit:
     return b.broadcast_to(input, shape=tuple(h if isinstance(w, int) and w == -1 else w for h, w in zip(have, wanted, strict=False)))
 
 
-@rows.row("expand_as")
-def expand_as(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.Tensor.expand_as."""
-    return b.broadcast_to(input, shape=other.shape)
+rows.table({
+    "expand_as": lambda b, input, other: b.broadcast_to(input, shape=other.shape),
+    "broadcast_tensors": lambda b, *tensors: broadcast_all(b, *(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)),
+})  # fmt: skip
 
 
 def broadcast_all(b: TorchBuilder, *arrays: Any) -> tuple[Any, ...]:
@@ -257,12 +230,6 @@ def _common(b: TorchBuilder, dim: Any, place: int, shapes: tuple[Any, ...]) -> A
     return large
 
 
-@rows.row("broadcast_tensors")
-def broadcast_tensors(b: TorchBuilder, *tensors: Any) -> Any:
-    """torch.broadcast_tensors."""
-    return broadcast_all(b, *(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors))
-
-
 @rows.row("meshgrid")
 def meshgrid(b: TorchBuilder, *tensors: Any, indexing: str | None = None) -> Any:
     """torch.meshgrid."""
@@ -276,10 +243,11 @@ def meshgrid(b: TorchBuilder, *tensors: Any, indexing: str | None = None) -> Any
 
 
 # ---------------------------------------------------------------------------------------------- repetition and order of elements
-@rows.row("repeat")
-def repeat(b: TorchBuilder, input: Any, *sizes: Any, repeats: Any = None) -> Any:
-    """torch.Tensor.repeat."""
-    return b.tile(input, repetitions=given(sizes, repeats))
+rows.table({
+    "repeat": lambda b, input, *sizes, repeats=None: b.tile(input, repetitions=given(sizes, repeats)),
+    "fliplr": lambda b, input: b.flip(input, axis=1),
+    "flipud": lambda b, input: b.flip(input, axis=0),
+})  # fmt: skip
 
 
 @rows.row("tile")
@@ -324,18 +292,6 @@ def flip(b: TorchBuilder, input: Any, *axes: Any, dims: Any = None) -> Any:
         return input
     places = tuple(sorted(axis(d, input.ndim) for d in given(axes, dims)))
     return b.flip(input, axis=places[0] if len(places) == 1 else places)
-
-
-@rows.row("fliplr")
-def fliplr(b: TorchBuilder, input: Any) -> Any:
-    """torch.fliplr."""
-    return b.flip(input, axis=1)
-
-
-@rows.row("flipud")
-def flipud(b: TorchBuilder, input: Any) -> Any:
-    """torch.flipud."""
-    return b.flip(input, axis=0)
 
 
 @rows.row("rot90")

@@ -45,22 +45,16 @@ def _accumulate(b: TorchBuilder, name: str, x: Any, dim: Any, keepdim: bool, dty
     return getattr(b, name)(x, **where, dtype=None if kind == x.dtype == accumulated(x.dtype) else kind)
 
 
-@rows.row("sum")
-def sum_(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.sum."""
-    return _accumulate(b, "sum", input, dim, keepdim, dtype)
-
-
-@rows.row("nansum")
-def nansum(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.nansum."""
-    return _accumulate(b, "nansum" if "float" in input.dtype else "sum", input, dim, keepdim, dtype)
-
-
-@rows.row("prod")
-def prod(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.prod."""
-    return _accumulate(b, "prod", input, dim, keepdim, dtype)
+rows.table({
+    "sum": lambda b, input, dim=None, keepdim=False, *, dtype=None: _accumulate(b, "sum", input, dim, keepdim, dtype),
+    "nansum": lambda b, input, dim=None, keepdim=False, *, dtype=None: _accumulate(
+        b, "nansum" if "float" in input.dtype else "sum", input, dim, keepdim, dtype
+    ),
+    "prod": lambda b, input, dim=None, keepdim=False, *, dtype=None: _accumulate(b, "prod", input, dim, keepdim, dtype),
+    ("logsumexp", "special_logsumexp"): lambda b, input, dim, keepdim=False: b.logsumexp(
+        b.floating(input), axis=over(dim, input), keepdims=bool(keepdim)
+    ),
+})  # fmt: skip
 
 
 @rows.row("mean")
@@ -94,12 +88,6 @@ def _spread(name: str, with_mean: bool) -> Callable[..., Any]:
 for _name in ("var", "std"):
     rows.row(_name)(_spread(_name, with_mean=False))
     rows.row(f"{_name}_mean")(_spread(_name, with_mean=True))
-
-
-@rows.row("logsumexp", "special_logsumexp")
-def logsumexp(b: TorchBuilder, input: Any, dim: Any, keepdim: bool = False) -> Any:
-    """torch.logsumexp."""
-    return b.logsumexp(b.floating(input), axis=over(dim, input), keepdims=bool(keepdim))
 
 
 # ---------------------------------------------------------------------------------------------- extremes

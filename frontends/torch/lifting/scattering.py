@@ -99,16 +99,12 @@ def scatter(b: TorchBuilder, input: Any, dim: int, index: Any, src: Any = None, 
     return scattered(b, input, dim, index, source, reduce)
 
 
-@rows.row("scatter_add")
-def scatter_add(b: TorchBuilder, input: Any, dim: int, index: Any, src: Any) -> Any:
-    """torch.scatter_add."""
-    return scattered(b, input, dim, index, src, "sum")
-
-
-@rows.row("scatter_reduce")
-def scatter_reduce(b: TorchBuilder, input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
-    """torch.scatter_reduce."""
-    return scattered(b, input, dim, index, src, reduce, include_self)
+rows.table({
+    "scatter_add": lambda b, input, dim, index, src: scattered(b, input, dim, index, src, "sum"),
+    "scatter_reduce": lambda b, input, dim, index, src, reduce, *, include_self=True: scattered(
+        b, input, dim, index, src, reduce, include_self
+    ),
+})  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------- writing slices along an axis
@@ -129,22 +125,13 @@ def index_add(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any, *,
     return indexed(b, input, dim, index, source if alpha == 1 else b.multiply(source, b.operand(alpha, source.dtype)), "sum")
 
 
-@rows.row("index_copy")
-def index_copy(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any) -> Any:
-    """torch.index_copy."""
-    return indexed(b, input, dim, index, vector(b, source), None)
-
-
-@rows.row("index_fill")
-def index_fill(b: TorchBuilder, input: Any, dim: int, index: Any, value: Any) -> Any:
-    """torch.index_fill."""
-    return indexed(b, input, dim, index, value, None)
-
-
-@rows.row("index_reduce")
-def index_reduce(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
-    """torch.index_reduce."""
-    return indexed(b, input, dim, index, vector(b, source), reduce, include_self)
+rows.table({
+    "index_copy": lambda b, input, dim, index, source: indexed(b, input, dim, index, vector(b, source), None),
+    "index_fill": lambda b, input, dim, index, value: indexed(b, input, dim, index, value, None),
+    "index_reduce": lambda b, input, dim, index, source, reduce, *, include_self=True: indexed(
+        b, input, dim, index, vector(b, source), reduce, include_self
+    ),
+})  # fmt: skip
 
 
 @rows.row("put")

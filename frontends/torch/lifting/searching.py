@@ -18,12 +18,6 @@ def where(b: TorchBuilder, condition: Any, input: Any = None, other: Any = None)
     return b.where(b.cast(condition, "bool"), x, y)
 
 
-@rows.row("Tensor.where")
-def where_method(b: TorchBuilder, input: Any, condition: Any, other: Any) -> Any:
-    """Tensor.where: ``x.where(condition, other)``."""
-    return where(b, condition, input, other)
-
-
 @rows.row("nonzero")
 def nonzero(b: TorchBuilder, input: Any, *, as_tuple: bool = False) -> Any:
     """torch.nonzero."""
@@ -31,12 +25,6 @@ def nonzero(b: TorchBuilder, input: Any, *, as_tuple: bool = False) -> Any:
     if not as_tuple:
         return b.argwhere(input, hint=hint)
     return b.nonzero(along(b, input, 0)[0], hint=hint)
-
-
-@rows.row("nonzero_static")
-def nonzero_static(b: TorchBuilder, input: Any, *, size: Any, fill_value: int = -1) -> Any:
-    """torch.nonzero_static: a given number of rows."""
-    return b.argwhere(input, size=size, fill_value=fill_value)
 
 
 @rows.row("argwhere")
@@ -58,18 +46,22 @@ def searchsorted(
     return b.astype(found, dtype="int32") if out_int32 else found
 
 
-@rows.row("bucketize")
-def bucketize(b: TorchBuilder, input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
-    """torch.bucketize."""
-    return searchsorted(b, boundaries, input, out_int32=out_int32, right=right)
-
-
 @rows.row("isin")
 def isin(b: TorchBuilder, elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
     """torch.isin."""
     x, y = b.promote(elements, test_elements)
     kind = next(item.dtype for item in (x, y) if hasattr(item, "spec"))
     return b.isin(b.array(x, kind), b.array(y, kind), invert=bool(invert))
+
+
+rows.table({
+    "Tensor.where": lambda b, input, condition, other: where(b, condition, input, other),  # ``x.where(condition, other)``
+    # a given number of rows
+    "nonzero_static": lambda b, input, *, size, fill_value=-1: b.argwhere(input, size=size, fill_value=fill_value),
+    "bucketize": lambda b, input, boundaries, *, out_int32=False, right=False: searchsorted(
+        b, boundaries, input, out_int32=out_int32, right=right
+    ),
+})  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------- sorting

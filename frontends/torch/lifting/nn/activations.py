@@ -41,16 +41,16 @@ def tanhshrink(b: TorchBuilder, input: Any) -> Any:
     return b.subtract(x, b.tanh(x))
 
 
-@rows.row("gelu")
-def gelu(b: TorchBuilder, input: Any, approximate: str = "none") -> Any:
-    """torch.nn.functional.gelu."""
-    return b.gelu(input, approximate=approximate == "tanh")
-
-
-@rows.row("leaky_relu")
-def leaky_relu(b: TorchBuilder, input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
-    """torch.nn.functional.leaky_relu."""
-    return b.leaky_relu(input, negative_slope=negative_slope)
+rows.table({
+    "gelu": lambda b, input, approximate="none": b.gelu(input, approximate=approximate == "tanh"),
+    "leaky_relu": lambda b, input, negative_slope=0.01, inplace=False: b.leaky_relu(input, negative_slope=negative_slope),
+    "nn.functional.elu": lambda b, input, alpha=1.0, inplace=False: b.elu(input, alpha=alpha),
+    "celu": lambda b, input, alpha=1.0, inplace=False: b.celu(input, alpha=alpha),
+    "softplus": lambda b, input, beta=1.0, threshold=20.0: b.softplus(input, beta=beta, threshold=threshold),
+    "softshrink": lambda b, input, lambd=0.5: widened(b, b.soft_shrink, input, threshold=lambd),
+    "hardshrink": lambda b, input, lambd=0.5: b.hard_shrink(input, threshold=held(lambd, input.dtype)),
+    "glu": lambda b, input, dim=-1: b.glu(input, axis=axis(dim, input.ndim)),
+})  # fmt: skip
 
 
 @rows.row("prelu", "_prelu_kernel")
@@ -71,42 +71,12 @@ def elu(b: TorchBuilder, input: Any, alpha: float = 1.0, scale: Any = 1, input_s
     return b.where(b.greater(input, 0), b.multiply(input, scale), below)
 
 
-@rows.row("nn.functional.elu")
-def functional_elu(b: TorchBuilder, input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """torch.nn.functional.elu."""
-    return b.elu(input, alpha=alpha)
-
-
-@rows.row("celu")
-def celu(b: TorchBuilder, input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """torch.nn.functional.celu."""
-    return b.celu(input, alpha=alpha)
-
-
 @rows.row("softsign")
 def softsign(b: TorchBuilder, input: Any) -> Any:
     """torch.nn.functional.softsign; of integers, the sum below the line may wrap around."""
     if "int" in input.dtype:
         return b.divide(b.floating(input), b.floating(b.add(b.abs(input), 1)))
     return b.soft_sign(b.floating(input))
-
-
-@rows.row("softplus")
-def softplus(b: TorchBuilder, input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
-    """torch.nn.functional.softplus."""
-    return b.softplus(input, beta=beta, threshold=threshold)
-
-
-@rows.row("softshrink")
-def softshrink(b: TorchBuilder, input: Any, lambd: float = 0.5) -> Any:
-    """torch.nn.functional.softshrink."""
-    return widened(b, b.soft_shrink, input, threshold=lambd)
-
-
-@rows.row("hardshrink")
-def hardshrink(b: TorchBuilder, input: Any, lambd: float = 0.5) -> Any:
-    """torch.nn.functional.hardshrink."""
-    return b.hard_shrink(input, threshold=held(lambd, input.dtype))
 
 
 @rows.row("hardtanh")
@@ -121,12 +91,6 @@ def threshold(b: TorchBuilder, input: Any, threshold: float, value: float, inpla
     """torch.nn.functional.threshold."""
     kind = float if "float" in input.dtype else int
     return widened(b, b.threshold, input, threshold=kind(threshold), value=kind(value))
-
-
-@rows.row("glu")
-def glu(b: TorchBuilder, input: Any, dim: int = -1) -> Any:
-    """torch.nn.functional.glu."""
-    return b.glu(input, axis=axis(dim, input.ndim))
 
 
 # ---------------------------------------------------------------------------------------------- over an axis

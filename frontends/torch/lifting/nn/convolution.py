@@ -101,10 +101,14 @@ def _convolution_mode(b: TorchBuilder, input: Any, weight: Any, bias: Any, strid
     return _conv(b, input, weight, bias, stride, padding, dilation, groups)
 
 
-@rows.row("mkldnn_convolution")
-def mkldnn_convolution(b: TorchBuilder, self: Any, weight: Any, bias: Any, padding: Any, stride: Any, dilation: Any, groups: int) -> Any:
-    """aten::mkldnn_convolution."""
-    return _conv(b, self, weight, bias, stride, padding, dilation, groups)
+rows.table({
+    "mkldnn_convolution": lambda b, self, weight, bias, padding, stride, dilation, groups: _conv(
+        b, self, weight, bias, stride, padding, dilation, groups
+    ),
+    ("slow_conv_dilated2d", "slow_conv_dilated3d"): lambda b, self, weight, kernel_size, bias=None, stride=1, padding=0, dilation=1: _conv(
+        b, self, weight, bias, stride, padding, dilation, 1
+    ),
+})  # fmt: skip
 
 
 @rows.row("thnn_conv2d", "_slow_conv2d_forward", "slow_conv3d", "slow_conv3d_forward")
@@ -117,14 +121,6 @@ def slow_conv(b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: A
 def depthwise(b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: Any, stride: Any, padding: Any, dilation: Any) -> Any:
     """aten::_conv_depthwise2d, aten::conv_depthwise3d: a group for each channel."""
     return _conv(b, self, weight, bias, stride, padding, dilation, b.fix(self.shape[-weight.ndim + 1]))
-
-
-@rows.row("slow_conv_dilated2d", "slow_conv_dilated3d")
-def slow_conv_dilated(
-    b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1
-) -> Any:
-    """aten::slow_conv_dilated2d, aten::slow_conv_dilated3d."""
-    return _conv(b, self, weight, bias, stride, padding, dilation, 1)
 
 
 @rows.row("slow_conv_transpose2d", "slow_conv_transpose3d")

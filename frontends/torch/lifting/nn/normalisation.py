@@ -56,21 +56,14 @@ def functional_batch_norm(
     return _batch_norm(b, input, running_mean, running_var, weight, bias, training, eps)
 
 
-@rows.row("batch_norm")
-def batch_norm(
-    b: TorchBuilder,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
-    training: bool,
-    momentum: Any,
-    eps: float,
-    cudnn_enabled: bool = False,
-) -> Any:
-    """torch.batch_norm."""
-    return _batch_norm(b, input, running_mean, running_var, weight, bias, training, eps)
+rows.table({
+    "batch_norm": lambda b, input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled=False: _batch_norm(
+        b, input, running_mean, running_var, weight, bias, training, eps
+    ),
+    "_native_batch_norm_legit_no_training": lambda b, input, weight, bias, running_mean, running_var, momentum, eps: _native_batch_norm(
+        b, input, weight, bias, (running_mean, running_var), False, eps
+    ),
+})  # fmt: skip
 
 
 def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
@@ -158,14 +151,6 @@ def native_batch_norm_functional(
     stats = (running_mean, running_var)
     outputs = _native_batch_norm(b, input, weight, bias, stats, training, eps)
     return (*outputs, *(batch_norm_statistics(b, input, *stats, momentum) if training else stats))
-
-
-@rows.row("_native_batch_norm_legit_no_training")
-def native_batch_norm_no_training(
-    b: TorchBuilder, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: Any, eps: float
-) -> Any:
-    """aten::_native_batch_norm_legit_no_training."""
-    return _native_batch_norm(b, input, weight, bias, (running_mean, running_var), False, eps)
 
 
 # ---------------------------------------------------------------------------------------------- instance

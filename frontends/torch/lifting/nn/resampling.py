@@ -152,19 +152,8 @@ def affine_grid(b: TorchBuilder, theta: Any, size: Any, align_corners: bool | No
 
 
 # ---------------------------------------------------------------------------------------------- shuffles
-@rows.row("pixel_shuffle")
-def pixel_shuffle(b: TorchBuilder, input: Any, upscale_factor: int) -> Any:
-    """torch.pixel_shuffle."""
-    return b.pixel_shuffle(input, factor=upscale_factor)
-
-
-@rows.row("pixel_unshuffle")
-def pixel_unshuffle(b: TorchBuilder, input: Any, downscale_factor: int) -> Any:
-    """torch.pixel_unshuffle."""
-    return b.pixel_unshuffle(input, factor=downscale_factor)
-
-
-@rows.row("channel_shuffle", "native_channel_shuffle")
-def channel_shuffle(b: TorchBuilder, input: Any, groups: int) -> Any:
-    """torch.channel_shuffle."""
-    return b.channel_shuffle(input, groups=groups)
+rows.table({
+    "pixel_shuffle": lambda b, input, upscale_factor: b.pixel_shuffle(input, factor=upscale_factor),
+    "pixel_unshuffle": lambda b, input, downscale_factor: b.pixel_unshuffle(input, factor=downscale_factor),
+    ("channel_shuffle", "native_channel_shuffle"): lambda b, input, groups: b.channel_shuffle(input, groups=groups),
+})  # fmt: skip
