@@ -183,16 +183,12 @@ def _in_top_k(b: TensorFlowBuilder, predictions: Value, targets: Value, k: Any) 
     return b.logical_and(b.less(larger, b.array(k, "int64")), finite)
 
 
-@rows.row("InTopK")
-def in_top_k(b: TensorFlowBuilder, predictions: Any, targets: Any, *, k: int, **_: Any) -> Any:
-    """Whether the target is among the largest ``k``."""
-    return _in_top_k(b, predictions, targets, k)
-
-
-@rows.row("InTopKV2")
-def in_top_k_v2(b: TensorFlowBuilder, predictions: Any, targets: Any, k: Any, **_: Any) -> Any:
-    """Whether the target is among the largest ``k``."""
-    return _in_top_k(b, predictions, targets, k)
+rows.table({
+    # whether the target is among the largest ``k``
+    "InTopK": lambda b, predictions, targets, *, k, **_: _in_top_k(b, predictions, targets, k),
+    # whether the target is among the largest ``k``
+    "InTopKV2": lambda b, predictions, targets, k, **_: _in_top_k(b, predictions, targets, k),
+})  # fmt: skip
 
 
 def _bound(side: str) -> Callable[..., Any]:

@@ -232,22 +232,13 @@ def _rolled(b: TensorFlowBuilder, x: Value, shifts: Value, axes: tuple[int, ...]
 
 
 # ------------------------------------------------------------------------------------- sizes
-@rows.row("Shape")
-def shape_(b: TensorFlowBuilder, input: Any, *, out_type: Any = "int32", **_: Any) -> Any:
-    """The sizes of an array."""
-    return b.array(tuple(input.shape), out_type)
-
-
-@rows.row("ShapeN")
-def shape_n(b: TensorFlowBuilder, input: Any, *, out_type: Any = "int32", **_: Any) -> Any:
-    """The sizes of several arrays."""
-    return tuple(b.array(tuple(item.shape), out_type) for item in input)
-
-
-@rows.row("Size")
-def size_(b: TensorFlowBuilder, input: Any, *, out_type: Any = "int32", **_: Any) -> Any:
-    """The number of elements."""
-    return b.array(product(input.shape), out_type)
+rows.table({
+    "Shape": lambda b, input, *, out_type="int32", **_: b.array(tuple(input.shape), out_type),  # the sizes of an array
+    # the sizes of several arrays
+    "ShapeN": lambda b, input, *, out_type="int32", **_: tuple(b.array(tuple(item.shape), out_type) for item in input),
+    "Size": lambda b, input, *, out_type="int32", **_: b.array(product(input.shape), out_type),  # the number of elements
+    "InvertPermutation": lambda b, x, **_: b.astype(b.argsort(x, axis=0), dtype=x.dtype),  # where each number stands
+})  # fmt: skip
 
 
 @rows.row("Rank")
@@ -271,12 +262,6 @@ def _broadcast(b: TensorFlowBuilder, one: Any, two: Any) -> Any:
         return one
     b.guard(apply("eq", two if hint_of(two) == 1 else one, 1))
     return one if hint_of(two) == 1 else two
-
-
-@rows.row("InvertPermutation")
-def invert_permutation(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """Where each number stands."""
-    return b.astype(b.argsort(x, axis=0), dtype=x.dtype)
 
 
 @rows.row("DataFormatVecPermute")
