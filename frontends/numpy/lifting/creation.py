@@ -19,7 +19,6 @@ def _kind(b: NumpyBuilder, dtype: Any) -> str:
 
 @rows.row("full")
 def full(b: NumpyBuilder, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", device: Any = None) -> Any:
-    """numpy.full."""
     kind = _kind(b, dtype)
     if isinstance(fill_value, (Value, list, tuple)):
         return b.copy(b.broadcast_to(b.array(fill_value, kind), shape=shape_of(shape)))
@@ -30,7 +29,6 @@ def full(b: NumpyBuilder, shape: Any, fill_value: Any, dtype: Any = None, order:
 def array(
     b: NumpyBuilder, object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", subok: bool = False, ndmin: int = 0
 ) -> Any:
-    """numpy.array."""
     made = b.cast(b.copy(object) if isinstance(object, Value) else b.array(object, _kind(b, dtype)), _kind(b, dtype))
     least = max(ndmin, len(b.recorded[0].shape))
     return b.reshape(made, shape=(*(1,) * (least - made.ndim), *made.shape)) if made.ndim < least else made
@@ -40,7 +38,6 @@ def array(
 def arange(
     b: NumpyBuilder, *bounds: Any, start: Any = None, stop: Any = None, step: Any = None, dtype: Any = None, device: Any = None
 ) -> Any:
-    """numpy.arange."""
     first, last, by = _bounds(bounds, start, stop, step)
     if any(isinstance(item, Value) for item in (first, last, by)):
         raise UnsupportedOperation("arange between numbers that are computed has a length that depends on them; use int(..) or linspace")
@@ -72,7 +69,6 @@ def linspace(
     b: NumpyBuilder, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0,
     *, device: Any = None,
 ) -> Any:  # fmt: skip
-    """numpy.linspace."""
     kind = _kind(b, dtype)
     wide = kind if is_inexact(kind) else "float64"
     if retstep:
@@ -105,14 +101,12 @@ def _spaced(b: NumpyBuilder, start: Value, stop: Value, num: Any, endpoint: bool
 def logspace(
     b: NumpyBuilder, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """numpy.logspace."""
     powers = linspace(b, start, stop, num, endpoint, axis=axis, dtype="float64")
     return b.cast(b.pow(b.array(base, "float64"), powers), _kind(b, dtype))
 
 
 @rows.row("geomspace")
 def geomspace(b: NumpyBuilder, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """numpy.geomspace."""
     if any(isinstance(item, Value) or hint_of(item) <= 0 for item in (start, stop)):
         raise UnsupportedOperation("geomspace between computed or negative numbers has no row; use exp(linspace(log(a), log(b)))")
     powers = linspace(b, math.log10(start), math.log10(stop), num, endpoint, axis=axis, dtype="float64")
@@ -126,13 +120,11 @@ def _matrix(b: NumpyBuilder, m: Value) -> Value:
 
 @rows.row("tril_indices")
 def tril_indices(b: NumpyBuilder, n: Any, k: int = 0, m: Any = None) -> Any:
-    """numpy.tril_indices."""
     return b.unstack(b.tril_indices(n_rows=n, n_cols=n if m is None else m, k=k, dtype="int64"), axis=0, count=2)
 
 
 @rows.row("triu_indices")
 def triu_indices(b: NumpyBuilder, n: Any, k: int = 0, m: Any = None) -> Any:
-    """numpy.triu_indices."""
     return b.unstack(b.triu_indices(n_rows=n, n_cols=n if m is None else m, k=k, dtype="int64"), axis=0, count=2)
 
 
@@ -146,7 +138,6 @@ def diag_indices_from(b: NumpyBuilder, arr: Any) -> Any:
 
 @rows.row("indices")
 def indices(b: NumpyBuilder, dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
-    """numpy.indices."""
     shape = tuple(dimensions)
     parts = []
     for axis, dim in enumerate(shape):
@@ -157,7 +148,6 @@ def indices(b: NumpyBuilder, dimensions: Any, dtype: Any = int, sparse: bool = F
 
 @rows.row("meshgrid")
 def meshgrid(b: NumpyBuilder, *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    """numpy.meshgrid."""
     lines = [b.array(x) for x in xi]
     lines = [b.reshape(line, shape=(line.shape[0] if line.ndim else 1,)) for line in lines]
     order = list(range(len(lines)))
@@ -173,7 +163,6 @@ def meshgrid(b: NumpyBuilder, *xi: Any, copy: bool = True, sparse: bool = False,
 
 @rows.row("vander")
 def vander(b: NumpyBuilder, x: Any, N: Any = None, increasing: bool = False) -> Any:
-    """numpy.vander."""
     kind, count = b.recorded_dtype(), x.shape[0] if N is None else N
     powers = (
         b.arange(start=0, stop=count, step=1, dtype="int64") if increasing else b.arange(start=count - 1, stop=-1, step=-1, dtype="int64")

@@ -236,7 +236,6 @@ for _name, _op in _SPECIAL.items():
 
 @rows.row("i0")
 def i0(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.i0 and scipy.special.i0."""
     return b.cast(b.i0(b.floating(x)), b.recorded_dtype())
 
 
@@ -258,7 +257,6 @@ for _name in (*_SAME, *_LOGICAL, "heaviside"):
 # ---------------------------------------------------------------------------------------------- functions that are no ufuncs
 @rows.row("angle")
 def angle(b: NumpyBuilder, z: Any, deg: bool = False) -> Any:
-    """numpy.angle."""
     found = b.angle(b.floating(z))
     return b.multiply(found, 180 / math.pi) if deg else found
 
@@ -271,7 +269,6 @@ def iscomplex(b: NumpyBuilder, x: Any) -> Any:
 
 @rows.row("round", "around")
 def round_(b: NumpyBuilder, a: Any, decimals: int = 0) -> Any:
-    """numpy.round."""
     if not is_inexact(a.dtype):
         return b.copy(a) if decimals >= 0 else b.cast(round_(b, b.cast(a, "float64"), decimals), a.dtype)
     if is_complex(a.dtype):
@@ -293,7 +290,6 @@ def clip(b: NumpyBuilder, a: Any, a_min: Any = None, a_max: Any = None, *, min: 
 
 @rows.row("isclose")
 def isclose(b: NumpyBuilder, a: Any, b_: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    """numpy.isclose."""
     x, y = b.promote(a, b_)
     if not is_inexact(x.dtype):
         x, y = b.floating(x), b.floating(y)
@@ -302,7 +298,6 @@ def isclose(b: NumpyBuilder, a: Any, b_: Any, rtol: float = 1e-5, atol: float = 
 
 @rows.row("nan_to_num")
 def nan_to_num(b: NumpyBuilder, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """numpy.nan_to_num."""
     x = b.array(x)
     return b.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf) if is_inexact(x.dtype) else b.copy(x)
 
@@ -315,7 +310,6 @@ def item(b: NumpyBuilder, a: Value) -> Any:
 
 @rows.row("astype")
 def astype(b: NumpyBuilder, x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
-    """numpy.ndarray.astype."""
     return b.astype(x, dtype=dtype_name(dtype)) if dtype_name(dtype) != x.dtype else b.copy(x)
 
 

@@ -27,7 +27,6 @@ def _arrays(b: NumpyBuilder, arrays: Any, dtype: Any = None) -> list[Value]:
 
 @rows.row("concatenate", "concat")
 def concatenate(b: NumpyBuilder, arrays: Any, /, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """numpy.concatenate."""
     parts = _arrays(b, arrays, dtype)
     if axis is None:
         parts, axis = [b.reshape(part, shape=(product(part.shape),)) for part in parts], 0
@@ -36,7 +35,6 @@ def concatenate(b: NumpyBuilder, arrays: Any, /, axis: Any = 0, *, dtype: Any = 
 
 @rows.row("stack")
 def stack(b: NumpyBuilder, arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """numpy.stack."""
     parts = _arrays(b, arrays, dtype)
     return b.stack(*parts, axis=axis_of(axis, parts[0].ndim + 1))
 
@@ -56,7 +54,6 @@ rows.row("dstack")(_joined(3, lambda rank: 2))
 
 @rows.row("column_stack")
 def column_stack(b: NumpyBuilder, tup: Any) -> Any:
-    """numpy.column_stack."""
     parts = [b.reshape(part, shape=(*part.shape, *(1,) * (2 - part.ndim))) if part.ndim < 2 else part for part in _arrays(b, tup)]
     return b.concat(*parts, axis=1)
 
@@ -116,6 +113,5 @@ rows.table({
 
 @rows.row("unstack")
 def unstack(b: NumpyBuilder, x: Any, /, *, axis: int = 0) -> Any:
-    """numpy.unstack."""
     place = axis_of(axis, x.ndim)
     return b.unstack(x, axis=place, count=b.fix(x.shape[place]))

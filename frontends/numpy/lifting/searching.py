@@ -24,7 +24,6 @@ def where(b: NumpyBuilder, condition: Any, x: Any = None, y: Any = None, /) -> A
 
 @rows.row("nonzero")
 def nonzero(b: NumpyBuilder, a: Any) -> Any:
-    """numpy.nonzero."""
     return b.nonzero(b.array(a), hint=b.recorded[0].shape[0])
 
 
@@ -36,7 +35,6 @@ rows.table({
 
 @rows.row("searchsorted")
 def searchsorted(b: NumpyBuilder, a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """numpy.searchsorted."""
     kind = b.result_type(b.array(a), b.array(v))
     places, values = b.array(a, kind), b.array(v, kind)
     if not isinstance(a, Value):
@@ -66,7 +64,6 @@ def _line(b: NumpyBuilder, x: Any, axis: Any) -> tuple[Value, int]:
 
 @rows.row("sort")
 def sort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    """numpy.sort."""
     x, place = _line(b, a, axis)
     if is_complex(x.dtype):
         return b.take_along_axis(x, _complex_order(b, x, place), axis=place)
@@ -128,7 +125,6 @@ def unique(
     b: NumpyBuilder, ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
     *, equal_nan: bool = True, sorted: bool = True,
 ) -> Any:  # fmt: skip
-    """numpy.unique."""
     x = b.array(ar)
     if not equal_nan and is_inexact(x.dtype):
         raise UnsupportedOperation("unique with equal_nan=False has no row")
@@ -168,7 +164,6 @@ rows.row("unique_counts")(_unique_parts(0, 3))
 
 @rows.row("isin")
 def isin(b: NumpyBuilder, element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
-    """numpy.isin."""
     x, y = b.promote(element, test_elements)
     return b.isin(x, y, invert=bool(invert))
 
@@ -180,7 +175,6 @@ def _flat(b: NumpyBuilder, x: Any) -> Value:
 
 @rows.row("union1d")
 def union1d(b: NumpyBuilder, ar1: Any, ar2: Any) -> Any:
-    """numpy.union1d."""
     x, y = b.promote(ar1, ar2)
     return unique(b, b.concat(_flat(b, x), _flat(b, y), axis=0))
 

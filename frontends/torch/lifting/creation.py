@@ -88,7 +88,6 @@ def zeros_of_tangent(b: TorchBuilder, input: Any, other: Any, *, self_num_batch_
 
 @rows.row("new_zeros", "new_empty")
 def new_zeros(b: TorchBuilder, input: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
-    """torch.Tensor.new_zeros, torch.Tensor.new_empty."""
     return b.zeros(shape=_size(size, options), dtype=dtype_name(dtype or input.dtype))
 
 
@@ -310,6 +309,5 @@ def _stacked(b: TorchBuilder, leaves: list[Any], shape: tuple[int, ...], dtype: 
 
 @rows.row("view_as_complex", "view_as_complex_copy")
 def view_as_complex(b: TorchBuilder, input: Any) -> Any:
-    """torch.view_as_complex."""
     b.guard(apply("eq", input.shape[-1], 2))
     return b.view_as_complex(input)

@@ -157,7 +157,6 @@ rows.table({
 
 @rows.row("linalg_cholesky_ex")
 def linalg_cholesky_ex(b: TorchBuilder, A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """torch.linalg.cholesky_ex."""
     if check_errors:
         return aten_cholesky_ex(b, A, upper=upper)
     return b.cholesky_ex(A, upper=bool(upper))
@@ -218,7 +217,6 @@ def svd(b: TorchBuilder, input: Any, some: bool = True, compute_uv: bool = True)
 
 @rows.row("linalg_eigh")
 def linalg_eigh(b: TorchBuilder, A: Any, UPLO: str = "L") -> Any:
-    """torch.linalg.eigh."""
     return b.eigh(A, upper=UPLO.upper() == "U")
 
 
@@ -232,7 +230,6 @@ def aten_eigh(b: TorchBuilder, A: Any, UPLO: str = "L", compute_v: bool = True) 
 
 @rows.row("linalg_eigvalsh")
 def linalg_eigvalsh(b: TorchBuilder, A: Any, UPLO: str = "L") -> Any:
-    """torch.linalg.eigvalsh."""
     return b.eigvalsh(A, upper=UPLO.upper() == "U")
 
 
@@ -244,14 +241,12 @@ def _need_pivoting(pivot: bool) -> None:
 
 @rows.row("linalg_lu")
 def linalg_lu(b: TorchBuilder, A: Any, *, pivot: bool = True) -> Any:
-    """torch.linalg.lu."""
     _need_pivoting(pivot)
     return b.lu(A)
 
 
 @rows.row("linalg_lu_factor")
 def linalg_lu_factor(b: TorchBuilder, A: Any, *, pivot: bool = True) -> Any:
-    """torch.linalg.lu_factor."""
     _need_pivoting(pivot)
     factors, pivots = b.lu_factor(A)
     b.expect(b.all(b.not_equal(_lu_diagonal(b, factors), 0)), True)

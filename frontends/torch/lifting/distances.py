@@ -85,7 +85,6 @@ def renorm(b: TorchBuilder, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
 # ---------------------------------------------------------------------------------------------- distances
 @rows.row("dist")
 def dist(b: TorchBuilder, input: Any, other: Any, p: Any = 2) -> Any:
-    """torch.dist."""
     x, y = b.promote(input, other)
     return b.vector_norm(b.subtract(x, y), ord=float(p))
 
@@ -98,7 +97,6 @@ rows.table({
 
 @rows.row("cosine_similarity")
 def cosine_similarity(b: TorchBuilder, x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
-    """torch.nn.functional.cosine_similarity."""
     if x1.ndim == x2.ndim == 0:
         x1, x2 = b.reshape(x1, shape=(1,)), b.reshape(x2, shape=(1,))
     x, y = b.promote(x1, x2)
@@ -145,13 +143,11 @@ def bincount(b: TorchBuilder, input: Any, weights: Any = None, minlength: Any = 
 
 @rows.row("histc")
 def histc(b: TorchBuilder, input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
-    """torch.histc."""
     return b.histc(input, bins=b.fix(bins), min=min, max=max)
 
 
 @rows.row("histogram")
 def histogram(b: TorchBuilder, input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
-    """torch.histogram."""
     if isinstance(bins, Value):
         edges = bins
     else:

@@ -134,7 +134,6 @@ def scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:
 
 @rows.row("mul", "multiply", "__mul__", "__rmul__")
 def mul(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.mul."""
     return computed(b, b.multiply, input, other, result_type(input, other))
 
 
@@ -185,7 +184,6 @@ def round_(b: TorchBuilder, input: Any, *, decimals: int = 0) -> Any:
 
 @rows.row("clamp", "clip")
 def clamp(b: TorchBuilder, input: Any, min: Any = None, max: Any = None) -> Any:
-    """torch.clamp."""
     given = [operand for operand in (input, min, max) if operand is not None]
     promoted = iter(b.promote(*given))
     operands: list[Any] = [None if operand is None else next(promoted) for operand in (input, min, max)]
@@ -198,7 +196,6 @@ def clamp(b: TorchBuilder, input: Any, min: Any = None, max: Any = None) -> Any:
 
 @rows.row("clamp_min")
 def clamp_min(b: TorchBuilder, input: Any, min: Any) -> Any:
-    """torch.clamp_min."""
     return clamp(b, input, min)
 
 

@@ -95,20 +95,17 @@ _INVERSE = ("forward", "ortho", "backward")
 
 @rows.row("_fft_c2c")
 def fft_c2c(b: TorchBuilder, input: Any, dim: Any, normalization: int, forward: bool) -> Any:
-    """aten._fft_c2c."""
     transform, norms = (b.fftn, _FORWARD) if forward else (b.ifftn, _INVERSE)
     return transform(input, axes=axes(dim, input.ndim), norm=norms[normalization])
 
 
 @rows.row("_fft_r2c")
 def fft_r2c(b: TorchBuilder, input: Any, dim: Any, normalization: int, onesided: bool) -> Any:
-    """aten._fft_r2c."""
     return (b.rfftn if onesided else b.fftn)(input, axes=axes(dim, input.ndim), norm=_FORWARD[normalization])
 
 
 @rows.row("_fft_c2r")
 def fft_c2r(b: TorchBuilder, input: Any, dim: Any, normalization: int, last_dim_size: Any) -> Any:
-    """aten._fft_c2r."""
     where = axes(dim, input.ndim) or ()
     sizes = (*(input.shape[i] for i in where[:-1]), last_dim_size)
     return b.irfftn(input, s=sizes, axes=where, norm=_INVERSE[normalization])
@@ -160,7 +157,6 @@ def stft(
     return_complex: Any = None,
     align_to_window: Any = None,
 ) -> Any:
-    """torch.stft."""
     if align_to_window:
         raise NotImplementedError("stft with align_to_window")
     size = b.fix(n_fft)
@@ -188,7 +184,6 @@ def istft(
     length: Any = None,
     return_complex: bool = False,
 ) -> Any:
-    """torch.istft."""
     size = b.fix(n_fft)
     window = _window(b, window, size, win_length, real_of(input.dtype))
     hop = size // 4 if hop_length is None else b.fix(hop_length)

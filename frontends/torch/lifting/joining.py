@@ -25,7 +25,6 @@ def cat(b: TorchBuilder, tensors: Any, dim: int = 0) -> Any:
 
 @rows.row("stack")
 def stack(b: TorchBuilder, tensors: Any, dim: int = 0) -> Any:
-    """torch.stack."""
     arrays = b.promote(*tensors)
     return b.stack(*arrays, axis=axis(dim, arrays[0].ndim + 1))
 
@@ -57,7 +56,6 @@ def block_diag(b: TorchBuilder, *tensors: Any) -> Any:
 
 @rows.row("cartesian_prod")
 def cartesian_prod(b: TorchBuilder, *tensors: Any) -> Any:
-    """torch.cartesian_prod."""
     vectors = tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors
     if len(vectors) == 1:
         return vectors[0]

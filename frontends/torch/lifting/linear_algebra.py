@@ -169,14 +169,12 @@ def _summed(b: TorchBuilder, x: Any, axis: tuple[int, ...]) -> Any:
 
 @rows.row("chain_matmul")
 def chain_matmul(b: TorchBuilder, *matrices: Any, out: Any = None) -> Any:
-    """torch.chain_matmul."""
     arrays = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
     return linalg_multi_dot(b, arrays)
 
 
 @rows.row("linalg_multi_dot")
 def linalg_multi_dot(b: TorchBuilder, tensors: Any) -> Any:
-    """torch.linalg.multi_dot."""
     if len(tensors) <= 2:
         return b.matmul(*tensors) if len(tensors) == 2 else tensors[0]
     return b.multi_dot(*tensors)

@@ -64,7 +64,6 @@ rows.table({
 
 @rows.row("flatten")
 def flatten(b: TorchBuilder, input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """torch.flatten."""
     if input.ndim == 0:
         return b.reshape(input, shape=(1,))
     start, end = axis(start_dim, input.ndim), axis(end_dim, input.ndim)
@@ -73,13 +72,11 @@ def flatten(b: TorchBuilder, input: Any, start_dim: int = 0, end_dim: int = -1) 
 
 @rows.row("ravel")
 def ravel(b: TorchBuilder, input: Any) -> Any:
-    """torch.ravel."""
     return b.reshape(input, shape=(product(input.shape),))
 
 
 @rows.row("unflatten")
 def unflatten(b: TorchBuilder, input: Any, dim: int, sizes: Any) -> Any:
-    """torch.unflatten."""
     place = axis(dim, input.ndim)
     parts = whole_shape(given(tuple(sizes)), input.shape[place])
     b.guard(apply("eq", input.shape[place], product(parts)))
@@ -88,7 +85,6 @@ def unflatten(b: TorchBuilder, input: Any, dim: int, sizes: Any) -> Any:
 
 @rows.row("unsqueeze", "unsqueeze_copy")
 def unsqueeze(b: TorchBuilder, input: Any, dim: int) -> Any:
-    """torch.unsqueeze."""
     place = axis(dim, input.ndim + 1)
     return b.reshape(input, shape=(*input.shape[:place], 1, *input.shape[place:]))
 
@@ -140,7 +136,6 @@ rows.table({
 
 @rows.row("transpose", "transpose_copy")
 def transpose(b: TorchBuilder, input: Any, dim0: int, dim1: int) -> Any:
-    """torch.transpose."""
     order = list(range(input.ndim))
     if order:
         first, second = axis(dim0, input.ndim), axis(dim1, input.ndim)
@@ -150,13 +145,11 @@ def transpose(b: TorchBuilder, input: Any, dim0: int, dim1: int) -> Any:
 
 @rows.row("swapaxes")
 def swapaxes(b: TorchBuilder, input: Any, axis0: int, axis1: int) -> Any:
-    """torch.swapaxes."""
     return transpose(b, input, axis0, axis1)
 
 
 @rows.row("swapdims")
 def swapdims(b: TorchBuilder, input: Any, dim0: int, dim1: int) -> Any:
-    """torch.swapdims."""
     return transpose(b, input, dim0, dim1)
 
 
@@ -232,7 +225,6 @@ def _common(b: TorchBuilder, dim: Any, place: int, shapes: tuple[Any, ...]) -> A
 
 @rows.row("meshgrid")
 def meshgrid(b: TorchBuilder, *tensors: Any, indexing: str | None = None) -> Any:
-    """torch.meshgrid."""
     vectors = [b.reshape(x, shape=(product(x.shape),)) for x in (tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)]
     places = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
@@ -252,7 +244,6 @@ rows.table({
 
 @rows.row("tile")
 def tile(b: TorchBuilder, input: Any, *sizes: Any, dims: Any = None) -> Any:
-    """torch.tile."""
     counts = given(sizes, dims)
     return b.tile(input, repetitions=(1,) * (input.ndim - len(counts)) + counts)
 
@@ -287,7 +278,6 @@ def roll(b: TorchBuilder, input: Any, shifts: Any, dims: Any = None) -> Any:
 
 @rows.row("flip")
 def flip(b: TorchBuilder, input: Any, *axes: Any, dims: Any = None) -> Any:
-    """torch.flip."""
     if input.ndim == 0:
         return input
     places = tuple(sorted(axis(d, input.ndim) for d in given(axes, dims)))

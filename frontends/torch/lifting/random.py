@@ -128,7 +128,6 @@ def randint_like(b: TorchBuilder, input: Any, *args: Any, low: Any = None, high:
 
 @rows.row("randperm")
 def randperm(b: TorchBuilder, n: Any, *, dtype: Any = None, **_: Any) -> Any:
-    """torch.randperm."""
     return b.random_permutation(b.next_key(), n=n, dtype=dtype_name(dtype or "int64"))
 
 
@@ -181,7 +180,6 @@ def uniform(b: TorchBuilder, input: Any, low: Any = 0.0, high: Any = 1.0, *, gen
 
 @rows.row("normal_")  # not the row "normal": its first argument is the mean
 def normal_fill(b: TorchBuilder, input: Any, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = None) -> Any:
-    """Tensor.normal_."""
     return _filled(b, input.shape, input.dtype, mean, std)
 
 
@@ -194,14 +192,12 @@ rows.table({
 
 @rows.row("exponential")
 def exponential(b: TorchBuilder, input: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
-    """Tensor.exponential_."""
     drawn = b.random_exponential(b.next_key(), shape=input.shape, dtype=input.dtype)
     return drawn if lambd == 1 else b.divide(drawn, lambd)
 
 
 @rows.row("cauchy")
 def cauchy(b: TorchBuilder, input: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
-    """Tensor.cauchy_."""
     return _scaled(b, b.random_cauchy(b.next_key(), shape=input.shape, dtype=input.dtype), median, sigma)
 
 
@@ -264,7 +260,6 @@ rows.table({
 
 @rows.row("multinomial")
 def multinomial(b: TorchBuilder, input: Any, num_samples: Any, replacement: bool = False, *, generator: Any = None) -> Any:
-    """torch.multinomial."""
     b.guard(apply("le", input.shape[-1], 2**24))
     if not replacement:
         b.guard(apply("le", num_samples, input.shape[-1]))

@@ -59,14 +59,12 @@ rows.table({
 
 @rows.row("mean")
 def mean(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.mean."""
     x = input if dtype is None else b.cast(input, dtype)
     return b.mean(x, axis=over(dim, x), keepdims=bool(keepdim))
 
 
 @rows.row("nanmean")
 def nanmean(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.nanmean."""
     x = input if dtype is None else b.cast(input, dtype)
     return b.nanmean(x, axis=over(dim, x), keepdims=bool(keepdim))
 
@@ -128,7 +126,6 @@ for _name in ("max", "min"):
 
 @rows.row("aminmax")
 def aminmax(b: TorchBuilder, input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
-    """torch.aminmax."""
     where = {"axis": over(dim, input), "keepdims": bool(keepdim)}
     return b.min(input, **where), b.max(input, **where)
 
@@ -152,7 +149,6 @@ rows.row("all", "_is_all_true")(_truth("all"))
 
 @rows.row("count_nonzero")
 def count_nonzero(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
-    """torch.count_nonzero."""
     return b.count_nonzero(input, axis=over(dim, input))
 
 
@@ -193,7 +189,6 @@ rows.row("nanmedian")(_median(skip_nan=True))
 
 @rows.row("mode")
 def mode(b: TorchBuilder, input: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """torch.mode."""
     x, place = along(b, input, dim)
     return b.mode(x, axis=place, keepdims=bool(keepdim) and input.ndim > 0)
 
@@ -234,7 +229,6 @@ rows.row("cumprod")(_running("cumulative_prod"))
 
 @rows.row("logcumsumexp")
 def logcumsumexp(b: TorchBuilder, input: Any, dim: int) -> Any:
-    """torch.logcumsumexp."""
     if "complex" in input.dtype:
         raise NotImplementedError("logcumsumexp of complex numbers, of which torch follows the phase")
     return b.logcumsumexp(input, axis=axis(dim, input.ndim)) if input.ndim else input

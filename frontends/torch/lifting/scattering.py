@@ -61,7 +61,6 @@ def take(b: TorchBuilder, input: Any, index: Any) -> Any:
 
 @rows.row("index_select", "index_select_copy")
 def index_select(b: TorchBuilder, input: Any, dim: int, index: Any) -> Any:
-    """torch.index_select."""
     if input.ndim == 0:
         return b.reshape(b.take(vector(b, input), vector(b, index), axis=0), shape=())
     return b.take(input, vector(b, index), axis=axis(dim, input.ndim))
@@ -69,7 +68,6 @@ def index_select(b: TorchBuilder, input: Any, dim: int, index: Any) -> Any:
 
 @rows.row("masked_select")
 def masked_select(b: TorchBuilder, input: Any, mask: Any) -> Any:
-    """torch.masked_select."""
     x, where = broadcast_all(b, input, mask)
     return b.boolean_mask(x, where, axis=0, hint=b.recorded[0].hints[0] if b.recorded else 0)
 
@@ -120,7 +118,6 @@ def indexed(b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: 
 
 @rows.row("index_add")
 def index_add(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-    """torch.index_add."""
     source = vector(b, source)
     return indexed(b, input, dim, index, source if alpha == 1 else b.multiply(source, b.operand(alpha, source.dtype)), "sum")
 
@@ -146,7 +143,6 @@ def put(b: TorchBuilder, input: Any, index: Any, source: Any, accumulate: bool =
 # ---------------------------------------------------------------------------------------------- masks
 @rows.row("masked_fill")
 def masked_fill(b: TorchBuilder, input: Any, mask: Any, value: Any) -> Any:
-    """torch.masked_fill."""
     if isinstance(value, Value) and "complex" in value.dtype and "complex" not in input.dtype:
         b.expect(b.all(b.equal(b.imag(value), 0.0)), True)
     return b.where(b.cast(mask, "bool"), b.operand(value, input.dtype), input)
@@ -154,7 +150,6 @@ def masked_fill(b: TorchBuilder, input: Any, mask: Any, value: Any) -> Any:
 
 @rows.row("masked_scatter")
 def masked_scatter(b: TorchBuilder, input: Any, mask: Any, source: Any) -> Any:
-    """torch.masked_scatter."""
     x, where = broadcast_all(b, input, b.cast(mask, "bool"))
     return b.masked_scatter(x, where, source)
 

@@ -20,7 +20,6 @@ def where(b: TorchBuilder, condition: Any, input: Any = None, other: Any = None)
 
 @rows.row("nonzero")
 def nonzero(b: TorchBuilder, input: Any, *, as_tuple: bool = False) -> Any:
-    """torch.nonzero."""
     hint = b.recorded[0].shape[0]
     if not as_tuple:
         return b.argwhere(input, hint=hint)
@@ -29,7 +28,6 @@ def nonzero(b: TorchBuilder, input: Any, *, as_tuple: bool = False) -> Any:
 
 @rows.row("argwhere")
 def argwhere(b: TorchBuilder, input: Any) -> Any:
-    """torch.argwhere."""
     return nonzero(b, input)
 
 
@@ -37,7 +35,6 @@ def argwhere(b: TorchBuilder, input: Any) -> Any:
 def searchsorted(
     b: TorchBuilder, sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False, side: Any = None, sorter: Any = None
 ) -> Any:
-    """torch.searchsorted."""
     number = not hasattr(input, "spec")
     sequence, values = b.promote(sorted_sequence, input)
     if number:
@@ -48,7 +45,6 @@ def searchsorted(
 
 @rows.row("isin")
 def isin(b: TorchBuilder, elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
-    """torch.isin."""
     x, y = b.promote(elements, test_elements)
     kind = next(item.dtype for item in (x, y) if hasattr(item, "spec"))
     return b.isin(b.array(x, kind), b.array(y, kind), invert=bool(invert))
@@ -67,7 +63,6 @@ rows.table({
 # ---------------------------------------------------------------------------------------------- sorting
 @rows.row("sort")
 def sort(b: TorchBuilder, input: Any, dim: int = -1, descending: bool = False, *, stable: Any = False) -> Any:
-    """torch.sort."""
     x, place = along(b, input, dim)
     pair = b.sort_with_indices(x, axis=place, descending=bool(descending), stable=bool(stable))
     return tuple(b.reshape(item, shape=input.shape) for item in pair)
@@ -75,20 +70,17 @@ def sort(b: TorchBuilder, input: Any, dim: int = -1, descending: bool = False, *
 
 @rows.row("argsort")
 def argsort(b: TorchBuilder, input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """torch.argsort."""
     x, place = along(b, input, dim)
     return b.reshape(b.argsort(x, axis=place, descending=bool(descending), stable=bool(stable)), shape=input.shape)
 
 
 @rows.row("msort")
 def msort(b: TorchBuilder, input: Any) -> Any:
-    """torch.msort."""
     return b.sort(input, axis=0) if input.ndim else input
 
 
 @rows.row("topk")
 def topk(b: TorchBuilder, input: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """torch.topk."""
     x, place = along(b, input, dim)
     pair = b.top_k(x, k=k, axis=place, largest=bool(largest))
     return pair if input.ndim else tuple(b.reshape(item, shape=()) for item in pair)
@@ -96,7 +88,6 @@ def topk(b: TorchBuilder, input: Any, k: Any, dim: int = -1, largest: bool = Tru
 
 @rows.row("kthvalue")
 def kthvalue(b: TorchBuilder, input: Any, k: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """torch.kthvalue."""
     x, place = along(b, input, dim)
     return b.kth_value(x, k=k, axis=place, keepdims=bool(keepdim) and input.ndim > 0)
 
@@ -131,7 +122,6 @@ def unique_dim(
 
 @rows.row("unique_consecutive")
 def unique_consecutive(b: TorchBuilder, input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
-    """torch.unique_consecutive."""
     x, place = _slices(b, input, dim)
     results = b.unique_consecutive(x, axis=place, hint=b.recorded[0].shape[place or 0])
     return _chosen(b, input, dim, results, return_inverse, return_counts)

@@ -81,7 +81,6 @@ for _name, _kind in _POLYNOMIALS.items():
 
 @rows.row("logit", "special_logit")
 def logit(b: TorchBuilder, input: Any, eps: float | None = None) -> Any:
-    """torch.logit."""
     return b.logit(b.floating(input), eps=eps)
 
 
@@ -126,7 +125,6 @@ def float_power(b: TorchBuilder, input: Any, exponent: Any) -> Any:
 
 @rows.row("nan_to_num")
 def nan_to_num(b: TorchBuilder, input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
-    """torch.nan_to_num."""
     return b.nan_to_num(input, nan=nan or 0.0, posinf=posinf, neginf=neginf) if is_inexact(input.dtype) else input
 
 
@@ -139,7 +137,6 @@ def heaviside(b: TorchBuilder, input: Any, values: Any) -> Any:
 
 @rows.row("isclose")
 def isclose(b: TorchBuilder, input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    """torch.isclose."""
     x, y = floats(b, input, other)
     return b.isclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
 

@@ -37,7 +37,6 @@ def dot(b: JaxBuilder, a: Any, b_: Any, *, precision: Any = None, preferred_elem
 
 @rows.row("jax.numpy.tensordot", "jax.numpy.linalg.tensordot")
 def tensordot(b: JaxBuilder, a: Any, b_: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """jax.numpy.tensordot."""
     if isinstance(axes, int):
         pairs = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     else:
@@ -67,7 +66,6 @@ def einsum(
 
 @rows.row("jax.numpy.trace", "jax.Array.trace")
 def trace(b: JaxBuilder, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """jax.numpy.trace."""
     found = b.diagonal(a, offset=offset, axis1=axis1 % a.ndim, axis2=axis2 % a.ndim)
     return b.sum(found, axis=found.ndim - 1, dtype=b.result.dtype)
 

@@ -36,7 +36,6 @@ for _public, _name in _ACTIVATIONS.items():
 
 @rows.row("jax.nn.gelu")
 def gelu(b: JaxBuilder, x: Any, approximate: bool = True) -> Any:
-    """jax.nn.gelu."""
     return b.gelu(_float(b, x), approximate=bool(approximate))
 
 

@@ -81,14 +81,12 @@ def softsign(b: TorchBuilder, input: Any) -> Any:
 
 @rows.row("hardtanh")
 def hardtanh(b: TorchBuilder, input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    """torch.nn.functional.hardtanh."""
     kind = float if "float" in input.dtype else int
     return b.hard_tanh(input, minimum=kind(min_val), maximum=kind(max_val))
 
 
 @rows.row("threshold")
 def threshold(b: TorchBuilder, input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
-    """torch.nn.functional.threshold."""
     kind = float if "float" in input.dtype else int
     return widened(b, b.threshold, input, threshold=kind(threshold), value=kind(value))
 

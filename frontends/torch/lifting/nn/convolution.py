@@ -113,7 +113,6 @@ rows.table({
 
 @rows.row("thnn_conv2d", "_slow_conv2d_forward", "slow_conv3d", "slow_conv3d_forward")
 def slow_conv(b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: Any = None, stride: Any = 1, padding: Any = 0) -> Any:
-    """aten::thnn_conv2d, aten::slow_conv3d."""
     return _conv(b, self, weight, bias, stride, padding, 1, 1)
 
 
@@ -135,7 +134,6 @@ def slow_conv_transpose(
     output_padding: Any = 0,
     dilation: Any = 1,
 ) -> Any:
-    """aten::slow_conv_transpose2d, aten::slow_conv_transpose3d."""
     return _conv_transpose(b, self, weight, bias, stride, padding, output_padding, 1, dilation)
 
 
@@ -149,7 +147,6 @@ def conv_tbc(b: TorchBuilder, self: Any, weight: Any, bias: Any, pad: int = 0) -
 
 @rows.row("nn.functional.unfold", "im2col")
 def unfold(b: TorchBuilder, input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """torch.nn.functional.unfold."""
     options = {
         "kernel": spread(kernel_size, 2),
         "strides": spread(stride, 2),
@@ -161,7 +158,6 @@ def unfold(b: TorchBuilder, input: Any, kernel_size: Any, dilation: Any = 1, pad
 
 @rows.row("nn.functional.fold", "col2im")
 def fold(b: TorchBuilder, input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """torch.nn.functional.fold."""
     options = {
         "size": spread(output_size, 2),
         "kernel": spread(kernel_size, 2),

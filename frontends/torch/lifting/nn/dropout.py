@@ -84,7 +84,6 @@ def rrelu(b: TorchBuilder, input: Any, lower: float = 1 / 8, upper: float = 1 / 
 def native_rrelu(
     b: TorchBuilder, input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
 ) -> Any:
-    """torch.rrelu."""
     return rrelu(b, input, lower, upper, training)
 
 

@@ -23,7 +23,6 @@ def linear(b: TorchBuilder, input: Any, weight: Any, bias: Any = None) -> Any:
 
 @rows.row("bilinear")
 def bilinear(b: TorchBuilder, input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
-    """torch.nn.functional.bilinear."""
     return b.bilinear(*optional(input1, input2, weight, bias))
 
 

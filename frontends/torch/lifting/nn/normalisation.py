@@ -50,7 +50,6 @@ def functional_batch_norm(
     momentum: Any = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """torch.nn.functional.batch_norm."""
     if training:
         _several(b, (input.shape[0], *input.shape[2:]))
     return _batch_norm(b, input, running_mean, running_var, weight, bias, training, eps)
@@ -115,7 +114,6 @@ def native_batch_norm(
     momentum: Any,
     eps: float,
 ) -> Any:
-    """torch.native_batch_norm."""
     return _native_batch_norm(b, input, weight, bias, (running_mean, running_var), training, eps)
 
 
@@ -172,7 +170,6 @@ def functional_instance_norm(
     momentum: Any = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """torch.nn.functional.instance_norm."""
     if use_input_stats:
         _several(b, input.shape[2:])
     return _instance_norm(b, input, running_mean, running_var, weight, bias, use_input_stats, eps)
@@ -191,7 +188,6 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool = False,
 ) -> Any:
-    """torch.instance_norm."""
     return _instance_norm(b, input, running_mean, running_var, weight, bias, use_input_stats, eps)
 
 
@@ -222,7 +218,6 @@ def layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Any:
-    """torch.nn.functional.layer_norm, torch.layer_norm."""
     return b.layer_norm(*optional(input, weight, bias), axis=_last(b, input, normalized_shape, weight, bias), epsilon=eps)
 
 
@@ -241,7 +236,6 @@ def _epsilon(eps: float | None, dtype: str) -> float:
 
 @rows.row("rms_norm")
 def rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
-    """torch.nn.functional.rms_norm."""
     over = _last(b, input, normalized_shape, weight)
     return b.cast(b.rms_norm(*optional(input, weight), axis=over, epsilon=_epsilon(eps, input.dtype)), b.recorded[0].dtype)
 
@@ -258,7 +252,6 @@ def fused_rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: A
 
 @rows.row("nn.functional.group_norm")
 def functional_group_norm(b: TorchBuilder, input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """torch.nn.functional.group_norm."""
     _several(b, (input.shape[0], input.shape[1] // num_groups, *input.shape[2:]))
     return group_norm(b, input, num_groups, weight, bias, eps)
 
@@ -273,7 +266,6 @@ def group_norm(
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Any:
-    """torch.nn.functional.group_norm, torch.group_norm."""
     return b.group_norm(*optional(input, weight, bias), groups=num_groups, epsilon=eps)
 
 
@@ -294,7 +286,6 @@ def native_group_norm(b: TorchBuilder, input: Any, weight: Any, bias: Any, N: An
 # ---------------------------------------------------------------------------------------------- others
 @rows.row("local_response_norm")
 def local_response_norm(b: TorchBuilder, input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
-    """torch.nn.functional.local_response_norm."""
     if "float" not in input.dtype:
         return pooled_response_norm(b, input, size=size, alpha=alpha, beta=beta, k=k)
     return b.local_response_norm(input, size=size, alpha=alpha, beta=beta, k=k)
@@ -302,7 +293,6 @@ def local_response_norm(b: TorchBuilder, input: Any, size: int, alpha: float = 1
 
 @rows.row("normalize")
 def normalize(b: TorchBuilder, input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
-    """torch.nn.functional.normalize."""
     over = axes(dim, input.ndim)
     if input.ndim == 0:
         return b.reshape(b.normalize(b.reshape(input, shape=(1,)), ord=p, axis=(0,), epsilon=held(eps, input.dtype)), shape=())

@@ -134,7 +134,6 @@ def lstm_cell(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: 
 
 @rows.row("gru_cell")
 def gru_cell(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """torch.gru_cell."""
     reset_x, update_x, new_x = _split(b, _linear(b, input, w_ih, b_ih), 3)
     reset_h, update_h, new_h = _split(b, _linear(b, hx, w_hh, b_hh), 3)
     reset, update = b.sigmoid(b.add(reset_x, reset_h)), b.sigmoid(b.add(update_x, update_h))
