@@ -120,9 +120,7 @@ def _implicit(inputs: str) -> str:
     return ("..." if "..." in inputs else "") + once
 
 
-@rows.row("linalg.multi_dot")
-def multi_dot(b: NumpyBuilder, arrays: Any) -> Any:
-    return b.multi_dot(*b.promote(*arrays))
+rows.table({"linalg.multi_dot": lambda b, arrays: b.multi_dot(*b.promote(*arrays))})
 
 
 @rows.row("linalg.matrix_power")
@@ -273,6 +271,4 @@ def vector_norm(b: NumpyBuilder, x: Any, /, *, axis: Any = None, keepdims: bool 
     return b.cast(found, b.recorded_dtype())
 
 
-@rows.row("linalg.matrix_norm")
-def matrix_norm(b: NumpyBuilder, x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    return b.matrix_norm(b.floating(x), ord=ord, keepdims=keepdims)
+rows.table({"linalg.matrix_norm": lambda b, x, /, *, keepdims=False, ord="fro": b.matrix_norm(b.floating(x), ord=ord, keepdims=keepdims)})

@@ -233,9 +233,7 @@ rows.row("var")(_spread("var"))
 rows.row("std")(_spread("std"))
 
 
-@rows.row("ptp")
-def ptp(b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None) -> Any:
-    return b.subtract(_MAX(b, a, axis, keepdims), _MIN(b, a, axis, keepdims))
+rows.table({"ptp": lambda b, a, axis=None, keepdims=None: b.subtract(_MAX(b, a, axis, keepdims), _MIN(b, a, axis, keepdims))})
 
 
 @rows.row("average")

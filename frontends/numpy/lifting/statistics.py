@@ -190,9 +190,7 @@ def cov(
     return b.cov(x, frequencies, importances, correction=(0 if bias else 1) if ddof is None else ddof)
 
 
-@rows.row("corrcoef")
-def corrcoef(b: NumpyBuilder, x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    return b.corrcoef(_observations(b, x, y, rowvar))
+rows.table({"corrcoef": lambda b, x, y=None, rowvar=True, *, dtype=None: b.corrcoef(_observations(b, x, y, rowvar))})
 
 
 def _observations(b: NumpyBuilder, m: Any, y: Any, rowvar: bool) -> Value:

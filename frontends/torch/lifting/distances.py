@@ -117,10 +117,7 @@ def cov(b: TorchBuilder, input: Any, *, correction: int = 1, fweights: Any = Non
     return b.cov(b.cast(b.floating(_variables(b, input)), b.recorded[0].dtype), fweights, aweights, correction=correction)
 
 
-@rows.row("corrcoef")
-def corrcoef(b: TorchBuilder, input: Any) -> Any:
-    """torch.corrcoef; of one variable it has no axes."""
-    return b.corrcoef(b.floating(_variables(b, input)))
+rows.table({"corrcoef": lambda b, input: b.corrcoef(b.floating(_variables(b, input)))})  # of one variable it has no axes
 
 
 def _variables(b: TorchBuilder, input: Any) -> Any:
@@ -141,9 +138,7 @@ def bincount(b: TorchBuilder, input: Any, weights: Any = None, minlength: Any = 
     return b.bincount(input, weights, minlength=minlength, hint=b.recorded[0].shape[0])
 
 
-@rows.row("histc")
-def histc(b: TorchBuilder, input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
-    return b.histc(input, bins=b.fix(bins), min=min, max=max)
+rows.table({"histc": lambda b, input, bins=100, min=0, max=0: b.histc(input, bins=b.fix(bins), min=min, max=max)})
 
 
 @rows.row("histogram")

@@ -43,10 +43,7 @@ def generator(b: TorchBuilder) -> Any:
     return made
 
 
-@rows.row("get_rng_state")
-def get_rng_state(b: TorchBuilder) -> Any:
-    """torch.get_rng_state: the array stands for the stream of the moment."""
-    return _kept_state(b, None)
+rows.table({"get_rng_state": lambda b: _kept_state(b, None)})  # the array stands for the stream of the moment
 
 
 @rows.row("get_state")
@@ -126,9 +123,7 @@ def randint_like(b: TorchBuilder, input: Any, *args: Any, low: Any = None, high:
     return _integers(b, input.shape, low, high, dtype_name(dtype or input.dtype))
 
 
-@rows.row("randperm")
-def randperm(b: TorchBuilder, n: Any, *, dtype: Any = None, **_: Any) -> Any:
-    return b.random_permutation(b.next_key(), n=n, dtype=dtype_name(dtype or "int64"))
+rows.table({"randperm": lambda b, n, *, dtype=None, **_: b.random_permutation(b.next_key(), n=n, dtype=dtype_name(dtype or "int64"))})
 
 
 @rows.row("normal")

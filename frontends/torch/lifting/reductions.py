@@ -147,9 +147,7 @@ rows.row("any", "_is_any_true")(_truth("any"))
 rows.row("all", "_is_all_true")(_truth("all"))
 
 
-@rows.row("count_nonzero")
-def count_nonzero(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
-    return b.count_nonzero(input, axis=over(dim, input))
+rows.table({"count_nonzero": lambda b, input, dim=None: b.count_nonzero(input, axis=over(dim, input))})
 
 
 # ---------------------------------------------------------------------------------------------- order statistics

@@ -53,10 +53,7 @@ def take_along_dim(b: TorchBuilder, input: Any, indices: Any, dim: int | None = 
     return b.take_along_axis(input, b.remainder(indices, input.shape[place]), axis=place)
 
 
-@rows.row("take")
-def take(b: TorchBuilder, input: Any, index: Any) -> Any:
-    """torch.take: from the flattened array."""
-    return b.take(ravel(b, input), index, axis=0)
+rows.table({"take": lambda b, input, index: b.take(ravel(b, input), index, axis=0)})  # from the flattened array
 
 
 @rows.row("index_select", "index_select_copy")

@@ -20,10 +20,7 @@ def _wide(b: TensorFlowBuilder, indices: Value) -> Value:
     return wide
 
 
-@rows.row("Gather")
-def gather(b: TensorFlowBuilder, params: Any, indices: Any, **_: Any) -> Any:
-    """The rows that indices name."""
-    return b.take(params, _wide(b, b.array(indices)), axis=0)
+rows.table({"Gather": lambda b, params, indices, **_: b.take(params, _wide(b, b.array(indices)), axis=0)})  # the rows that indices name
 
 
 @rows.row("GatherV2", static=("axis",))

@@ -52,10 +52,7 @@ def einsum(b: TensorFlowBuilder, inputs: Any, *, equation: str, **_: Any) -> Any
     return b.einsum(*b.arrays(*inputs), equation=f"{labels}->{result}")
 
 
-@rows.row("Cross")
-def cross(b: TensorFlowBuilder, a: Any, b_: Any, **_: Any) -> Any:
-    """Of vectors of three along the last axis."""
-    return b.cross(a, b_, axis=-1)
+rows.table({"Cross": lambda b, a, b_, **_: b.cross(a, b_, axis=-1)})  # of vectors of three along the last axis
 
 
 # ------------------------------------------------------------------------------------- decompositions

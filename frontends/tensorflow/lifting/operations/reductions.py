@@ -196,10 +196,8 @@ for _reduce in ("Sum", "Prod", "Max", "Min"):
     rows.row(f"Segment{_reduce}")(_sorted(_reduce.lower()))
 
 
-@rows.row("SegmentMean")
-def segment_mean(b: TensorFlowBuilder, data: Any, segment_ids: Any, **_: Any) -> Any:
-    """0 where there is none."""
-    return _mean_of_segments(b, data, segment_ids, _count_of(b, segment_ids))
+# 0 where there is none
+rows.table({"SegmentMean": lambda b, data, segment_ids, **_: _mean_of_segments(b, data, segment_ids, _count_of(b, segment_ids))})
 
 
 def _mean_of_segments(b: TensorFlowBuilder, data: Value, ids: Value, count: Any, root: bool = False) -> Any:

@@ -80,11 +80,7 @@ def rrelu(b: TorchBuilder, input: Any, lower: float = 1 / 8, upper: float = 1 / 
     return b.prelu(input, slope)
 
 
-@rows.row("rrelu")
-def native_rrelu(
-    b: TorchBuilder, input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
-) -> Any:
-    return rrelu(b, input, lower, upper, training)
+rows.table({"rrelu": lambda b, input, lower=1 / 8, upper=1 / 3, training=False, generator=None: rrelu(b, input, lower, upper, training)})
 
 
 @rows.row("gumbel_softmax")

@@ -308,14 +308,12 @@ def norm_except_dim(b: TorchBuilder, v: Any, pow: int = 2, dim: int = 0) -> Any:
     return b.vector_norm(v, axis=tuple(i for i in range(v.ndim) if i != kept), keepdims=True, ord=pow)
 
 
-@rows.row("_weight_norm")
-def weight_norm(b: TorchBuilder, v: Any, g: Any, dim: int = 0) -> Any:
-    """torch._weight_norm: the directions of ``v`` with the lengths of ``g``."""
-    return weight_norm_interface(b, v, g, dim)[0]
-
-
 @rows.row("_weight_norm_interface")
 def weight_norm_interface(b: TorchBuilder, v: Any, g: Any, dim: int = 0) -> Any:
     """torch._weight_norm_interface: the weight and the norm that it divided by."""
     norm = norm_except_dim(b, v, 2, dim)
     return b.multiply(v, b.divide(g, norm)), norm
+
+
+# the directions of ``v`` with the lengths of ``g``
+rows.table({"_weight_norm": lambda b, v, g, dim=0: weight_norm_interface(b, v, g, dim)[0]})
