@@ -74,7 +74,6 @@ def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Ca
         operands = tuple(b.array(item) if isinstance(item, (list, tuple)) else item for item in operands)
         return compute(b, *operands_of(b, called, operands[: called.nin], dtype))
 
-    row.__doc__ = f"numpy.{name}."
     row.elementwise = True  # type: ignore[attr-defined]
     return rows.row(name)(row)
 

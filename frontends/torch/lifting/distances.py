@@ -166,7 +166,6 @@ def _integral(name: str) -> Callable[..., Any]:
             points = b.reshape(points, shape=(1,) * (y.ndim - x.ndim) + x.shape)
         return getattr(b, name)(values, points, axis=axis(dim, y.ndim))
 
-    row.__doc__ = f"torch.{name}."
     return row
 
 

@@ -34,7 +34,6 @@ def _along_one(name: str) -> Callable[..., Any]:
         x, place = b.floating(input), axis(dim, input.ndim)
         return getattr(b, name)(_filled(b, x, place, name), n=n, axis=place, norm=_norm(norm))
 
-    row.__doc__ = f"torch.fft.{name}."
     return row
 
 
@@ -78,9 +77,7 @@ def _over_several(name: str, two: bool) -> Callable[..., Any]:
     def over_all(b: TorchBuilder, input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Any:
         return transform(b, input, s, dim, norm)
 
-    row = over_two if two else over_all
-    row.__doc__ = f"torch.fft.{name[:-1] + '2' if two else name}."
-    return row
+    return over_two if two else over_all
 
 
 for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
@@ -113,19 +110,11 @@ def fft_c2r(b: TorchBuilder, input: Any, dim: Any, normalization: int, last_dim_
 
 # ---------------------------------------------------------------------------------------------- frequencies
 def _frequencies(name: str) -> Callable[..., Any]:
-    def row(b: TorchBuilder, n: Any, d: float = 1.0, *, dtype: Any = None, **_options: Any) -> Any:
-        return getattr(b, name)(n=n, d=float(d), dtype=dtype_name(dtype))
-
-    row.__doc__ = f"torch.fft.{name}."
-    return row
+    return lambda b, n, d=1.0, *, dtype=None, **_options: getattr(b, name)(n=n, d=float(d), dtype=dtype_name(dtype))
 
 
 def _shifted(name: str) -> Callable[..., Any]:
-    def row(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
-        return getattr(b, name)(input, axes=axes(dim, input.ndim) or tuple(range(input.ndim)))
-
-    row.__doc__ = f"torch.fft.{name}."
-    return row
+    return lambda b, input, dim=None: getattr(b, name)(input, axes=axes(dim, input.ndim) or tuple(range(input.ndim)))
 
 
 for _name in ("fftfreq", "rfftfreq"):

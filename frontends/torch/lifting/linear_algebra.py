@@ -86,7 +86,6 @@ def _with_product(multiply: Callable[[TorchBuilder, Any, Any], Any], name: str) 
         return _added(b, input, multiply(b, batch1, batch2), beta, alpha)
 
     row: Callable[..., Any] = {"addmm": addmm, "addmv": addmv, "addr": addr}.get(name, baddbmm)
-    row.__doc__ = f"torch.{name}."
     return row
 
 

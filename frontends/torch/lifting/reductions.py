@@ -79,7 +79,6 @@ def _spread(name: str, with_mean: bool) -> Callable[..., Any]:
         result = getattr(b, name)(input, correction=correction, **where)
         return (result, b.mean(input, **where)) if with_mean else result
 
-    row.__doc__ = f"torch.{name}{'_mean' if with_mean else ''}."
     return row
 
 
@@ -90,6 +89,8 @@ for _name in ("var", "std"):
 
 # ---------------------------------------------------------------------------------------------- extremes
 def _extreme(name: str) -> Callable[..., Any]:
+    """Of all, along one axis (with indices), or of two tensors."""
+
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         other = dim if hasattr(dim, "spec") else other
         if other is not None:
@@ -98,24 +99,15 @@ def _extreme(name: str) -> Callable[..., Any]:
         values = getattr(b, name)(input, **where, first=where["axis"] is not None)
         return values if dim is None else (values, getattr(b, f"arg{name}")(input, **where))
 
-    row.__doc__ = f"torch.{name}: of all, along one axis (with indices), or of two tensors."
     return row
 
 
 def _extremes(name: str) -> Callable[..., Any]:
-    def row(b: TorchBuilder, input: Any, dim: Any = (), keepdim: bool = False) -> Any:
-        return getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
-
-    row.__doc__ = f"torch.a{name}."
-    return row
+    return lambda b, input, dim=(), keepdim=False: getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
 
 
 def _index_of_extreme(name: str) -> Callable[..., Any]:
-    def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
-
-    row.__doc__ = f"torch.{name}."
-    return row
+    return lambda b, input, dim=None, keepdim=False: getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
 
 
 for _name in ("max", "min"):
@@ -132,6 +124,8 @@ def aminmax(b: TorchBuilder, input: Any, *, dim: Any = None, keepdim: bool = Fal
 
 # ---------------------------------------------------------------------------------------------- truth
 def _truth(name: str) -> Callable[..., Any]:
+    """Of uint8 it is uint8."""
+
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if isinstance(dim, (tuple, list)) and not dim:  # here, unlike in sum, no axes are none
             found = b.astype(input, dtype="bool")
@@ -139,7 +133,6 @@ def _truth(name: str) -> Callable[..., Any]:
             found = getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
         return b.astype(found, dtype="uint8") if input.dtype == "uint8" else found
 
-    row.__doc__ = f"torch.{name}; of uint8 it is uint8."
     return row
 
 
@@ -177,7 +170,6 @@ def _median(skip_nan: bool) -> Callable[..., Any]:
         values, indices = b.lower_median(x, axis=place, keepdims=bool(keepdim) and input.ndim > 0, skip_nan=skip_nan)
         return values if dim is None else (values, indices)
 
-    row.__doc__ = f"torch.{'nan' * skip_nan}median."
     return row
 
 
@@ -202,7 +194,6 @@ def _quantile(skip_nan: bool) -> Callable[..., Any]:
             skip_nan=skip_nan,
         )
 
-    row.__doc__ = f"torch.{'nan' * skip_nan}quantile."
     return row
 
 
@@ -217,7 +208,6 @@ def _running(name: str) -> Callable[..., Any]:
         kind = None if accumulated(x.dtype) == x.dtype else x.dtype
         return getattr(b, name)(x, axis=axis(dim, x.ndim), dtype=kind) if x.ndim else x
 
-    row.__doc__ = f"torch: {name}."
     return row
 
 
@@ -238,7 +228,6 @@ def _running_extreme(name: str) -> Callable[..., Any]:
         values, indices = getattr(b, name)(b.astype(x, dtype="uint8") if x.dtype == "bool" else x, axis=place)
         return b.reshape(b.astype(values, dtype=input.dtype), shape=input.shape), b.reshape(indices, shape=input.shape)
 
-    row.__doc__ = f"torch.{name}."
     return row
 
 

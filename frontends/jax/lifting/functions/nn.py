@@ -17,11 +17,7 @@ _ACTIVATIONS = {
 
 
 def _activation(name: str) -> Any:
-    def row(b: JaxBuilder, x: Any) -> Any:
-        return getattr(b, name)(_float(b, x))
-
-    row.__doc__ = f"jax.nn: {name} of floats."
-    return row
+    return lambda b, x: getattr(b, name)(_float(b, x))
 
 
 def _float(b: JaxBuilder, x: Any) -> Any:

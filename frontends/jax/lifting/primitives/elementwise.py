@@ -49,19 +49,12 @@ def _broadcast(b: JaxBuilder, item: Any) -> Node | None:
 
 
 def _unary(name: str) -> Callable[..., Any]:
-    def row(b: JaxBuilder, x: Any, **_: Any) -> Any:
-        return getattr(b, name)(x)
-
-    row.__doc__ = f"``{name}``; how exact it is to be is not asked."
-    return row
+    """How exact it is to be is not asked."""
+    return lambda b, x, **_: getattr(b, name)(x)
 
 
 def _binary(name: str) -> Callable[..., Any]:
-    def row(b: JaxBuilder, x: Any, y: Any, **_: Any) -> Any:
-        return getattr(b, name)(*together(b, x, y))
-
-    row.__doc__ = f"``{name}``."
-    return row
+    return lambda b, x, y, **_: getattr(b, name)(*together(b, x, y))
 
 
 for _primitive, _name in _UNARY.items():
@@ -78,6 +71,8 @@ rows.table({
 
 
 def _extreme(name: str, comparison: str) -> Callable[..., Any]:
+    """Complex numbers are compared by their real parts, then by their imaginary ones."""
+
     def row(b: JaxBuilder, x: Any, y: Any) -> Any:
         if not is_complex(b.result.dtype):
             return getattr(b, name)(*together(b, x, y))
@@ -86,7 +81,6 @@ def _extreme(name: str, comparison: str) -> Callable[..., Any]:
         compare = getattr(b, comparison)
         return b.where(b.where(b.equal(*first), compare(*second), compare(*first)), x, y)
 
-    row.__doc__ = f"``{name}``; of complex numbers by their real parts, then by their imaginary ones."
     return row
 
 
@@ -95,11 +89,12 @@ rows.row("min_p")(_extreme("minimum", "less"))
 
 
 def _logical(name: str) -> Callable[..., Any]:
+    """Of bools or bits."""
+
     def row(b: JaxBuilder, x: Any, y: Any) -> Any:
         kind = "logical" if "bool" in (getattr(x, "dtype", None), getattr(y, "dtype", None)) else "bitwise"
         return getattr(b, f"{kind}_{name}")(*together(b, x, y))
 
-    row.__doc__ = f"``{name}`` of bools or bits."
     return row
 
 

@@ -32,19 +32,11 @@ _BINARY = {
 
 
 def _unary(name: str) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-        return getattr(b, name)(b.array(x))
-
-    row.__doc__ = f"``{name}``."
-    return row
+    return lambda b, x, **_: getattr(b, name)(b.array(x))
 
 
 def _binary(name: str) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-        return getattr(b, name)(*b.beside(x, y))
-
-    row.__doc__ = f"``{name}``, broadcast."
-    return row
+    return lambda b, x, y, **_: getattr(b, name)(*b.beside(x, y))
 
 
 for _operation, _name in _UNARY.items():
@@ -88,6 +80,8 @@ def round_(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 
 def _extreme(name: str, comparison: str) -> Callable[..., Any]:
+    """Of two equal numbers the first has the gradient, and NaN is what either is."""
+
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
         x, y = b.beside(x, y)
         if not is_floating(b.result.dtype):
@@ -95,7 +89,6 @@ def _extreme(name: str, comparison: str) -> Callable[..., Any]:
         second = getattr(b, comparison)(x, y)
         return b.where(b.logical_or(second, b.isnan(y)) if isinstance(y, Value) else second, y, x)
 
-    row.__doc__ = f"``{name}``; of two equal numbers the first has the gradient, and NaN is what either is."
     return row
 
 
@@ -155,7 +148,6 @@ def _comparison(name: str) -> Callable[..., Any]:
             return b.full(shape=(), fill_value=name == "not_equal", dtype="bool")  # of shapes that do not go together
         return getattr(b, name)(x, y)
 
-    row.__doc__ = f"``{name}``, broadcast."
     return row
 
 
@@ -208,13 +200,14 @@ def _digamma(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 
 def _with_nothing(name: str) -> Callable[..., Any]:
+    """0 where ``x`` is 0, whatever ``y`` is, and so are the gradients there."""
+
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
         x, y = b.arrays(x, y)
         nothing = b.equal(x, 0)
         safe = b.where(nothing, b.array(1, y.dtype), y)  # for the gradient
         return b.where(nothing, b.array(0, x.dtype), getattr(b, name)(x, safe))
 
-    row.__doc__ = f"``{name}``; 0 where ``x`` is 0, whatever ``y`` is, and so are the gradients there."
     return row
 
 

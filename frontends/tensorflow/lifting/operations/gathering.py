@@ -90,7 +90,6 @@ def _scatter(reduce: str | None, negated: bool = False) -> Callable[..., Any]:
         tensor, updates = b.arrays(tensor, updates)
         return scattered(b, tensor, indices, b.negative(updates) if negated else updates, reduce)
 
-    row.__doc__ = f"Slices at index vectors: {reduce or 'written'}."
     return row
 
 
@@ -189,11 +188,10 @@ rows.table({
 
 
 def _bound(side: str) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, sorted_inputs: Any, values: Any, *, out_type: Any = "int32", **_: Any) -> Any:
-        return b.astype(b.searchsorted(*b.arrays(sorted_inputs, values), side=side), dtype=out_type)
-
-    row.__doc__ = f"Where each value would be inserted, from the {side}."
-    return row
+    """Where each value would be inserted."""
+    return lambda b, sorted_inputs, values, *, out_type="int32", **_: b.astype(
+        b.searchsorted(*b.arrays(sorted_inputs, values), side=side), dtype=out_type
+    )
 
 
 rows.row("LowerBound")(_bound("left"))

@@ -246,19 +246,11 @@ def checked(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any) 
 
 
 def _of_key(draw: Callable[..., Any]) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, **_: Any) -> Any:
-        return draw(b, *checked(b, shape, key, counter, alg), b.result.dtype)
-
-    row.__doc__ = draw.__doc__
-    return row
+    return lambda b, shape, key, counter, alg, **_: draw(b, *checked(b, shape, key, counter, alg), b.result.dtype)
 
 
 def _of_seed(draw: Callable[..., Any]) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, shape: Any, seed: Any, **_: Any) -> Any:
-        return draw(b, numbers(shape, "the shape"), scrambled(b, seed), b.result.dtype)
-
-    row.__doc__ = draw.__doc__
-    return row
+    return lambda b, shape, seed, **_: draw(b, numbers(shape, "the shape"), scrambled(b, seed), b.result.dtype)
 
 
 _DRAWN = {

@@ -27,8 +27,6 @@ def _plain(torch_name: str, name: str) -> None:
     def row(b: TorchBuilder, input: Any, inplace: bool = False) -> Any:
         return getattr(b, name)(input)
 
-    row.__doc__ = f"torch.nn.functional.{torch_name}."
-
 
 for _torch_name, _name in _PLAIN.items():
     _plain(_torch_name, _name)
@@ -110,8 +108,6 @@ def _functional(name: str, op: str, sign: int = 1) -> None:
     def row(b: TorchBuilder, input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
         return over_axis(b, op, input if sign > 0 else b.negative(input), dim, dtype)
 
-    row.__doc__ = f"torch.nn.functional.{name}."
-
 
 def _native(name: str) -> None:
     @rows.row(name, f"special_{name}")
@@ -121,9 +117,6 @@ def _native(name: str) -> None:
     @rows.row(f"_{name}")
     def aten_row(b: TorchBuilder, input: Any, dim: int, half_to_float: bool = False) -> Any:
         return over_axis(b, name, input, dim, "float32" if half_to_float else None)
-
-    row.__doc__ = f"torch.{name}."
-    aten_row.__doc__ = f"aten::_{name}."
 
 
 _functional("softmax", "softmax")

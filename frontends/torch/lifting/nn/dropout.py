@@ -37,8 +37,6 @@ def _row(name: str, default: bool, dropped: Callable[..., Any], first_shared: Ca
         first = first_shared(input.ndim)
         return dropped(b, input, p, training, tuple(range(first, input.ndim)) if first is not None else ())
 
-    row.__doc__ = f"torch.nn.functional.{name}."
-
 
 _row("dropout", True, drop, lambda rank: None)
 _row("dropout1d", True, drop, lambda rank: rank - 1)
@@ -52,8 +50,6 @@ def _native(name: str, dropped: Callable[..., Any], shared: bool) -> None:
     @rows.row(name)
     def row(b: TorchBuilder, input: Any, p: float, train: bool) -> Any:
         return dropped(b, input, p, train, tuple(range(2, input.ndim)) if shared else ())
-
-    row.__doc__ = f"torch.{name}."
 
 
 _native("dropout", drop, shared=False)

@@ -20,8 +20,6 @@ def _row(name: str, op: str, **options: Any) -> None:
             return _packed(b, op, options, input, second, third, *rest)
         return _padded(b, op, options, input, second, third, *rest)
 
-    row.__doc__ = f"torch.{name}."
-
 
 _row("lstm", "lstm")
 _row("gru", "gru")
@@ -145,8 +143,6 @@ def _cell(activation: str) -> None:
     @rows.row(f"rnn_{activation}_cell")
     def row(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
         return getattr(b, activation)(b.add(_linear(b, input, w_ih, b_ih), _linear(b, hx, w_hh, b_hh)))
-
-    row.__doc__ = f"torch.rnn_{activation}_cell."
 
 
 _cell("tanh")
