@@ -137,6 +137,3 @@ def _index(values: Sequence[Value], item: Any) -> int | None:
 
 def _rows_of(value: Value, count: int) -> ArraySpec:
     return ArraySpec((count, *value.shape), value.dtype)
-
-
-__all__ = ["scanned_layers"]
