@@ -139,10 +139,6 @@ for _name in _LOGICAL:
 
 
 # ---------------------------------------------------------------------------------------------- by formulas
-def _divmod(b: NumpyBuilder, x: Any, y: Any) -> Any:
-    return _plain("floor_divide")(b, x, y), _plain("remainder")(b, x, y)
-
-
 def _modf(b: NumpyBuilder, x: Any) -> Any:
     whole = b.trunc(x)
     return b.copysign(b.where(b.isinf(x), 0.0, b.subtract(x, whole)), x), whole
@@ -176,10 +172,6 @@ def _ldexp(b: NumpyBuilder, x: Any, exponent: Any) -> Any:
     return b.multiply(b.array(x, kind), b.exp2(b.cast(b.array(exponent, "int64"), kind)))
 
 
-def _vecdot(b: NumpyBuilder, x: Any, y: Any) -> Any:
-    return b.vecdot(x, y, axis=-1)
-
-
 def _matvec(b: NumpyBuilder, x: Any, y: Any) -> Any:
     found = b.matmul(x, b.reshape(y, shape=(*y.shape, 1)))
     return b.reshape(found, shape=found.shape[:-1])
@@ -198,13 +190,13 @@ def _bitwise_count(b: NumpyBuilder, x: Any) -> Any:
 
 
 _FORMULAS: dict[str, Callable[..., Any]] = {
-    "divmod": _divmod,
+    "divmod": lambda b, x, y: (_plain("floor_divide")(b, x, y), _plain("remainder")(b, x, y)),
     "modf": _modf,
     "heaviside": _heaviside,
     "cbrt": _cbrt,
     "spacing": _spacing,
     "ldexp": _ldexp,
-    "vecdot": _vecdot,
+    "vecdot": lambda b, x, y: b.vecdot(x, y, axis=-1),
     "matvec": _matvec,
     "vecmat": _vecmat,
     "bitwise_count": _bitwise_count,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ....sizes import hint_of
@@ -71,39 +70,21 @@ def _added(b: TorchBuilder, input: Any, product: Any, beta: Any, alpha: Any) -> 
     return result if not hasattr(beta, "spec") and beta == 0 else b.add(_scaled(b, b.cast(input, result.dtype), beta), result)
 
 
-def _with_product(multiply: Callable[[TorchBuilder, Any, Any], Any], name: str) -> Callable[..., Any]:
-    def addmm(b: TorchBuilder, input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        return _added(b, input, multiply(b, mat1, mat2), beta, alpha)
-
-    def addmv(b: TorchBuilder, input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        return _added(b, input, multiply(b, mat, vec), beta, alpha)
-
-    def addr(b: TorchBuilder, input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        x, product = b.promote(input, multiply(b, *b.promote(vec1, vec2)))
-        return _added(b, x, product, beta, alpha)
-
-    def baddbmm(b: TorchBuilder, input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        return _added(b, input, multiply(b, batch1, batch2), beta, alpha)
-
-    row: Callable[..., Any] = {"addmm": addmm, "addmv": addmv, "addr": addr}.get(name, baddbmm)
-    return row
+@rows.row("addr")
+def addr(b: TorchBuilder, input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    x, product = b.promote(input, b.outer(*b.promote(vec1, vec2)))
+    return _added(b, x, product, beta, alpha)
 
 
-def _matmul(b: TorchBuilder, x: Any, y: Any) -> Any:
-    return b.matmul(x, y)
-
-
-def _outer(b: TorchBuilder, x: Any, y: Any) -> Any:
-    return b.outer(x, y)
-
-
-def _summed_bmm(b: TorchBuilder, x: Any, y: Any) -> Any:
-    """The sum over a batch of products is one product over both axes."""
-    return b.einsum(x, y, equation="bij,bjk->ik")
-
-
-for _name, _product in {"addmm": _matmul, "addmv": _matmul, "addr": _outer, "baddbmm": _matmul, "addbmm": _summed_bmm}.items():
-    rows.row(_name)(_with_product(_product, _name))
+rows.table({
+    "addmm": lambda b, input, mat1, mat2, *, beta=1, alpha=1: _added(b, input, b.matmul(mat1, mat2), beta, alpha),
+    "addmv": lambda b, input, mat, vec, *, beta=1, alpha=1: _added(b, input, b.matmul(mat, vec), beta, alpha),
+    "baddbmm": lambda b, input, batch1, batch2, *, beta=1, alpha=1: _added(b, input, b.matmul(batch1, batch2), beta, alpha),
+    # the sum over a batch of products is one product over both axes
+    "addbmm": lambda b, input, batch1, batch2, *, beta=1, alpha=1: _added(
+        b, input, b.einsum(batch1, batch2, equation="bij,bjk->ik"), beta, alpha
+    ),
+})  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------- products of many
