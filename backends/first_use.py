@@ -15,3 +15,17 @@ def at_first_use(package: str, path: str) -> Callable[[], Any]:
     """
     module, name = path.split(":")
     return lambda: getattr(import_module(f"{package}.{module}"), name)
+
+
+def calls_at_first_use(package: str, path: str) -> Callable[..., Any]:
+    """A function that calls ``module:name`` below a package.
+
+    >>> calls_at_first_use("json", "decoder:JSONDecoder")().decode("[1]")
+    [1]
+    """
+    found = at_first_use(package, path)
+
+    def called(*args: Any) -> Any:
+        return found()(*args)
+
+    return called

@@ -71,13 +71,8 @@ def _over_several(name: str, two: bool) -> Callable[..., Any]:
             return b.conj(b.rfftn(x, **where, norm=_OPPOSITE[_norm(norm)]))
         return getattr(b, name)(x, **where, norm=_norm(norm))
 
-    def over_two(b: TorchBuilder, input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None) -> Any:
-        return transform(b, input, s, dim, norm)
-
-    def over_all(b: TorchBuilder, input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Any:
-        return transform(b, input, s, dim, norm)
-
-    return over_two if two else over_all
+    places = (-2, -1) if two else None
+    return lambda b, input, s=None, dim=places, norm=None: transform(b, input, s, dim, norm)
 
 
 for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):

@@ -46,16 +46,12 @@ _row("alpha_dropout", False, drop_alpha, lambda rank: None)
 _row("feature_alpha_dropout", False, drop_alpha, lambda rank: 2)
 
 
-def _native(name: str, dropped: Callable[..., Any], shared: bool) -> None:
-    @rows.row(name)
-    def row(b: TorchBuilder, input: Any, p: float, train: bool) -> Any:
-        return dropped(b, input, p, train, tuple(range(2, input.ndim)) if shared else ())
-
-
-_native("dropout", drop, shared=False)
-_native("feature_dropout", drop, shared=True)
-_native("alpha_dropout", drop_alpha, shared=False)
-_native("feature_alpha_dropout", drop_alpha, shared=True)
+rows.table({
+    "dropout": lambda b, input, p, train: drop(b, input, p, train, ()),
+    "feature_dropout": lambda b, input, p, train: drop(b, input, p, train, tuple(range(2, input.ndim))),
+    "alpha_dropout": lambda b, input, p, train: drop_alpha(b, input, p, train, ()),
+    "feature_alpha_dropout": lambda b, input, p, train: drop_alpha(b, input, p, train, tuple(range(2, input.ndim))),
+})  # fmt: skip
 
 
 @rows.row("native_dropout")
