@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...contracts.first_use import calls_at_first_use
 from ...errors import FrameworkNotInstalled
-from ..first_use import calls_at_first_use
 from . import prelude as prelude
 from .dialect import NumpyDialect, dtype_text
 from .lowering import rows as rows

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ...contracts.first_use import at_first_use, calls_at_first_use
 from ..dialect import CanonicalDialect
-from ..first_use import at_first_use, calls_at_first_use
 from . import prelude as prelude
 from .lowering import rows as rows
 from .memory import copy_aliased_outputs as copy_aliased_outputs

@@ -170,3 +170,6 @@ def _key(node: Node, leaves: list[Any], keys: Keys, counters: Collection[Value])
     for region in node.regions:
         parts += [tuple([of(size) for size in region.sizes.values()]), keys.of_region(region)]
     return tuple(parts)
+
+
+__all__ = ["Keys", "Row", "Rows"]

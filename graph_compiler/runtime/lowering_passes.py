@@ -78,3 +78,6 @@ def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[
         *_layer_scans(target, roll),
         *([target.copy_aliased_outputs] if target.copy_aliased_outputs else []),
     ]
+
+
+__all__ = ["canonical_passes", "layers", "loops"]

@@ -1,4 +1,4 @@
-"""What a backend has in files that are imported at their first use, for they import libraries that few programs need."""
+"""What a frontend or backend has in files that are imported at their first use, for few programs need them."""
 
 from __future__ import annotations
 
