@@ -25,6 +25,3 @@ def batches(arrays: Sequence[Any], parts: int) -> list[tuple[Any, bool]]:
             f"{parts}, or leave the rest of the last batch out (drop_last=True)"
         )
     return [(array, bool(len(array.shape)) and array.shape[0] == rows) for array in arrays]
-
-
-__all__ = ["batches"]

@@ -28,6 +28,3 @@ def cache_folder(compiler: str) -> str | None:
     except OSError:  # a file system that cannot be written to
         return None
     return str(folder)
-
-
-__all__ = ["VARIABLE", "cache_folder"]

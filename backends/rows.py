@@ -96,10 +96,11 @@ class Rows:
         self.structured: dict[str, Callable[[Any, Any], None]] = {}
         """How operations that run blocks are written: they write lines, not an expression (``structured.py``)."""
 
-    def table(self, templates: Mapping[str, str]) -> None:
-        """Adds a template row for each operation."""
-        for name, template in templates.items():
-            self._add(name, _from_template(get(name), template))
+    def table(self, rows: Mapping[str, str | Row]) -> None:
+        """Adds a row for each operation: a template, or a function that is one expression."""
+        for name, row in rows.items():
+            op = get(name)
+            self._add(name, _from_template(op, row) if isinstance(row, str) else row)
 
     def row(self, *names: str, only: Callable[..., bool] | None = None) -> Callable[[Row], Row]:
         """Adds a function row for one or more operations.

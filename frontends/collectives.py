@@ -14,6 +14,3 @@ def exchanged(b: Any, name: str, *operands: Any, axis_name: str) -> Any:
     if name == "all_gather":
         return b.all_gather(*operands, axis_name=axis_name, size=b.indices_of_axis(axis_name).shape[0])
     return getattr(b, name)(*operands, axis_name=axis_name)
-
-
-__all__ = ["CALLS", "exchanged"]

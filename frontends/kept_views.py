@@ -87,6 +87,3 @@ class KeptViews(Generic[Array]):
     def _still(self, cls: Any, view: Reader, owner: Reader, lies: Any) -> bool:
         now, of = view(), owner()
         return isinstance(now, cls) and isinstance(of, cls) and self.is_view(now, of) and bool(self.lies(now, of) == lies)
-
-
-__all__ = ["KeptViews", "Reader"]

@@ -122,6 +122,3 @@ def _with_operands(body: Body, count: int, kept: Sequence[int]) -> Body:
     """A body with those of its last ``count`` inputs, the operands, that are ``kept``."""
     first = len(body.inputs) - count
     return replace(body, inputs=(*body.inputs[:first], *(body.inputs[first + place] for place in kept)))
-
-
-__all__ = ["LiftedDerivative"]

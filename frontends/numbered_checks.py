@@ -67,6 +67,3 @@ def _placed(condition: Any, value: Value, end: Any) -> Any:
         return condition
     sides = [substitute(item, lambda symbol: end if symbol.source is value else Size.of(symbol)) for item in atom.arguments]
     return apply(atom.function, *sides)
-
-
-__all__ = ["at_ends", "ends_of"]

@@ -3,13 +3,15 @@
     @rows.row("add", "__radd__")
     def add(b, input, other, *, alpha=1): ...
 
+    rows.table({("exp2", "special_exp2"): lambda b, input: b.pow(2.0, b.floating(input))})
+
 A row has the signature of the framework's function, after ``b``, the builder. Arrays come as canonical values,
 sizes as ints or ``Size``, everything else as the user's code gave it; it returns values in the structure that the call returned.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from ..errors import DuplicateRow
@@ -35,6 +37,11 @@ class Rows:
             return function
 
         return register
+
+    def table(self, rows: Mapping[str | tuple[str, ...], Callable[..., Any]]) -> None:
+        """Adds rows that are an expression each, under a name or several."""
+        for names, function in rows.items():
+            self.row(*((names,) if isinstance(names, str) else names))(function)
 
     def get(self, name: str) -> Callable[..., Any] | None:
         """The row for a name, or None."""

@@ -81,21 +81,9 @@ def _is_conjugated(b: RaisingBuilder, base: Value, view: Value) -> bool:
 
 
 # ---------------------------------------------------------------------------------------------- one step back
-def _reshape(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
-    return b.reshape(value, shape=node.inputs[0].shape) if isinstance(value, Value) else value
-
-
 def _permute(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     axes = node.params["axes"]
     return b.permute_dims(value, axes=tuple(map(axes.index, range(len(axes))))) if isinstance(value, Value) else value
-
-
-def _getitem(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
-    return b.setitem(node.inputs[0], value, key=node.params["key"])
-
-
-def _unstack(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
-    return b.setitem(node.inputs[0], value, key=along(node.params["axis"], index))
 
 
 def _split(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
@@ -108,10 +96,6 @@ def _split(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
 def _bitcast(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
     same = value if isinstance(value, Value) else b.full(shape=node.outputs[0].shape, fill_value=value, dtype=node.outputs[0].dtype)
     return b.bitcast(same, dtype=node.inputs[0].dtype)
-
-
-def _flip(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
-    return b.flip(value, axis=node.params["axis"]) if isinstance(value, Value) else value
 
 
 def _real(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
@@ -130,13 +114,13 @@ def _spread(b: RaisingBuilder, value: Any, node: Node) -> Any:
 
 
 _INVERSES: dict[str, Callable[..., Any]] = {
-    "reshape": _reshape,
+    "reshape": lambda b, node, index, value: b.reshape(value, shape=node.inputs[0].shape) if isinstance(value, Value) else value,
     "permute_dims": _permute,
-    "getitem": _getitem,
-    "unstack": _unstack,
+    "getitem": lambda b, node, index, value: b.setitem(node.inputs[0], value, key=node.params["key"]),
+    "unstack": lambda b, node, index, value: b.setitem(node.inputs[0], value, key=along(node.params["axis"], index)),
     "split": _split,
     "bitcast": _bitcast,
-    "flip": _flip,
+    "flip": lambda b, node, index, value: b.flip(value, axis=node.params["axis"]) if isinstance(value, Value) else value,
     "conj": lambda b, node, index, value: b.conj(_spread(b, value, node)),
     "stop_gradient": lambda b, node, index, value: value,  # the same elements
     "real": _real,

@@ -269,7 +269,3 @@ def _forget() -> None:
 def telling(entries: Iterable[FrontendEntry]) -> dict[str, str]:
     """Package -> the framework that it tells."""
     return {package: entry.name for entry in entries for package in (*entry.packages, *entry.libraries)}
-
-
-__all__ = ["BackendEntry", "Entry", "FrontendEntry", "InputFact", "Registry", "Traits", "backends", "entry_method", "frontends",
-           "is_module", "packages", "trait"]  # fmt: skip

@@ -71,6 +71,9 @@ FRAMEWORKS = {
 }
 ML_PACKAGES = set().union(*FRAMEWORKS.values())
 
+# The folders of a room that belong to no framework.
+SHARED = {"array_code", "helper_calls"}
+
 # What everybody uses, private as it is called.
 PRIVATE_BY_NAME_ONLY = {"torch.utils._pytree"}
 
@@ -120,9 +123,10 @@ def read_sources(root: Path) -> list[Source]:
 
 
 def room_of(module: str, is_package: bool = False) -> str:
-    """``graph_compiler.ir.graph`` -> ``ir``; ``graph_compiler.backends.jax.arrays`` -> ``backends.jax``."""
+    """``graph_compiler.ir.graph`` -> ``ir``; ``graph_compiler.backends.jax.arrays`` -> ``backends.jax``, but what all targets share
+    (``graph_compiler.backends.array_code.pooling``) -> ``backends``."""
     parts = module.split(".")[1:] or ["__init__"]
-    in_framework = len(parts) > 2 or (len(parts) == 2 and (is_package or parts[1] in {*FRAMEWORKS, "numpy"}))
+    in_framework = len(parts) > 1 and parts[1] not in SHARED and (len(parts) > 2 or is_package or parts[1] in {*FRAMEWORKS, "numpy"})
     return ".".join(parts[:2]) if parts[0] in ("frontends", "backends") and in_framework else parts[0]
 
 

@@ -20,28 +20,17 @@ def _last(x: Operand, axis: tuple[int, ...]) -> tuple[int, ...] | None:
     return None if axis == (x.ndim - 1,) else axis
 
 
-@rows.row("batch_norm")
-def _batch_norm(
-    x: Operand,
-    mean: Operand,
-    variance: Operand,
-    weight: Operand | None = None,
-    bias: Operand | None = None,
-    *,
-    epsilon: float,
-    axis: int,
-) -> str:
-    return call("batch_norm", x, mean, variance, weight, bias, axis=unless(axis, 1), epsilon=epsilon)
+rows.table({
+    "batch_norm": lambda x, mean, variance, weight=None, bias=None, *, epsilon, axis: call(
+        "batch_norm", x, mean, variance, weight, bias, axis=unless(axis, 1), epsilon=epsilon
+    ),
+    "rms_norm": lambda x, weight=None, *, axis, epsilon: call("rms_norm", x, weight, axis=_last(x, axis), epsilon=epsilon),
+})  # fmt: skip
 
 
 @rows.row("layer_norm")
 def _layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None = None, *, axis: Any, epsilon: float) -> str:
     return call("layer_norm", x, weight, bias, axis=_last(x, axis), epsilon=epsilon)
-
-
-@rows.row("rms_norm")
-def _rms_norm(x: Operand, weight: Operand | None = None, *, axis: Any, epsilon: float) -> str:
-    return call("rms_norm", x, weight, axis=_last(x, axis), epsilon=epsilon)
 
 
 @rows.row("group_norm")

@@ -36,6 +36,3 @@ def default_place() -> tuple[bool, int]:
     chosen = jax.config.jax_default_device
     device = chosen if isinstance(chosen, jax.Device) else jax.local_devices(backend=chosen)[0]
     return device.platform != "cpu", device.id if device.platform == "cpu" else device.local_hardware_id
-
-
-__all__ = ["default_place", "over_dlpack"]

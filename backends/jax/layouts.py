@@ -55,6 +55,3 @@ class failures:
     def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
         if isinstance(problem, jax.errors.JaxRuntimeError) and jax.process_count() > 1:
             raise CollectiveFailed(f"a step over {jax.process_count()} processes failed: {problem}") from problem
-
-
-__all__ = ["automatic", "failures", "placed", "sharding", "single"]

@@ -138,6 +138,3 @@ def held_by_one(held: Held) -> Held:
     """Copies on one device."""
     found: Held = jax.tree.map(lambda array: jnp.copy(single(array)), held)
     return found
-
-
-__all__ = ["JaxTrainingOverMesh", "held_by_one", "held_over"]

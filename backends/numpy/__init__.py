@@ -5,10 +5,9 @@ There is no compiler and no differentiation: a graph runs as it is written, one 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ...contracts.first_use import calls_at_first_use
 from ...errors import FrameworkNotInstalled
 from . import prelude as prelude
 from .dialect import NumpyDialect, dtype_text
@@ -33,13 +32,7 @@ imports = {
     "special": "from scipy import special",
 }
 dialect = NumpyDialect(rows, imports, prelude, dtype_text)
-
-
-def as_module(graph: Any) -> Any:
-    """See :func:`graph_compiler.backends.numpy.module.as_module`; the library of modules is loaded at the first use."""
-    from .module import as_module as made
-
-    return made(graph)
+as_module = calls_at_first_use(__name__, "module:as_module")
 
 
 def derivatives() -> None:

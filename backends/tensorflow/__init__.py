@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from . import preloading as preloading  # isort: skip
-from ..first_use import at_first_use
+from ...contracts.first_use import at_first_use, calls_at_first_use
 from . import prelude as prelude
 from .dialect import TensorFlowDialect
 from .lowering import rows as rows
@@ -28,10 +26,4 @@ dialect = TensorFlowDialect(rows, imports, prelude)
 derivatives = at_first_use(__name__, "transforms:derivatives")
 parallelism = at_first_use(__name__, "parallel:parallelism")
 training_engine = at_first_use(__name__, "training:training")
-
-
-def as_module(graph: Any) -> Any:
-    """See :func:`graph_compiler.backends.tensorflow.module.as_module`; the library of modules is loaded at the first use."""
-    from .module import as_module as made
-
-    return made(graph)
+as_module = calls_at_first_use(__name__, "module:as_module")

@@ -95,6 +95,3 @@ def slices_of(name: str) -> Slices | None:
     except LookupError:
         return None
     return found if isinstance(found, Slices) else None
-
-
-__all__ = ["Slices", "slices_of"]

@@ -102,6 +102,3 @@ def held_by(engine: Training, held: Held, make: Make) -> Held:
     rng = engine.with_rng_arrays(engine.rng_arrays(held.rng), None)
     made = replace(held, trained=trained, rng=rng, **rest)
     return replace(made, optimizer=engine.with_optimizer_arrays(make, made, engine.optimizer_arrays(make, held)))
-
-
-__all__ = ["TensorFlowDataParallel", "held_by", "parts_of"]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...contracts.first_use import at_first_use, calls_at_first_use
 from ..dialect import CanonicalDialect
-from ..first_use import at_first_use
 from . import prelude as prelude
 from .lowering import rows as rows
 from .memory import copy_aliased_outputs as copy_aliased_outputs
@@ -33,10 +31,4 @@ dialect = CanonicalDialect(rows, imports, prelude, dtype_text)
 derivatives = at_first_use(__name__, "transforms:derivatives")
 parallelism = at_first_use(__name__, "parallel:parallelism")
 training_engine = at_first_use(__name__, "training:training")
-
-
-def as_module(graph: Any) -> Any:
-    """See :func:`graph_compiler.backends.torch.module.as_module`; the library of modules is loaded at the first use."""
-    from .module import as_module as made
-
-    return made(graph)
+as_module = calls_at_first_use(__name__, "module:as_module")

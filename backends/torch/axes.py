@@ -118,6 +118,3 @@ def axis_named(name: str) -> Axis:
     """The axis; ``LookupError`` where code runs over none of this name."""
     found: Axis = native_axis(name, "torch")
     return found
-
-
-__all__ = ["Axis", "Processes", "Slices", "axis_named"]

@@ -140,6 +140,3 @@ def together(function: Callable[[Any], Any], arrays: list[Any]) -> list[Any]:
         for place, array, part in zip(places, given, flat.split_with_sizes(list(map(torch.numel, given)))):
             found[place] = part.view(array.shape)
     return found
-
-
-__all__ = ["NO_GRADIENT", "Shared", "applied", "broadcast", "exchanged", "is_followed", "together", "total_of_new"]

@@ -34,6 +34,3 @@ class WithoutWrites(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """The call, or that of the function in its place."""
         return _COMPOSED.get(function, function)(*args, **(kwargs or {}))
-
-
-__all__ = ["WithoutWrites"]

@@ -237,6 +237,3 @@ def _require_one(own: _Message, group: Any) -> None:
             f"the processes exchange different arrays, in the order of their ranks: {'; '.join(each)}. All have to come with one shape and "
             "dtype: pad what differs to one size, and call parallel.psum and its like in one order in all processes"
         )
-
-
-__all__ = ["COMMUNICATION", "CheckedExchanges", "Exchanges", "failures", "reduced"]

@@ -73,6 +73,3 @@ class OpenModule:
         finally:
             for where, key, name in self._places:
                 where[key] = own[name]
-
-
-__all__ = ["OpenModule"]

@@ -217,6 +217,3 @@ def _held(held: Held, make: Make, lay: Callable[[str, Any], Any]) -> Held:
             optimizer.state[trained[name]][key] = lay(name, value) if is_like else copy.copy(value)
     rng = alone.with_rng_arrays(alone.rng_arrays(held.rng), next(iter(trained.values())))
     return replace(held, trained=trained, optimizer=optimizer, rng=rng, scaling=dict(held.scaling), **rest)
-
-
-__all__ = ["TorchDataParallel", "TorchTrainingOverMesh", "held_by_one", "held_over_axis", "held_over_mesh"]

@@ -96,6 +96,3 @@ def placed(array: Any, mesh: DeviceMesh, along: Sequence[int], local_batch: bool
 
 def whole(array: Any) -> Any:
     return array.full_tensor() if isinstance(array, DTensor) else array
-
-
-__all__ = ["constrained", "gathered", "laid_out", "mesh_axes", "over_mesh", "partitioned", "placed", "placements", "whole"]

@@ -101,6 +101,3 @@ def define(engine: Parallelism) -> torch.library.Library:
     library.define("sharding_hint(Tensor x, str layout) -> Tensor")
     library.impl("sharding_hint", _hinted, "CompositeImplicitAutograd")
     return library
-
-
-__all__ = ["define"]

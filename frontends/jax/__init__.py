@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from ...ir.graph import Graph
+from ...contracts.first_use import calls_at_first_use
 from . import array_access as array_access
 from . import files as files
 from . import reference as reference
@@ -19,13 +19,7 @@ where_parameters_are = (
     "parameters='params'), or record the model itself: one of flax.nnx or equinox, a linen module.bind(variables), one of Keras"
 )
 dialect = JaxCalls()
-
-
-def lift_graph(graph: Graph) -> Graph:
-    """See :func:`graph_compiler.frontends.jax.lifting.driver.lift_graph`; the tables are loaded at the first use."""
-    from .lifting.driver import lift_graph
-
-    return lift_graph(graph)
+lift_graph = calls_at_first_use(__name__, "lifting.driver:lift_graph")
 
 
 def unrecorded() -> AbstractContextManager[None]:

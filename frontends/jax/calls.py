@@ -376,6 +376,3 @@ def _is_static(item: Any) -> bool:
         or hasattr(item, "dtype")
         or isinstance(item, (jax.lax.Precision, frozenset))
     )
-
-
-__all__ = ["Call", "Leaves", "call_p", "is_array", "program_of", "recorded_as", "seen", "with_numbers"]

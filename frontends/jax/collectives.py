@@ -82,5 +82,3 @@ _gather.def_abstract_eval(lambda x, *, axis_name, size: x.update(shape=(symbolic
 mlir.register_lowering(_gather, mlir.lower_fun(_stacked, multiple_results=False))
 batching.primitive_batchers[_gather] = lambda operands, places, **params: (_gather.bind(*operands, **params), places[0] + 1)
 ad.deflinear2(_gather, _own_part)
-
-__all__ = ["collective"]

@@ -115,5 +115,3 @@ def _strided(array: Any, start: list[int], params: dict[str, Any]) -> Any:
 
 
 COMBINED = {"reduce": _reduce, "reduce_window": _reduce_window}
-
-__all__ = ["COMBINED", "operation"]

@@ -50,6 +50,3 @@ def _concrete(name: str, problem: Exception) -> TracingError:
         "JAX or NumPy reads them. Read them in a line of the function (if, int(x), float(x), x.tolist()), where they can be guarded, or "
         "compute with the array instead (jnp.where)"
     )
-
-
-__all__ = ["ElementsAsked", "told"]

@@ -355,6 +355,3 @@ def origin_of(equation: Any, call: str) -> Origin:
             told = (stored_names(codes[place], instructions[place]), instructions[place]) if len(codes) > place else ()
             return Origin(frame.file_name, frame.line_num, "", call, *told)
     return Origin(call=call)
-
-
-__all__ = ["Reader", "is_users", "origin_of", "spec_of"]

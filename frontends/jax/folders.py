@@ -16,5 +16,3 @@ def folders_of(*files: str) -> Iterator[str]:
 
 
 JAX = tuple(folders_of(jax.__file__))
-
-__all__ = ["JAX", "folders_of"]

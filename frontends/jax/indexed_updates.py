@@ -95,6 +95,3 @@ def _for_jax(index: Any) -> Any:
     if isinstance(index, slice):
         return slice(*(decided(expression_of(part)) for part in _parts(index)))
     return index.__jax_array__() if is_symbolic(index) else index
-
-
-__all__ = ["updates"]

@@ -111,5 +111,3 @@ def _rows(session: Session, original: Callable[..., Any], array: Any) -> Any:
 
 
 ROWS = Probe(core.Tracer, "__iter__", STAND_IN, _rows)
-
-__all__ = ["ROWS", "TracedLoops", "mark_p", "marked"]

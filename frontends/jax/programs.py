@@ -60,5 +60,3 @@ class OnWords(Whole):
 
 
 _UNKNOWN = Program()
-
-__all__ = ["OnWords", "Program", "Whole", "jax_record"]

@@ -175,5 +175,3 @@ def _answer(name: str) -> Callable[..., Any]:
 
 
 ANSWERS = tuple(Probe(jax.core.Tracer, name, STAND_IN, _answer(name)) for name in _READS)
-
-__all__ = ["ANSWERS", "Answers", "Reads", "read_p"]

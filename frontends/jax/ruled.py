@@ -210,6 +210,3 @@ def _contributing(nodes: Sequence[Node], outputs: Iterable[Any]) -> list[Node]:
             kept.append(node)
             needed.update(node.uses)
     return kept[::-1]
-
-
-__all__ = ["ORDERS", "ruled"]

@@ -147,6 +147,3 @@ def name_of(equation: Any) -> tuple[str, str]:
     info = (program.jaxpr.debug_info.func_src_info if program else None) or ""
     name, _, place = info.partition(" at ")
     return name or "a function", place
-
-
-__all__ = ["RULED", "Rule", "has_derivative", "name_of", "public_of", "rule_of"]

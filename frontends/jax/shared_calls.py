@@ -45,6 +45,3 @@ def shared_call(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: lis
     if not any(isinstance(item, Value) for item in operands):
         return reader.inlined(equation, inner, operands)
     return Call(reader, equation, inner, operands).kept()
-
-
-__all__ = ["repeated", "shared_call"]

@@ -66,6 +66,3 @@ def _frozen(item: Any) -> Any:
     if isinstance(item, (list, tuple)):
         return (type(item), *map(_frozen, item))
     return item
-
-
-__all__ = ["ValueNumbers"]

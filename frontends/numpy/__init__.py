@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir.graph import Graph
+from ...contracts.first_use import calls_at_first_use
 from . import array_access as array_access
 from . import files as files
 from . import reference as reference
@@ -16,14 +16,8 @@ name = "numpy"
 refuses_outside = True
 where_parameters_are = ""
 dialect = NumpyCalls()
+lift_graph = calls_at_first_use(__name__, "lifting.driver:lift_graph")
 
 
 def example_inputs(function: Any) -> None:
     """Functions of numpy tell nothing of their arguments."""
-
-
-def lift_graph(graph: Graph) -> Graph:
-    """See :func:`graph_compiler.frontends.numpy.lifting.driver.lift_graph`; the tables are loaded at the first use."""
-    from .lifting.driver import lift_graph
-
-    return lift_graph(graph)

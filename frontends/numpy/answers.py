@@ -14,10 +14,6 @@ from .sizes import hint
 from .traced import is_traced, seen_of
 
 
-def _shape(capture: Any, a: Any) -> Any:
-    return a.shape
-
-
 def _size(capture: Any, a: Any, axis: Any = None) -> Any:
     if axis is None:
         return a.size
@@ -63,7 +59,7 @@ def _text(function: Callable[..., Any]) -> Callable[..., Any]:
 
 # name of the function -> what it gives; (capture, the call's arguments)
 ANSWERS: dict[str, Callable[..., Any]] = {
-    "shape": _shape,
+    "shape": lambda capture, a: a.shape,
     "size": _size,
     "ndim": lambda capture, a: a.ndim,
     "iscomplexobj": _of_types(np.iscomplexobj),

@@ -41,6 +41,3 @@ class Constants:
         if not is_array and not name:
             self._scalars[spec.dtype, elements] = made
         return made
-
-
-__all__ = ["Constants"]

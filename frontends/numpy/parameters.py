@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from ...tracing.reach.containers import MISSING, Kind, is_whole
 from ...tracing.reach.namespaces import Names
 from ...tracing.reach.world import ORDER, Change, Held, World
 from ...tracing.state.append_only import ListShims
-from ...tracing.state.places import Place as StatePlace
+from ...tracing.state.places import Place
 from ...tracing.state.updates import Containers
 from .arguments import Inputs, is_array
 from .array_access import Watch, own, write
@@ -32,22 +32,20 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, eq=False)
-class Place:
+class ArrayPlace(Place):
     """Where one array is: a part of a container, and below it the path through tuples."""
 
-    held: Held
-    key: Any
     path: tuple[int, ...] = ()
 
     @property
     def name(self) -> str:
         """The place in words."""
-        whole = self.held.name_of(self.key).removeprefix("self.") + "".join(f"[{index}]" for index in self.path)
+        whole = super().name.removeprefix("self.") + "".join(f"[{index}]" for index in self.path)
         return re.sub(r"[\[\]'\"\\]+", ".", whole).strip(".")  # layers[0]['bias'] is layers.0.bias
 
     def read(self) -> Any:
         """What is there now."""
-        found = self.held.kind.pairs(self.held.item).get(self.key, MISSING)
+        found = super().read()
         for index in self.path:
             found = found[index] if isinstance(found, tuple) and index < len(found) else MISSING
         return found
@@ -68,8 +66,7 @@ class Place:
 
     def write(self, array: Any) -> None:
         """Puts another array there."""
-        whole = self.held.kind.pairs(self.held.item).get(self.key)
-        self.held.kind.put(self.held.item, self.key, _with(whole, self.path, array))
+        super().write(_with(super().read(), self.path, array))
 
 
 def _with(whole: Any, path: tuple[int, ...], item: Any) -> Any:
@@ -104,7 +101,7 @@ _DEFAULTS = Kind(_defaults, _put_default)
 class LiveArrays(contracts.Live):
     """Called, the arrays that stand in these places at the moment: the very dict of before while none was replaced."""
 
-    def __init__(self, places: dict[str, Place]) -> None:
+    def __init__(self, places: dict[str, ArrayPlace]) -> None:
         self._places = places
         self._held = self._read()
 
@@ -146,11 +143,11 @@ class Weights(contracts.Weights):
         own_defaults = [one for one in functions if _defaults(one)]
         self.world.held += [Held(one.__name__, one, _DEFAULTS, _defaults(one)) for one in own_defaults]
         self._tuples = [(one, one.__defaults__, one.__kwdefaults__) for one in own_defaults]
-        self.places: dict[str, Place] = {}
+        self.places: dict[str, ArrayPlace] = {}
         self.views = views or KeptViews()
         self._put: dict[Key, Any] = {}
         self.kept = Kept(())
-        self._shared: list[StatePlace] = []
+        self._shared: list[Place] = []
         self._list_shims = ListShims(self.world, (), (), frozenset())
 
     def may_change(self, owner: Any) -> bool:
@@ -176,14 +173,14 @@ class Weights(contracts.Weights):
         self.views.begin(inputs.known)
         known: dict[int, Any] = {}
         for held, key, item in (*parts, *(parts if self.views.any else ())):  # once more: views are taken of their owners
-            new = self._traced(capture, Place(held, key), item, known, inputs)
+            new = self._traced(capture, ArrayPlace(held, key), item, known, inputs)
             if new is not item:
                 held.kind.put(held.item, key, new)
-                self._put[StatePlace(held, key).identity] = new
+                self._put[Place(held, key).identity] = new
 
-    def _traced(self, capture: Any, place: Place, item: Any, known: dict[int, Any], inputs: Inputs) -> Any:
+    def _traced(self, capture: Any, place: ArrayPlace, item: Any, known: dict[int, Any], inputs: Inputs) -> Any:
         if id(item) in inputs.known:  # also an argument, or kept in another place: it is one array now, and may be two later
-            self._shared.append(StatePlace(place.held, place.key))
+            self._shared.append(Place(place.held, place.key))
             return inputs.known[id(item)]
         if type(item) in (np.ndarray, np.memmap) and item.dtype.kind in "biufc" and item.dtype.isnative:
             if id(item) not in known and self.views.owner_of(item) is not None:
@@ -197,7 +194,7 @@ class Weights(contracts.Weights):
                 known[id(item)] = capture.add_parameter(name, item)
             return known[id(item)]
         if type(item) is tuple or isinstance(item, tuple) and hasattr(item, "_fields"):
-            each = ((Place(place.held, place.key, (*place.path, i)), part) for i, part in enumerate(item))
+            each = ((replace(place, path=(*place.path, i)), part) for i, part in enumerate(item))
             parts = [self._traced(capture, one, part, known, inputs) for one, part in each]
             changed = any(new is not old for new, old in zip(parts, item))
             return (type(item)(*parts) if hasattr(item, "_fields") else tuple(parts)) if changed else item
@@ -208,7 +205,7 @@ class Weights(contracts.Weights):
         new = replacement_of(item)
         return item if new is None else new
 
-    def changed(self, is_given: Callable[[Any], bool]) -> tuple[dict[str, Any], list[StatePlace]]:
+    def changed(self, is_given: Callable[[Any], bool]) -> tuple[dict[str, Any], list[Place]]:
         """The arrays that have taken the place of others of their shape and type, by name; and places that are not known to change.
 
         ``is_given`` tells the containers of arguments and places, which are looked after otherwise.
@@ -218,12 +215,10 @@ class Weights(contracts.Weights):
         found = {place.identity: place for place in (*self.kept.places, *self._shared)}
         for change in self.world.changes():
             is_part = change.key is not ORDER
-            if is_given(change.held.item) or is_part and change.now is self._put.get(StatePlace(change.held, change.key).identity, MISSING):
+            if is_given(change.held.item) or is_part and change.now is self._put.get(Place(change.held, change.key).identity, MISSING):
                 continue
             name = self._name_of(change)
-            place = (
-                StatePlace(change.held, whole=True) if not is_part or is_whole(change.held.item) else StatePlace(change.held, change.key)
-            )
+            place = Place(change.held, whole=True) if not is_part or is_whole(change.held.item) else Place(change.held, change.key)
             if name is None or place.identity in found:
                 found.setdefault(place.identity, place)
             else:

@@ -34,6 +34,3 @@ def _inside(shape: tuple[int, ...], parts: tuple[Any, ...]) -> Iterator[Any]:
             yield part
         else:
             return
-
-
-__all__ = ["within"]

@@ -52,6 +52,3 @@ def _put_back(arrays: Sequence[Any], before: Sequence[Any]) -> None:
 def _real(item: Traced) -> Any:
     """An array, or what the user's code has as a number of Python."""
     return item._seen.item() if item._value in item._capture.weak else seen_of(item)
-
-
-__all__ = ["UnrecordedSteps"]

@@ -70,6 +70,3 @@ def read(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]
     inputs = tuple(map(reader.value, operands[1:]))
     found = reader.call(CALLS + name, inputs, {"axis_name": axis_name}, [operands[0].seen], reader.origin(operation))
     return [*found, *operands[1:]]
-
-
-__all__ = ["collective", "read"]

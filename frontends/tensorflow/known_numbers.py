@@ -334,6 +334,3 @@ def fits(key: str, operands: list[Known]) -> bool:
     if key == "DynamicStitch":
         return _is_plain(*operands[: len(operands) // 2])
     return _is_plain(*(operands[place] for place in _NEED_NUMBERS.get(key, ())))
-
-
-__all__ = ["Known", "computed", "fits", "index_of", "is_few", "known", "nested", "takes_integers"]

@@ -235,6 +235,3 @@ def _beside_sizes(name: str) -> Callable[..., Any]:
         return original(tensor, tf.convert_to_tensor(other, tensor.dtype) if type(other) is SizeNumber else other)
 
     return method
-
-
-__all__ = ["Trace"]

@@ -210,6 +210,3 @@ def _place(tensor: Any) -> Any:
         return np.frombuffer(plain, np.uint8).__array_interface__["data"][0]
     except ValueError:
         return 0
-
-
-__all__ = ["LiveArrays", "Weights", "named_variables", "variable_of"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...ir.graph import Graph
+from ...contracts.first_use import calls_at_first_use
 from . import files as files
 from . import reference as reference
 from .calls import TorchCalls
@@ -17,13 +17,7 @@ name = "torch"
 refuses_outside = True
 where_parameters_are = ""
 dialect = TorchCalls()
-
-
-def lift_graph(graph: Graph) -> Graph:
-    """See :func:`graph_compiler.frontends.torch.lifting.driver.lift_graph`; the tables are loaded at the first use."""
-    from .lifting.driver import lift_graph
-
-    return lift_graph(graph)
+lift_graph = calls_at_first_use(__name__, "lifting.driver:lift_graph")
 
 
 def pretrained(source: str) -> Any:

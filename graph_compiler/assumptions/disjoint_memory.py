@@ -54,6 +54,3 @@ class DisjointMemory:
         if any(type(number) is not int or number not in arrays for number in written):
             raise InvalidFile("disjoint_memory names an array that is written to and none of the arrays")
         return cls(arrays, tuple(written))
-
-
-__all__ = ["DisjointMemory"]

@@ -69,6 +69,3 @@ def lies_within(elements: Any, low: int, high: int, besides: int | None = None) 
     if besides is not None:
         elements = elements[elements != besides]
     return elements.size == 0 or bool(elements.min() >= low and elements.max() < high)
-
-
-__all__ = ["IndexBounds", "lies_within"]

@@ -61,6 +61,3 @@ def attribute_of(array: Any, name: str) -> str | None:
     """
     held: dict[str, Any] = getattr(array, "__dict__", {})
     return repr(held[name]) if name in held else None
-
-
-__all__ = ["InputAttribute", "attribute_of"]

@@ -132,6 +132,3 @@ def _layout(array: Any) -> Fact:
             return (*order, *steps)
         reach *= array.shape[axis]
     return order
-
-
-__all__ = ["Fact", "InputFact", "assume_fact", "fact_of"]

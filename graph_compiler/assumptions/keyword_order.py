@@ -45,6 +45,3 @@ class KeywordOrder:
         if type(data) is not list or not all(type(name) is str for name in data):
             raise InvalidFile("keyword_order has no names")
         return cls(tuple(data))
-
-
-__all__ = ["KeywordOrder"]

@@ -74,6 +74,3 @@ def first_of_each(graph: Graph) -> list[int]:
     """The number of the first input that is the same object, of each input; its own where nothing is assumed of it."""
     known = [first for assumption in graph.assumed(SameArray) for first in assumption.firsts]
     return [known[number] if number < len(known) and known[number] != NO_ARRAY else number for number in range(len(graph.inputs))]
-
-
-__all__ = ["NO_ARRAY", "SameArray", "first_of_each"]

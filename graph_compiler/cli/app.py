@@ -246,6 +246,3 @@ def version(version: Annotated[bool, typer.Option("--version", help="Print the v
 
         print(own_version())
         raise typer.Exit
-
-
-__all__ = ["app"]

@@ -44,6 +44,3 @@ class Definitions:
             first = source.count("\n", 0, source.find(text)) + 1
             found += [(first + line, origin) for line, origin in self.origins[own]]
         return found
-
-
-__all__ = ["OWN_NAME", "Definitions"]

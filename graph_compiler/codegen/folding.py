@@ -84,6 +84,3 @@ def tidied(expression: str) -> str:
     'jnp.where(mask, -1e9, x)'
     """
     return _NEGATIVE.sub(lambda match: match[1] or match[2], expression) if "(-" in expression else expression
-
-
-__all__ = ["folded", "tidied"]

@@ -24,6 +24,3 @@ def last_uses(nodes: Iterable[Node], needed: Container[Value]) -> dict[Node, lis
 def bytes_of(value: Value) -> int:
     """How much memory an array took while recording."""
     return int(product(value.spec.hints)) * ITEMSIZE.get(value.dtype, 8)
-
-
-__all__ = ["bytes_of", "last_uses"]

@@ -84,6 +84,3 @@ def _outside_of_brackets(masked: str, left: int, right: int) -> tuple[list[int],
             commas += [place] if character == "," else []
             operators += [place] if _OPERATOR.match(masked, place) else []
     return commas, operators, brackets, has_slice
-
-
-__all__ = ["WIDTH", "broken"]

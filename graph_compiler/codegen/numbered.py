@@ -104,6 +104,3 @@ def quoted(name: str) -> str:
     """In double quotes, where that takes nothing but these."""
     plain = repr(name)
     return f'"{name}"' if plain == f"'{name}'" and '"' not in name else plain
-
-
-__all__ = ["NOTHING", "Numbered", "common", "numbered_calls", "quoted"]

@@ -395,6 +395,3 @@ class Inside:
     def free(self) -> None:
         """Its names may be used again."""
         self.scope.free(list(self.scope.held))
-
-
-__all__ = ["Inside", "Scope", "Shared"]

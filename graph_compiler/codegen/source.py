@@ -269,7 +269,11 @@ def _names_of(prelude: Any) -> frozenset[str]:
 
 @functools.cache  # of the functions of preludes, which are few
 def _source_of(helper: FunctionType) -> str:
-    return inspect.getsource(helper)
+    """The text of a helper, in which a target may have names of its own ``spelled``."""
+    spelled: dict[str, str] = vars(helper).get("spelled", {})
+    return (
+        re.sub(r"\b\w+\b", lambda word: spelled.get(word[0], word[0]), inspect.getsource(helper)) if spelled else inspect.getsource(helper)
+    )
 
 
 @functools.cache

@@ -58,6 +58,3 @@ def stacks_of(graph: Graph) -> dict[Node, Stack]:
             if told is not None and "*" not in f"{told[0]}{told[1]}":
                 found[node] = Stack(f"{told[0]}*{told[1]}", tuple(told[2]))
     return found
-
-
-__all__ = ["HELPER", "Stack", "stacks_of"]

@@ -275,6 +275,3 @@ class Backend(Protocol):
     def as_module(self, graph: Any) -> Any:
         """A graph as a trainable module of the framework. Raises ``ModuleNotFoundError`` where the library that has modules is missing."""
         raise NotCompilable(f"{self.name} has no modules: call the graph itself, or graph.functional")
-
-
-__all__ = ["Backend", "Target", "Tracer"]

@@ -75,6 +75,3 @@ def _contract_of(contract: type, function: Any) -> type | None:
     annotation = getattr(function, "__annotations__", {}).get("return")
     found = vars(sys.modules[contract.__module__]).get(annotation) if isinstance(annotation, str) else annotation
     return found if isinstance(found, type) and getattr(found, "_is_protocol", False) else None
-
-
-__all__ = ["default", "require"]

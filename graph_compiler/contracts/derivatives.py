@@ -127,6 +127,3 @@ class Derivatives(Protocol):
         """The function, of which reverse mode keeps only what the policy says, and computes the rest again: ``"nothing"``, ``"dots"`` (the
         results of matrix products), ``"everything"``, ``"min_cut"`` (the fewest bytes that no product has to be computed again for), or the
         values of these names."""
-
-
-__all__ = ["Arrays", "Derivatives", "Function", "Mapping", "Policy", "Step"]

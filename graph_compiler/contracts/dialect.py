@@ -54,6 +54,3 @@ class TargetDialect(Dialect, Protocol):
 
     def check(self, graph: Graph) -> None:
         """``UnsupportedOperation`` for a graph that would compute something else here than where it was recorded."""
-
-
-__all__ = ["Dialect", "Structured", "TargetDialect"]

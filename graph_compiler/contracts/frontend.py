@@ -369,8 +369,3 @@ class LoadsModels(Frontend, Protocol):
 
     def pretrained(self, source: str) -> Any:
         """A model from a folder, or by its name on a hub."""
-
-
-__all__ = [
-    "ArrayAccess", "Fillable", "Frontend", "Live", "LoadsModels", "Reference", "SavedCalls", "Stamp", "Unwatched", "Watch", "Weights"
-]  # fmt: skip

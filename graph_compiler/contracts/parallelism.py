@@ -195,21 +195,3 @@ class Parallelism(Protocol):
 
     def training_alone(self, training: Training, held: Held, make: Make) -> tuple[Training, Held]:
         """Steps on one device, and what such steps, over an axis or a mesh, hold."""
-
-
-__all__ = [
-    "REDUCTIONS",
-    "Arrays",
-    "DeviceAxis",
-    "Layout",
-    "Opened",
-    "Parallelism",
-    "Spread",
-    "begin_axis",
-    "end_axis",
-    "native_axis",
-    "running_axes",
-    "running_mesh",
-    "running_over",
-    "running_over_mesh",
-]

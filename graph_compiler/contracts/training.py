@@ -213,6 +213,3 @@ class Training(Protocol):
 
     def is_device(self, item: Any) -> bool:
         """Whether this says where arrays of the framework are: a device, a sharding, or its name."""
-
-
-__all__ = ["Arrays", "Held", "Make", "Program", "Training"]

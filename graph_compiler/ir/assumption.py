@@ -129,6 +129,3 @@ def input_number(item: Any, read: Reader) -> int:
     if type(item) is not int or not 0 <= item < len(read.inputs):
         raise InvalidFile(f"{item!r:.80} is no input")
     return item
-
-
-__all__ = ["Assumption", "Call", "Names", "Reader", "Replaced", "Writer", "input_number", "row"]

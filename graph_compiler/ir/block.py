@@ -49,6 +49,3 @@ class Region:
     def specs_outside(self) -> tuple[ArraySpec, ...]:
         """The specs of the outputs of the block, with sizes of the outside. Numbers and sizes among the outputs have none."""
         return tuple(ArraySpec(tuple(map(self.outward, item.shape)), item.dtype) for item in self.block.outputs if isinstance(item, Value))
-
-
-__all__ = ["Block", "Region"]

@@ -109,6 +109,3 @@ class _Closing:
         if symbol.source in self.captured:  # a size of an input that nothing outside has is the region's own
             self.sizes[made] = Size.of(symbol)
         return self.inner.setdefault(Size.of(symbol), Size.of(made))
-
-
-__all__ = ["Body", "close"]

@@ -42,6 +42,3 @@ def copied_among(node: Node, pairs: Iterable[tuple[Value, Value]]) -> Node | Non
         return Size.of(symbol.of(own.get(symbol.source, symbol.source)))
 
     return copied(node, own, mapped)
-
-
-__all__ = ["copied", "copied_among"]

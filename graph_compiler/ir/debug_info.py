@@ -20,6 +20,3 @@ class DebugInfo:
 
     numbers: Mapping[Value, Any] = field(default_factory=dict)
     lifted: Mapping[Value, Value] = field(default_factory=dict)
-
-
-__all__ = ["DebugInfo"]

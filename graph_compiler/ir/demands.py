@@ -19,6 +19,3 @@ class TargetDemands:
     source_only: str = ""
     wide: str = ""
     casts_are_written: bool = False
-
-
-__all__ = ["TargetDemands"]

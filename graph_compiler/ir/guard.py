@@ -114,6 +114,3 @@ def guard_of(node: Node) -> Guard | None:
 def reads_elements(guard: Guard) -> bool:
     """Whether a guard looks at elements, which only a call that has run can tell."""
     return isinstance(guard.condition, Value) or guard.condition.reads_elements()
-
-
-__all__ = ["GUARD", "Guard", "check", "guard_of", "reads_elements"]

@@ -53,6 +53,3 @@ class _Inlined:
         if symbol.source in self.region.block.inputs and symbol.kind == "size":
             return source.shape[symbol.axis]
         return Size.of(symbol.of(source))
-
-
-__all__ = ["inline"]

@@ -36,6 +36,3 @@ class Makers:
         for node in islice(nodes, len(known), None):
             known.append(node)
             makers.update(dict.fromkeys(node.outputs, node))
-
-
-__all__ = ["Makers"]

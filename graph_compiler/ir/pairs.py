@@ -23,6 +23,3 @@ def pairs_of(sequences: Iterable[tuple[str, ArraySpec]], axis: int, hint: int = 
     for value in pairs:
         value.spec = ArraySpec((*value.shape[:axis], own, *value.shape[axis + 1 :]), value.dtype)
     return pairs
-
-
-__all__ = ["pairs_of"]

@@ -19,6 +19,3 @@ class Randomness:
 
     key: Value | None = None
     recorded_from: Any = None
-
-
-__all__ = ["Randomness"]

@@ -54,6 +54,3 @@ class CallRecord:
             views=function(self.views),
             extra=None if self.extra is None else self.extra.mapped(function),
         )
-
-
-__all__ = ["CallRecord", "Extra"]

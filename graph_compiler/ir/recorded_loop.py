@@ -86,6 +86,3 @@ class RecordedLoop:
     def bounds(self) -> tuple[Size, ...]:
         """The symbolic numbers that decide how many steps there are."""
         return tuple(bound for bound in (self.start, self.stop) if isinstance(bound, Size))
-
-
-__all__ = ["ASKED", "Held", "Mark", "Path", "RecordedLoop"]

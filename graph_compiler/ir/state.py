@@ -32,6 +32,3 @@ class GraphState:
     def is_empty(self) -> bool:
         """Whether a call neither reads nor changes anything but its arrays."""
         return self.places is None and self.updates is None
-
-
-__all__ = ["GraphState"]

@@ -66,5 +66,3 @@ _PROOFS: dict[str, Callable[[Any, Any], bool]] = {
     "lt": lambda one, other: nonnegative(other - one - 1),
     "ne": lambda one, other: nonnegative(one - other - 1) or nonnegative(other - one - 1),
 }
-
-__all__ = ["Numbers", "Question", "always_holds", "placed"]

@@ -159,6 +159,3 @@ class FlatFunction:
         """Where each array stands in the result, in words."""
         assert self._result is not None
         return ["".join(f"[{key!r}]" for key in path) for path in paths(self._result)]
-
-
-__all__ = ["Arguments", "FlatFunction", "GivenCall", "SplitCall"]

@@ -153,6 +153,3 @@ def _no_axis(name: str, axis_name: Any) -> InvalidOption:
         f"parallel.{name}: axis_name= is {axis_name!r}, and the code here runs over no such axis; {known}. Call the function by "
         f"parallel.Parallel(function, axis_name={axis_name!r}) or transforms.vmap(function, axis_name={axis_name!r})"
     )
-
-
-__all__ = ["all_gather", "axis_index", "axis_size", "pmax", "pmean", "pmin", "psum"]

@@ -47,6 +47,3 @@ def unreplicate(tree: T) -> T:
     leaves, structure = flatten(tree, is_array)
     found: T = unflatten(structure, map(engine.single, leaves))
     return found
-
-
-__all__ = ["replicate", "unreplicate"]

@@ -140,6 +140,3 @@ def require_fit(what: str, shape: Sequence[int], layout: Layout, sizes: Mapping[
                 f"{what} has the shape {list(shape)}, and axis {place}, of {shape[place]}, does not divide into the {count} devices of "
                 f"{entry!r}; leave that axis whole (None), or take a mesh that divides it"
             )
-
-
-__all__ = ["Ready", "Rule", "Rules", "fsdp", "layouts_of", "names_in", "require_fit", "tensor_parallel"]

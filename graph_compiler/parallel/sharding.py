@@ -185,6 +185,3 @@ def _batch_axes(batch: Any, sizes: Mapping[str, int]) -> tuple[str, ...]:
     if unknown := [name for name in found if name not in sizes]:
         raise InvalidOption(f"batch= names {unknown[0]!r}; axes of the mesh are {', '.join(map(repr, sizes))}")
     return found
-
-
-__all__ = ["Sharded", "axes_of", "hint", "shard"]

@@ -312,6 +312,3 @@ class _OpenGraph:
                 "set the model to eval()"
             )
         return result
-
-
-__all__ = ["Parallel"]

@@ -15,6 +15,3 @@ def with_training(state: S, engine: Training, held: Held) -> S:
     """The state with steps by this engine, which hold these arrays. The one that was given may go on by itself."""
     state.require_unused()
     return type(state)(replace(state.plan, engine=engine), held, state.step)
-
-
-__all__ = ["with_training"]

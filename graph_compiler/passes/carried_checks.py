@@ -217,6 +217,3 @@ def _is_float(add: Callable[..., Value], value: Value, expected: float) -> Value
 
 def _is_complex(add: Callable[..., Value], value: Value, expected: complex) -> Value:
     return add("logical_and", _is_float(add, add("real", value), expected.real), _is_float(add, add("imag", value), expected.imag))
-
-
-__all__ = ["TRUTH", "Make", "canonical", "carry_out", "holds"]

@@ -43,6 +43,3 @@ def _maker(size: Any, graph: Graph) -> Any:
         return None
     node = graph.maker(symbol.source)
     return node if node is not None and symbol.axis == node.params.get("axis", 0) else None
-
-
-__all__ = ["counted_guards"]

@@ -116,6 +116,3 @@ def nodes_of(block: Block) -> Iterator[Node]:
         for region in node.regions:
             yield from nodes_of(region.block)
         yield node
-
-
-__all__ = ["GraphPass", "Pass", "nodes_of", "only_with", "passed"]

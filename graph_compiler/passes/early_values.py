@@ -156,6 +156,3 @@ class _Loop(OpenLoop):
         if made.name == node.op:
             made.name = node.outputs[0].name
         return made
-
-
-__all__ = ["early_values"]

@@ -47,6 +47,3 @@ class Kept:
         if isinstance(held.item, Size):
             return held.kind, held.item.text(lambda symbol: f"{symbol.kind} {symbol.axis} {id(symbol.source)}")
         return held.kind, held.item if path in self.old else None
-
-
-__all__ = ["Kept"]

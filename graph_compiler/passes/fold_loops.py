@@ -225,6 +225,3 @@ def _around(loop: RecordedLoop, running: RecordedLoop | None) -> Any:
     while outer is not None and not (outer[0].is_whole or outer[0] is running):
         outer = outer[0].outer
     return outer
-
-
-__all__ = ["StepsMissing", "fold_loops", "folded_so_far"]

@@ -140,6 +140,3 @@ def outer_loops(loop: RecordedLoop) -> Iterator[RecordedLoop]:
     while loop.outer is not None:
         loop = loop.outer[0]
         yield loop
-
-
-__all__ = ["Places", "outer_loops"]

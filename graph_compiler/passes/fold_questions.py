@@ -38,6 +38,3 @@ def numbers_in(places: Places, question: Question, left_out: dict[RecordedLoop, 
     found = [(index, loop) for index, loop in places.of_index.items() if loop in loops]
     found.sort(key=lambda item: len(list(outer_loops(item[1]))))
     return {index: (loop, left_out.get(loop, 0)) for index, loop in found}
-
-
-__all__ = ["answers", "in_its_step", "numbers_in"]

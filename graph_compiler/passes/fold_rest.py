@@ -72,6 +72,3 @@ def _loop(scan: Node, given: list[Value], counters: list[Node], left: int) -> No
 def _numbers(scan: Node) -> dict[Value, Any]:
     sizes = (size for region in scan.regions for size in region.sizes.values() if isinstance(size, Size))
     return {symbol.source: symbol.hint for size in sizes for symbol in size.symbols() if symbol.kind == "item"}
-
-
-__all__ = ["Rest", "rest_of_loop"]

@@ -395,6 +395,3 @@ class _Fold:
         self.places.rows.counters.add(value)
         inputs = (start, self.loop.stop, self.loop.step)
         return Node(f"{self.loop.library}.arange", inputs, {}, self.loop.origin, (value,), CallRecord("arange", result=value))
-
-
-__all__ = ["folded_loop"]

@@ -56,6 +56,3 @@ def slots_of(mark: Mark) -> dict[Value, list[Path]]:
 def value_at(mark: Mark, path: Path) -> Value | None:
     held = mark.state.get(path)
     return held.item if held is not None and isinstance(held.item, Value) else None
-
-
-__all__ = ["Made", "NotEqual", "Step", "TooShort", "made_in", "slots_of", "value_at"]

@@ -192,6 +192,3 @@ def _range(item: Any, size: Any) -> tuple[Any, Any]:
 
 def _areapart(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
     return nonnegative(other[0] - one[1]) or nonnegative(one[0] - other[1])
-
-
-__all__ = ["apart", "forward_writes", "forwarded"]

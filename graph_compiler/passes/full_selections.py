@@ -225,6 +225,3 @@ class _Selecting:
 
 def _ragged(full: Value, spans: tuple[Span | None, ...]) -> Ragged:
     return Ragged(full, spans, FINITE if is_integer(full.dtype) or is_bool(full.dtype) else None)
-
-
-__all__ = ["full_selections"]

@@ -206,6 +206,3 @@ class _Widening:
 def _sizes_of(node: Node) -> Iterator[Size]:
     shapes, inner = [value.shape for value in node.outputs], [list(region.sizes.values()) for region in node.regions]
     return (item for item in iterate_structure((node.inputs, node.params, shapes, inner)) if isinstance(item, Size))
-
-
-__all__ = ["full_widths"]

@@ -52,6 +52,3 @@ def _in_half(build: Builder, node: Node, half: str) -> Value:
 
 def _is_single(item: Any) -> bool:
     return isinstance(item, Value) and item.dtype == "float32"
-
-
-__all__ = ["PRODUCTS", "half_products"]

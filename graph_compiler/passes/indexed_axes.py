@@ -83,6 +83,3 @@ def _on_filled(build: Builder, node: Node, missing: dict[int, Any]) -> Value:
     padding = tuple((0, missing.get(axis, 0)) for axis in range(x.ndim))
     found: Value = getattr(build, node.op)(build.pad(x, padding=padding, mode="constant", value=0), *others, **node.params)
     return found
-
-
-__all__ = ["indexed_axes"]

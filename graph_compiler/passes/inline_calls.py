@@ -58,6 +58,3 @@ def without_checks(graph: Graph) -> Graph:
     """The graph with its calls written out, for reading: without checks of sizes."""
     found = inlined_calls(graph)[0]
     return found.derive(nodes=[node for node in found.nodes if node.op != GUARD])
-
-
-__all__ = ["inlined_calls", "without_checks"]

@@ -147,5 +147,3 @@ _RUN = {
     "scan": Interpreter._scan,
     "while_loop": Interpreter._while,
 }
-
-__all__ = ["Interpreter"]

@@ -196,6 +196,3 @@ def _common(paths: Sequence[Sequence[str]]) -> int:
     """How many parts all paths begin with."""
     columns = enumerate(zip(*paths))
     return next((depth for depth, parts in columns if len(set(parts)) > 1), min(map(len, paths), default=0))
-
-
-__all__ = ["Calls", "calls_of"]

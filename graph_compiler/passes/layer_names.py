@@ -120,6 +120,3 @@ def word(parts: Sequence[str]) -> str:
     if len(last) < _SHORTEST:
         return "layer"
     return last[:-1] if last.endswith("s") and not last.endswith("ss") and len(last) > _SHORTEST else last
-
-
-__all__ = ["Difference", "Names", "Numbering", "difference", "numbering", "word"]

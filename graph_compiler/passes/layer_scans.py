@@ -188,6 +188,3 @@ def _are_before(graph: Graph, layer: Node, values: Sequence[Value]) -> bool:
 
 def _rows_of(value: Value, count: int) -> ArraySpec:
     return ArraySpec((count, *value.shape), value.dtype)
-
-
-__all__ = ["scanned_layers"]

@@ -76,6 +76,3 @@ class _Cuts:
 
     def _is_read_from(self, value: Value, begin: int) -> bool:
         return any(user >= begin for user in self.program.users.get(value, ()))
-
-
-__all__ = ["layers_in"]

@@ -99,6 +99,3 @@ def _stretches(program: Program) -> Sequence[Stretch]:
     keys = [row.exact for row in program.rows]
     found = (stretch for stretch in periodic(keys, FEWEST) if stretch.period >= _SMALLEST)
     return sorted(found, key=lambda stretch: stretch.first + stretch.period - stretch.end)
-
-
-__all__ = ["FEWEST", "repeated_layers"]

@@ -132,6 +132,3 @@ def _is_narrow(item: Any, size: Any) -> bool:
     start, stop, step = item
     count = length(start, stop, step, size)
     return type(count) is int and count != size
-
-
-__all__ = ["Cells", "LastCell", "Read", "cells_of", "row"]

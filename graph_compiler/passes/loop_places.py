@@ -175,6 +175,3 @@ def _offset(item: Any, number: Value) -> int | None:
     read = [symbol for symbol in item.symbols() if symbol.source is number] if isinstance(item, Size) else []
     offset = item - Size.of(read[0]) if len(read) == 1 else None
     return offset if type(offset) is int else None
-
-
-__all__ = ["Diagonal", "Key", "Place", "Sides", "is_single", "positions", "span"]

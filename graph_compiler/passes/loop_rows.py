@@ -274,6 +274,3 @@ class _Step:
 def _spec(cells: Cells) -> ArraySpec:
     array = cells.history.array
     return ArraySpec(keyed_shape(array.shape, cells.target.key(0)), array.dtype)
-
-
-__all__ = ["loop_rows"]

@@ -165,6 +165,3 @@ def _places(build: Builder, item: Any) -> Value:
     start, stop, step = item
     places: Value = build.add(build.multiply(build.arange(stop=(stop - start + step - 1) // step, dtype="int64"), step), start)
     return places
-
-
-__all__ = ["moving_slices"]

@@ -65,6 +65,3 @@ class History:
         self.writes.append(node)
         self.versions.add(made)
         return True
-
-
-__all__ = ["WHOLE", "History", "OpenLoop"]

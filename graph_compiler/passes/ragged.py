@@ -190,6 +190,3 @@ def turned(span: Span | None) -> Span | None:
 def _typed(number: Any, dtype: str) -> Any:
     """A number as arrays of a type have it."""
     return bool(number) if is_bool(dtype) else int(number) if is_integer(dtype) else float(number)
-
-
-__all__ = ["FINITE", "Agreed", "NotWhole", "Ragged", "Span", "Wide", "spans_of", "turned"]

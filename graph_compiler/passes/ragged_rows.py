@@ -395,5 +395,3 @@ ROWS: Mapping[str, Row] = {
     "copy": _copied,
     "astype": _copied,
 }
-
-__all__ = ["BY_ELEMENT", "ROWS", "Moment"]

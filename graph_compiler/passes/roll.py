@@ -127,6 +127,3 @@ def _beginnings(block: Block, stretch: Stretch) -> Iterator[int]:
     lines = [node.origin.line for node in block.nodes[first : first + period]]
     again = next((place for place in range(1, period) if lines[place] < lines[place - 1]), 0)
     yield from dict.fromkeys((first, first + (end - first) % period, first + again))
-
-
-__all__ = ["FEWEST", "rolled"]

@@ -131,6 +131,3 @@ class _Placed:
             self.at += 1
             return self.instead.get(self.at, item)
         return item
-
-
-__all__ = ["Counters"]

@@ -88,6 +88,3 @@ def parts_joined(node: Node, first: int, steps: Value) -> Sequence[Node]:
         build.concat(*parts, axis=0)
     *nodes, last = scratch.nodes
     return [*nodes, replace(last, outputs=node.outputs)]
-
-
-__all__ = ["joined", "name_of", "parts_joined", "rest", "rows", "takes_row"]

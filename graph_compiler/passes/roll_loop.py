@@ -189,6 +189,3 @@ class _Writing:
                 condition = apply("ge", Size.of(Symbol(array, 0, array.shape[0])), fewest)
                 assert isinstance(condition, Size)
                 yield check(Guard(condition, True, node.origin), is_recorded=True)
-
-
-__all__ = ["Loop", "Means", "loop_of"]

@@ -52,6 +52,3 @@ def _of_width(keys: list[int], numbers: list[int], width: int, fewest: int) -> I
         done, known = end - period, period
         if end - before >= period * fewest:
             yield Stretch(before, end, period)
-
-
-__all__ = ["Stretch", "periodic"]

@@ -223,6 +223,3 @@ class _Fit:
         same = (pattern.value for row in self.whole.patterns for pattern in row if isinstance(pattern, Same))
         made = [self.program.place[value][0] for value in same if isinstance(value, Value) and value in self.program.place]
         return max(((index - self.first) // self.period + 1 for index in made), default=0)
-
-
-__all__ = ["Counted", "Earlier", "Listed", "Program", "Same", "Slot", "Steps", "steps_in"]

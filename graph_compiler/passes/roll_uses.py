@@ -81,6 +81,3 @@ def _first_used(steps: Steps, gathered: set[tuple[Slot, int]]) -> int | None:
             if any((slot, user) not in gathered for user in _outside(steps, steps.value(step, slot))):
                 return step
     return None
-
-
-__all__ = ["Gathered", "fitted"]

@@ -71,5 +71,3 @@ BY_ROW: dict[str, Rule] = {
     "reshape": _in_place,
     "getitem": _whole,
 }
-
-__all__ = ["BY_ROW", "ELEMENTWISE"]

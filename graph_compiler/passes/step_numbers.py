@@ -36,6 +36,3 @@ def _bounds(node: Node) -> Iterator[Size]:
     slices = [part for item in given if isinstance(item, slice) for part in (item.start, item.stop)]
     parts = node.inputs if node.key == "arange" else slices
     yield from (part for part in (*parts, node.params.get("length")) if isinstance(part, Size))
-
-
-__all__ = ["moves_with_steps"]

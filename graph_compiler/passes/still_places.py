@@ -87,6 +87,3 @@ def filled(build: Builder, value: Any, spec: Any) -> Value:
         return whole
     full: Value = build.full(shape=spec.shape, fill_value=value, dtype=spec.dtype)
     return full
-
-
-__all__ = ["filled", "still_places"]

@@ -71,5 +71,3 @@ _FORMS: dict[str, Form] = {
     "xlog1py": _times_logarithm("xlog1py", "log1p"),
     "xlogy": _times_logarithm("xlogy", "log"),
 }
-
-__all__ = ["form_of"]

@@ -120,6 +120,3 @@ def _wide(build: Builder, operand: Value, result: Value) -> Value:
     """The operand, broadcast to the shape of the result."""
     wide: Value = operand if operand.shape == result.shape else build.broadcast_to(operand, shape=tuple(result.shape))
     return wide
-
-
-__all__ = ["FLAT", "HOLOMORPHIC", "SINGULAR", "strong_zero"]

@@ -70,6 +70,3 @@ def _either(name: str, one: Alternative, run: Callable[[], list[Any]], otherwise
             "it outside of what traces it"
         ) from problem
     return found
-
-
-__all__ = ["Alternative", "joined"]

@@ -20,6 +20,3 @@ def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: M
         shape = getattr(parameters.get(name), "shape", None)
         if shape != recorded and isinstance(shape, tuple):
             raise GuardFailed(f"{of}: the weight {name!r} has the shape {tuple(shape)} and had {recorded} while recording")
-
-
-__all__ = ["lacking", "require_shapes"]

@@ -20,6 +20,3 @@ NO_FIT = Missed("the call does not fit")
 
 class Undecided(GuardFailed):
     """Whether a guard on elements holds is not known while the target traces, and another variant may fit as well."""
-
-
-__all__ = ["NO_FIT", "Missed", "Undecided"]

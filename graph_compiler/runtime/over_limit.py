@@ -95,6 +95,3 @@ def _level_of_user() -> int:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
     return level
-
-
-__all__ = ["Limit"]

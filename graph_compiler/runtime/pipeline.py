@@ -395,6 +395,3 @@ def _classes(tree: Tree) -> set[type]:
     if not isinstance(tree, Branch):
         return set()
     return {tree.type}.union(*map(_classes, tree.children))
-
-
-__all__ = ["Options", "Pipeline"]

@@ -25,6 +25,3 @@ def _name(variant: Variant, kind: str, key: Any) -> Any:
     if kind != "inputs" or key < count:
         return key
     return None if variant.state is None or variant.state.replaced else variant.state.name_of(key - count)
-
-
-__all__ = ["set_apart"]

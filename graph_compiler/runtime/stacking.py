@@ -53,6 +53,3 @@ def captured(parameters: Live, program: Program, flat: Callable[..., Any]) -> Ca
 
     reading.__name__ = flat.__name__
     return reading
-
-
-__all__ = ["StackedWeights", "as_read", "captured"]

@@ -83,6 +83,3 @@ def _of_function(atom: Apply, ends: Ends, is_greatest: bool) -> Any:
     if atom.function == "floordiv" and type(arguments[1]) is int and arguments[1] > 0:
         return arguments[0] // arguments[1]
     return apply(atom.function, *arguments) if atom.function in ("max", "min") else None
-
-
-__all__ = ["Ends", "greatest"]

@@ -69,6 +69,3 @@ class Undisturbed(Generic[H]):
             raise problem
         self._left -= 1
         return hypotheses
-
-
-__all__ = ["Attempt", "GiveUp", "Refuted", "Undisturbed", "recorded"]

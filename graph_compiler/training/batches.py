@@ -106,6 +106,3 @@ def _shown(batch: Any) -> str:
     if isinstance(batch, (tuple, list)):
         return f"a {type(batch).__name__} of {len(batch)}"
     return f"an array of the shape {list(batch.shape)}" if _is_array(batch) else f"a {type(batch).__name__}"
-
-
-__all__ = ["Batch", "Batches", "put_together"]

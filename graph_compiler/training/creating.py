@@ -161,6 +161,3 @@ def _why_none(graph: Graph, names: Sequence[str]) -> str:
         return f"the model itself keeps all of them from training, {', '.join(sorted(graph.frozen)[:3])} and so on: let it train some first"
     told: Any = graph.pipeline.frontend.where_parameters_are
     return str(told or "arrays of numbers that its code refers to are constants; make those that are to be trained parameters of a module")
-
-
-__all__ = ["created"]

@@ -156,6 +156,3 @@ def _place(where: Any) -> tuple[Training, Any]:
         f"{where!r} is no device: give a device of a framework that is imported, or its name as that framework writes it, a sharding, the "
         f"name of a framework ({', '.join(entry.name for entry in known)}), or a TrainState"
     )
-
-
-__all__ = ["DeviceIterator"]

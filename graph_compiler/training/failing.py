@@ -40,6 +40,3 @@ def _shown(item: Any) -> str:
     """The arrays in something, or itself where it has none."""
     arrays = [leaf for leaf in iterate_structure(item) if hasattr(leaf, "shape") and hasattr(leaf, "dtype")]
     return ", ".join(f"{dtype_name(array)}{list(array.shape)}" for array in arrays) if arrays else repr(item)
-
-
-__all__ = ["telling"]

@@ -182,6 +182,3 @@ def _restored(engine: Training, group: str, array: Any, like: Any) -> Any:
 
 def _under(arrays: Arrays, kind: str) -> Arrays:
     return {name.partition("/")[2]: array for name, array in arrays.items() if name.startswith(f"{kind}/")}
-
-
-__all__ = ["load", "save"]

@@ -137,6 +137,3 @@ class _Shown(AbstractContextManager[_Quiet]):
 
     def __exit__(self, *problem: Any) -> None:
         self._progress.__exit__(*problem)
-
-
-__all__ = ["fit"]

@@ -128,6 +128,3 @@ def _is_reversed(function: Any) -> bool:
 def _widened(item: Any) -> Any:
     """An array of 32-bit integers as one of 64 bits of NumPy."""
     return np.asarray(item).astype(np.int64) if str(getattr(item, "dtype", "")).endswith("int32") else item
-
-
-__all__ = ["FramedLoss", "Loss"]

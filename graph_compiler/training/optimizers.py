@@ -131,6 +131,3 @@ def _is_number(value: Any) -> bool:
 
 def _listed(names: Any) -> str:
     return ", ".join(map(repr, names))
-
-
-__all__ = ["ROWS", "Optimizer", "made", "optimizer"]

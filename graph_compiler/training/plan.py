@@ -156,6 +156,3 @@ class Plan:
         """The scale of the loss before the first step."""
         number = self.engine.number
         return {"scale": number(_FIRST_SCALE), "good": number(0)} if self.is_scaled else {}
-
-
-__all__ = ["Plan"]

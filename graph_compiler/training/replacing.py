@@ -47,6 +47,3 @@ def _like(plan: Plan, known: Arrays, parameters: Mapping[str, Any]) -> Arrays:
 
 def _shown(array: Any) -> str:
     return "no array" if array is None else f"{dtype_name(array)}{list(map(int, array.shape))}"
-
-
-__all__ = ["replaced"]

@@ -214,6 +214,3 @@ class TrainState:
         known = len(held.trained) + len(held.fixed)
         target = graph.pipeline.target.name
         return f"<TrainState of {graph.name} in {target}: step {self.step}, {len(held.trained)} of {known} parameters trained>"
-
-
-__all__ = ["TrainState"]

@@ -180,6 +180,3 @@ def _require_like(state: TrainState, gradients: Arrays) -> None:
     ]
     if wrong:
         raise CallMismatch("these are not gradients of the parameters that are trained: " + "; ".join(wrong))
-
-
-__all__ = ["apply_gradients", "compute_gradients", "single_train_step"]

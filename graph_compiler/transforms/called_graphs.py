@@ -23,6 +23,3 @@ def called_graphs(function: Any) -> Iterator[Graph]:
         item = getattr(item, "__self__", item)  # graph.functional
         if isinstance(item, Graph):
             yield item
-
-
-__all__ = ["called_graphs"]

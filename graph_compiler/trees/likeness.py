@@ -30,6 +30,3 @@ def likeness(items: Iterable[Any], kinds: Mapping[type, Callable[[Any], Any]], a
         else:
             found.append(item if item is None else object())
     return found
-
-
-__all__ = ["likeness"]

@@ -86,6 +86,3 @@ def _packed(children: Sequence[Group | int]) -> Iterator[object]:
             yield child.to_json()
         elif child is not None:
             run.append(child)
-
-
-__all__ = ["MOST_CHILDREN", "Group", "grouped"]

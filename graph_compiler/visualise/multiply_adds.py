@@ -19,42 +19,8 @@ from ..sizes import hint_of
 Shape = tuple[int, ...]
 
 
-def _linear(out: Shape, x: Shape, weight: Shape, *rest: Shape) -> int:
-    return math.prod(out) * weight[-1]
-
-
-def _bilinear(out: Shape, x1: Shape, x2: Shape, weight: Shape, *rest: Shape) -> int:
-    return math.prod(out) * weight[-1] * weight[-2]
-
-
-def _grouped(out: Shape, x: Shape, weight: Shape, *rest: Shape) -> int:
-    return math.prod(x) * weight[-1]
-
-
-def _matmul(out: Shape, x1: Shape, x2: Shape) -> int:
-    return math.prod(out) * x1[-1]
-
-
-def _conv(out: Shape, x: Shape, weight: Shape, *rest: Shape, **params: Any) -> int:
-    return math.prod(out) * math.prod(weight[1:])
-
-
-def _conv_channels_last(out: Shape, x: Shape, kernel: Shape, *rest: Shape, **params: Any) -> int:
-    return math.prod(out) * math.prod(kernel[:-1])
-
-
-def _conv_transpose(out: Shape, x: Shape, weight: Shape, *rest: Shape, **params: Any) -> int:
-    return math.prod(x) * math.prod(weight[1:])
-
-
 def _attention(out: Shape, query: Shape, key: Shape, value: Shape, *rest: Shape, **params: Any) -> int:
     return math.prod(out[:-1]) * key[-2] * (query[-1] + value[-1])
-
-
-def _lstm(
-    out: Shape, x: Shape, h: Shape, c: Shape, ih: Shape, hh: Shape, b: Any = None, d: Any = None, hr: Any = None, *rest: Any, **params: Any
-) -> int:
-    return _steps(x, ih, hh, *((hr,) if hr else ()))
 
 
 def _recurrent(out: Shape, x: Shape, hidden: Shape, ih: Shape, hh: Shape, *rest: Any, **params: Any) -> int:
@@ -64,18 +30,6 @@ def _recurrent(out: Shape, x: Shape, hidden: Shape, ih: Shape, hh: Shape, *rest:
 def _steps(x: Shape, *weights: Shape) -> int:
     """Every weight is used once in each step of each sequence."""
     return math.prod(x[:-1]) * sum(map(math.prod, weights))
-
-
-def _tensordot(out: Shape, x1: Shape, x2: Shape, *, axes: tuple[Shape, Shape]) -> int:
-    return math.prod(out) * math.prod(x1[axis] for axis in axes[0])
-
-
-def _vecdot(out: Shape, x1: Shape, x2: Shape, *, axis: int = -1) -> int:
-    return math.prod(out) * x1[axis]
-
-
-def _inner(out: Shape, x1: Shape, x2: Shape) -> int:
-    return math.prod(out) * (x1[-1] if x1 and x2 else 1)
 
 
 def _multi_dot(out: Shape, *shapes: Shape) -> int:
@@ -112,20 +66,20 @@ def _labels(term: str, ndim: int) -> list[str]:
 
 
 RULES: dict[str, Callable[..., int]] = {
-    "linear": _linear,
-    "bilinear": _bilinear,
-    "grouped_matmul": _grouped,
-    "matmul": _matmul,
-    "conv": _conv,
-    "conv_channels_last": _conv_channels_last,
-    "conv_transpose": _conv_transpose,
+    "linear": lambda out, x, weight, *rest: math.prod(out) * weight[-1],
+    "bilinear": lambda out, x1, x2, weight, *rest: math.prod(out) * weight[-1] * weight[-2],
+    "grouped_matmul": lambda out, x, weight, *rest: math.prod(x) * weight[-1],
+    "matmul": lambda out, x1, x2: math.prod(out) * x1[-1],
+    "conv": lambda out, x, weight, *rest, **params: math.prod(out) * math.prod(weight[1:]),
+    "conv_channels_last": lambda out, x, kernel, *rest, **params: math.prod(out) * math.prod(kernel[:-1]),
+    "conv_transpose": lambda out, x, weight, *rest, **params: math.prod(x) * math.prod(weight[1:]),
     "scaled_dot_product_attention": _attention,
-    "lstm": _lstm,
+    "lstm": lambda out, x, h, c, ih, hh, b=None, d=None, hr=None, *rest, **params: _steps(x, ih, hh, *((hr,) if hr else ())),
     "gru": _recurrent,
     "rnn": _recurrent,
-    "tensordot": _tensordot,
-    "vecdot": _vecdot,
-    "inner": _inner,
+    "tensordot": lambda out, x1, x2, *, axes: math.prod(out) * math.prod(x1[axis] for axis in axes[0]),
+    "vecdot": lambda out, x1, x2, *, axis=-1: math.prod(out) * x1[axis],
+    "inner": lambda out, x1, x2: math.prod(out) * (x1[-1] if x1 and x2 else 1),
     "multi_dot": _multi_dot,
     "einsum": _einsum,
 }

@@ -35,13 +35,13 @@ rows.table({
     "real": "{x}.real",
     "reciprocal": "1 / {x}",
     "square": "{x} * {x}",
+    # a helper for floats, for the slope of ``jnp.abs`` at 0 is 1
+    "abs": lambda x, *, right: f"absolute({x})" if is_floating(x.dtype or "") and not right else f"abs({x})",
+    # the quotient of logarithms misses powers of two; complex numbers have none to miss
+    "log2": lambda x: f"jnp.log2({x})" if is_complex(x.dtype or "") else f"log2({x})",
+    # ``//`` of integers; ``//`` of jax gives NaN where floats are divided by 0
+    "floor_divide": lambda x1, x2: f"{x1} // {x2}" if is_integer(x1.dtype or x2.dtype or "") else f"floor_divide({x1}, {x2})",
 })  # fmt: skip
-
-
-@rows.row("abs")
-def absolute(x: Operand, *, right: bool) -> str:
-    """A helper for floats, for the slope of ``jnp.abs`` at 0 is 1."""
-    return f"absolute({x})" if is_floating(x.dtype or "") and not right else f"abs({x})"
 
 
 @rows.row("sign")
@@ -50,23 +50,11 @@ def sign(x: Operand) -> str:
     return f"complex_sign({x})" if is_complex(x.dtype or "") else f"lax.sign({x})"
 
 
-@rows.row("log2")
-def log2(x: Operand) -> str:
-    """The quotient of logarithms misses powers of two; complex numbers have none to miss."""
-    return f"jnp.log2({x})" if is_complex(x.dtype or "") else f"log2({x})"
-
-
 @rows.row("clip")
 def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) -> str:
     """A helper, for ``jnp.clip`` halves the gradient at a bound."""
     bounds = f", {low}" + (f", {high}" if high is not None else "") if low is not None else f", high={high}"
     return f"clip({x}{bounds})"
-
-
-@rows.row("floor_divide")
-def floor_divide(x1: Operand, x2: Operand) -> str:
-    """``//`` of integers; ``//`` of jax gives NaN where floats are divided by 0."""
-    return f"{x1} // {x2}" if is_integer(x1.dtype or x2.dtype or "") else f"floor_divide({x1}, {x2})"
 
 
 @rows.row("pow")

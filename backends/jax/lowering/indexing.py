@@ -20,28 +20,14 @@ rows.table(
 )
 
 
-@rows.row("getitem")
-def getitem(x: Operand, *, key: Any) -> str:
-    """``x[:, 1:, None]``."""
-    return f"{x}{key_text(key, x.ndim)}"
-
-
-@rows.row("setitem")
-def setitem(x: Operand, value: Any, *, key: Any) -> str:
-    """``x.at[:, 1:].set(value)``."""
-    return f"{x}.at{key_text(key, x.ndim)}.set({value})"
-
-
-@rows.row("take")
-def take(x: Operand, indices: Operand, *, axis: int) -> str:
-    """``x[:, indices]``."""
-    return f"{x}{arrays_text((indices,), (axis,), x.ndim)}"
-
-
-@rows.row("gather_nd")
-def gather_nd(x: Operand, *indices: Operand, axes: tuple[int, ...]) -> str:
-    """``x[i, :, j]``."""
-    return f"{x}{arrays_text(indices, axes, x.ndim)}"
+rows.table({
+    "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",  # ``x[:, 1:, None]``
+    "setitem": lambda x, value, *, key: f"{x}.at{key_text(key, x.ndim)}.set({value})",  # ``x.at[:, 1:].set(value)``
+    "take": lambda x, indices, *, axis: f"{x}{arrays_text((indices,), (axis,), x.ndim)}",  # ``x[:, indices]``
+    "gather_nd": lambda x, *indices, axes: f"{x}{arrays_text(indices, axes, x.ndim)}",  # ``x[i, :, j]``
+    # ``x[:, mask]``; outside of jax.jit only, as the result's size depends on data
+    "boolean_mask": lambda x, mask, *, axis, hint: f"{x}{arrays_text((mask,), (axis,), x.ndim)}",
+})  # fmt: skip
 
 
 @rows.row("dynamic_slice")
@@ -93,12 +79,6 @@ def _has_method(reduce: str | None, include_self: bool) -> bool:
 
 def _helper(x: Operand, key: str, values: Any, reduce: str | None, include_self: bool) -> str:
     return f"scatter_reduce({x}, {key}, {values}, {reduce!r}{'' if include_self else ', include_self=False'})"
-
-
-@rows.row("boolean_mask")
-def boolean_mask(x: Operand, mask: Operand, *, axis: int, hint: int) -> str:
-    """``x[:, mask]``; outside of jax.jit only, as the result's size depends on data."""
-    return f"{x}{arrays_text((mask,), (axis,), x.ndim)}"
 
 
 @rows.row("diagonal")

@@ -34,11 +34,6 @@ rows.table(
 )
 
 
-@rows.row("einsum")
-def _einsum(*arrays: Operand, equation: str) -> str:
-    return f'jnp.einsum("{equation}", {", ".join(arrays)})'
-
-
 @rows.row("kron")
 def _kron(x1: Operand, x2: Operand) -> str:
     """Of truth values by way of bytes: jnp.kron multiplies without a word for them."""
@@ -65,6 +60,7 @@ def _eigh(x: Operand, *, upper: bool) -> str:
     return f"jnp.linalg.eigh(hermitian_matrix({x}{', upper=True' if upper else ''}), symmetrize_input=False)"
 
 
-@rows.row("eigvalsh")
-def _eigvalsh(x: Operand, *, upper: bool) -> str:
-    return f"{_eigh(x, upper=upper)}[0]"
+rows.table({
+    "einsum": lambda *arrays, equation: f'jnp.einsum("{equation}", {", ".join(arrays)})',
+    "eigvalsh": lambda x, *, upper: f"{_eigh(x, upper=upper)}[0]",
+})  # fmt: skip

@@ -47,10 +47,11 @@ def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
     return f"lax.split({x}, {sizes}{along})"
 
 
-@rows.row("unstack")
-def unstack(x: Operand, *, axis: int, count: int) -> str:
-    """The slices one by one while they are few."""
-    return ", ".join(unstack_texts(x, axis, count)) if count <= 4 else f"jnp.unstack({x}, axis={axis})"
+rows.table({
+    # the slices one by one while they are few
+    "unstack": lambda x, *, axis, count: ", ".join(unstack_texts(x, axis, count)) if count <= 4 else f"jnp.unstack({x}, axis={axis})",
+    "roll": lambda x, *, shift, axis: f"jnp.roll({x}, {shift!r}, axis={axis})",
+})  # fmt: skip
 
 
 @rows.row("flip")
@@ -58,12 +59,6 @@ def flip(x: Operand, *, axis: Any) -> str:
     """``x[:, ::-1]``."""
     axes = axis if isinstance(axis, tuple) else (axis,)
     return f"{x}{key_text(tuple((None, None, -1) if i in axes else WHOLE for i in range(x.ndim)), x.ndim)}"
-
-
-@rows.row("roll")
-def roll(x: Operand, *, shift: Any, axis: Any) -> str:
-    """jnp.roll."""
-    return f"jnp.roll({x}, {shift!r}, axis={axis})"
 
 
 @rows.row("repeat")

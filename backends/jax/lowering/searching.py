@@ -42,9 +42,7 @@ def _searchsorted(x1: Operand, x2: Operand, sorter: Operand | None = None, *, si
     return f"{function}({x1}, {x2}{sorted_by}{right}).astype(int)"  # its own dtype is int32 for short sequences
 
 
-@rows.row("unique_values")
-def _unique_values(x: Operand, *, axis: int | None, hint: int) -> str:
-    return f"jnp.unique({x}, {'' if axis is None else f'axis={axis}, '}equal_nan=False)"
+rows.table({"unique_values": lambda x, *, axis, hint: f"jnp.unique({x}, {'' if axis is None else f'axis={axis}, '}equal_nan=False)"})
 
 
 @rows.row("unique_all")

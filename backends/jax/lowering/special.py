@@ -58,6 +58,8 @@ rows.table({
     "with_gradient": "with_gradient({*arrays})",
     "view_as_complex": "lax.complex({x}[..., 0], {x}[..., 1])",
     "view_as_real": "jnp.stack([{x}.real, {x}.imag], axis=-1)",
+    # helpers, for ``jnp.angle`` of -0.0 is pi and its gradient at 0 is NaN
+    "angle": lambda x: f"atan2({x}.imag, {x}.real)" if is_complex(x.dtype or "") else f"real_angle({x})",
 })  # fmt: skip
 
 
@@ -73,12 +75,6 @@ def _in_single(name: str) -> Callable[[Operand], str]:
 for _name in _HELPERS:
     if _name.startswith("bessel"):
         rows.row(_name)(_in_single(_name))
-
-
-@rows.row("angle")
-def angle(x: Operand) -> str:
-    """Helpers, for ``jnp.angle`` of -0.0 is pi and its gradient at 0 is NaN."""
-    return f"atan2({x}.imag, {x}.real)" if is_complex(x.dtype or "") else f"real_angle({x})"
 
 
 @rows.row("erfcx")

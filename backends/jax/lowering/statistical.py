@@ -48,9 +48,12 @@ def _var(x: Operand, *, axis: Any, correction: Any, keepdims: bool) -> str:
     return f"variance_over({x}{_axes(axis, keepdims)}, correction={correction!r})"
 
 
-@rows.row("logsumexp")
-def _logsumexp(x: Operand, *, axis: Any, keepdims: bool) -> str:
-    return f"jax.nn.logsumexp({x}{_axes(axis, keepdims)})"
+rows.table({
+    "logsumexp": lambda x, *, axis, keepdims: f"jax.nn.logsumexp({x}{_axes(axis, keepdims)})",
+    "cumulative_sum": lambda x, *, axis, dtype, out: _running("lax.cumsum", x, axis, out[0].dtype, dtype),
+    "cumulative_prod": lambda x, *, axis, dtype, out: _running("lax.cumprod", x, axis, out[0].dtype, dtype),
+    "logcumsumexp": lambda x, *, axis: _running("lax.cumlogsumexp", x, axis, x.dtype),
+})  # fmt: skip
 
 
 def _running(function: str, x: Operand, axis: int, dtype: str | None, cast: Any = None) -> str:
@@ -59,21 +62,6 @@ def _running(function: str, x: Operand, axis: int, dtype: str | None, cast: Any 
         return f"{function}({x}.astype(jnp.float32), axis={axis}).astype({cast or f'{x}.dtype'})"
     given = x if dtype == x.dtype or cast is None else f"{x}.astype({cast!r})"
     return f"{function}({given}, axis={axis})"
-
-
-@rows.row("cumulative_sum")
-def _cumulative_sum(x: Operand, *, axis: int, dtype: Any, out: Any) -> str:
-    return _running("lax.cumsum", x, axis, out[0].dtype, dtype)
-
-
-@rows.row("cumulative_prod")
-def _cumulative_prod(x: Operand, *, axis: int, dtype: Any, out: Any) -> str:
-    return _running("lax.cumprod", x, axis, out[0].dtype, dtype)
-
-
-@rows.row("logcumsumexp")
-def _logcumsumexp(x: Operand, *, axis: int) -> str:
-    return _running("lax.cumlogsumexp", x, axis, x.dtype)
 
 
 @rows.row("quantile")

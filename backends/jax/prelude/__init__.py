@@ -3,6 +3,8 @@
 They are ordinary functions over arrays: no import of this package, only ``jax``, ``jnp``, ``lax``, ``np`` and ``math``.
 """
 
-from ... import airy, positions, preludes, temme
+import jax.numpy as jnp
 
-preludes.hand_out(__name__, airy, positions, temme)
+from ... import airy, array_code, positions, preludes, temme
+
+preludes.hand_out(__name__, airy, positions, temme, *array_code.FILES, xp=jnp, spelled={"xp": "jnp", "Array": "jax.Array"})

@@ -8,11 +8,6 @@ import jax.numpy as jnp
 from .gradients import with_slopes
 
 
-def hard_tanh(x: jax.Array, minimum: float, maximum: float) -> jax.Array:
-    """``x`` limited to [minimum, maximum]; no gradient at the limits."""
-    return jnp.where(x <= minimum, minimum, jnp.where(x >= maximum, maximum, x))
-
-
 def celu(x: jax.Array, alpha: float) -> jax.Array:
     """``x`` above 0, ``alpha * expm1(x / alpha)`` elsewhere; its second derivative at 0 is 0."""
 
@@ -36,16 +31,6 @@ def selu(x: jax.Array) -> jax.Array:
 def slope_of_exponential(x: jax.Array, at_zero: float, rate: float = 1.0) -> jax.Array:
     """1 above 0, ``at_zero * exp(rate * x)`` elsewhere; it has slope 0 at 0."""
     return jnp.where(x > 0, 1, at_zero * jnp.exp(rate * jnp.where(x < 0, x, 0)))
-
-
-def softplus(x: jax.Array, beta: float, threshold: float) -> jax.Array:
-    """``log1p(exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` is above the threshold."""
-    return jnp.where(x * beta > threshold, x, jnp.logaddexp(x * beta, 0) / beta)
-
-
-def soft_shrink(x: jax.Array, threshold: float) -> jax.Array:
-    """``x`` moved towards 0 by ``threshold``; NaN stays NaN."""
-    return jnp.where(x > threshold, x - threshold, jnp.where(x < -threshold, x + threshold, x * 0))
 
 
 def glu(x: jax.Array, axis: int) -> jax.Array:

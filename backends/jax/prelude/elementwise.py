@@ -50,12 +50,6 @@ def floor_divide(x1: jax.Array | float, x2: jax.Array | float) -> jax.Array:
     return lax.stop_gradient(jnp.where(x2 == 0, x1 / x2, quotient))
 
 
-def integer_power(x1: jax.Array | int, x2: jax.Array) -> jax.Array:
-    """``x1 ** x2`` of integers; negative exponents give 0 but for bases 1 and -1."""
-    inverse = jnp.where(x1 == 1, 1, jnp.where(x1 == -1, 1 - 2 * (x2 & 1), 0))
-    return jnp.where(x2 < 0, inverse.astype(x2.dtype), x1 ** jnp.maximum(x2, 0))
-
-
 def log2(x: jax.Array) -> jax.Array:
     """Logarithm to base 2, exact for powers of two."""
     mantissa, exponent = jnp.frexp(x)

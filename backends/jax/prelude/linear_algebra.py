@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ...array_code.linear_algebra import singular_cutoff
 from .statistical import vector_norm
 
 
@@ -25,24 +26,6 @@ def matrix_norm(x: jax.Array, *, ord: float | str = "fro", keepdims: bool = Fals
         extreme = jnp.max if ord > 0 else jnp.min
         return extreme(vector_norm(x, axis=-2 if abs(ord) == 1 else -1, ord=1, keepdims=True), axis=(-2, -1), keepdims=keepdims)
     return jnp.linalg.matrix_norm(x, ord=ord, keepdims=keepdims)
-
-
-def condition_number(x: jax.Array, *, ord: float | str = 2) -> jax.Array:
-    """The condition number of the matrices in the last two axes; 0 of nothing."""
-    if 0 in x.shape[-2:]:
-        return jnp.zeros(x.shape[:-2], x.real.dtype)
-    if ord in (2, -2):
-        values = jnp.linalg.svdvals(x)
-        ratio = values[..., 0] / values[..., -1]
-        return ratio if ord == 2 else 1 / ratio
-    return matrix_norm(x, ord=ord) * matrix_norm(jnp.linalg.inv(x), ord=ord)
-
-
-def singular_cutoff(x: jax.Array, largest: jax.Array, rtol: jax.Array | float | None, atol: jax.Array | float | None) -> jax.Array:
-    """Up to where singular values count as zero: ``max(atol, rtol * largest)``."""
-    if rtol is None:
-        rtol = max(x.shape[-2:]) * jnp.finfo(x.dtype).eps if atol is None else 0.0
-    return jnp.maximum(0.0 if atol is None else atol, rtol * largest)
 
 
 def matrix_rank(
@@ -86,21 +69,6 @@ def cholesky_solve(x1: jax.Array, x2: jax.Array, *, upper: bool = False) -> jax.
     """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A."""
     factor = jnp.triu(x1) if upper else conjugate_transpose(jnp.tril(x1))
     return solve_triangular(factor, solve_triangular(conjugate_transpose(factor), x2, upper=False), upper=True)
-
-
-def cholesky_inverse(x: jax.Array, *, upper: bool = False) -> jax.Array:
-    """The inverse of the matrix whose Cholesky factor is ``x``."""
-    return cholesky_solve(x, jnp.eye(x.shape[-1], dtype=x.dtype), upper=upper)
-
-
-def lstsq(x1: jax.Array, x2: jax.Array, *, rcond: float | None = None) -> tuple[jax.Array, jax.Array]:
-    """The least-norm solution of least ``|x1 @ x - x2|``, and the rank of ``x1``."""
-    return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
-
-
-def tensor_solve(x1: jax.Array, x2: jax.Array) -> jax.Array:
-    """The solution of ``tensordot(x1, x, x.ndim) == x2``."""
-    return jnp.linalg.solve(x1.reshape(x2.size, x2.size), x2.reshape(-1)).reshape(x1.shape[x2.ndim :])
 
 
 # ---------------------------------------------------------------------------------------------- decompositions
@@ -159,22 +127,6 @@ def lu_unpack(lu: jax.Array, pivots: jax.Array) -> tuple[jax.Array, jax.Array, j
     permutation = lax.linalg.lu_pivots_to_permutation(pivots - 1, rows)
     swapped = (permutation[..., None, :] == jnp.arange(rows)[:, None]).astype(lu.dtype)
     return swapped, jnp.tril(lu[..., :inner], -1) + jnp.eye(rows, inner, dtype=lu.dtype), jnp.triu(lu[..., :inner, :])
-
-
-def lu_decomposition(x: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """A permutation, a unit lower and an upper triangular matrix whose product is ``x``."""
-    return lu_unpack(*lu_factor(x))
-
-
-def lu_solve(lu: jax.Array, pivots: jax.Array, x2: jax.Array, *, left: bool = True, adjoint_of: bool = False) -> jax.Array:
-    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from the factors and pivots of A."""
-    if not left:
-        return conjugate_transpose(lu_solve(lu, pivots, conjugate_transpose(x2), adjoint_of=not adjoint_of))
-    swapped, lower, upper = lu_unpack(lu, pivots)
-    if adjoint_of:
-        inner = solve_triangular(conjugate_transpose(upper), x2, upper=False)
-        return swapped @ solve_triangular(conjugate_transpose(lower), inner, upper=True)
-    return solve_triangular(upper, solve_triangular(lower, conjugate_transpose(swapped) @ x2, upper=False), upper=True)
 
 
 def geqrf(x: jax.Array) -> tuple[jax.Array, jax.Array]:

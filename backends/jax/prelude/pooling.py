@@ -10,7 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ...positions import adaptive_places, padding_for_windows, window_places
+from ...array_code.pooling import max_pool_with_indices
+from ...positions import adaptive_places, padding_for_windows
 from .normalisation import widened
 from .statistical import power_of
 
@@ -18,28 +19,6 @@ from .statistical import power_of
 def least_of(dtype: np.dtype) -> np.ndarray:
     """The number that no other of this type is below."""
     return np.array(-np.inf if jnp.issubdtype(dtype, jnp.floating) else jnp.iinfo(dtype).min, dtype)
-
-
-def max_over_windows(x: jax.Array, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[jax.Array, jax.Array]:
-    """The first largest element of each window (NaN above all), and its place in the last axes in row-major order.
-
-    ``axes`` holds (places, inside) for each of the last axes, see ``window_places``.
-    """
-    rank = len(axes)
-    size = x.shape[-rank:]
-    windows = [len(places) for places, _ in axes]
-    place, inside = np.zeros([1] * 2 * rank, int), np.ones([1] * 2 * rank, bool)
-    for axis, (places, belongs) in enumerate(axes):
-        shape = [windows[axis] if i == axis else places.shape[1] if i == rank + axis else 1 for i in range(2 * rank)]
-        place = place * size[axis] + places.reshape(shape)
-        inside = inside & belongs.reshape(shape)
-    place, inside = place.reshape(*windows, -1), inside.reshape(*windows, -1)
-    elements = jnp.where(inside, x.reshape(*x.shape[:-rank], math.prod(size))[..., place], least_of(x.dtype))
-    chosen = elements.argmax(-1, keepdims=True)
-    largest = jnp.take_along_axis(elements, chosen, -1)
-    chosen = jnp.where(largest == least_of(x.dtype), inside.argmax(-1)[..., None], chosen)
-    indices = jnp.take_along_axis(jnp.broadcast_to(place, elements.shape), chosen, -1)
-    return largest[..., 0], indices[..., 0].astype(chosen.dtype)
 
 
 def max_pool(
@@ -76,20 +55,6 @@ def over_windows(
     around = padding_for_windows(x.shape[lead : x.ndim - after], kernel, strides, padding, ceil_mode)
     window, step = ((*(1,) * lead, *sizes, *(1,) * after) for sizes in (kernel, strides))
     return lax.reduce_window(x, start, join, window, step, [(0, 0)] * lead + around + [(0, 0)] * after)
-
-
-def max_pool_with_indices(
-    x: jax.Array,
-    kernel: tuple[int, ...],
-    strides: tuple[int, ...],
-    padding: tuple[tuple[int, int], ...] | None = None,
-    dilation: tuple[int, ...] | None = None,
-    ceil_mode: bool = False,
-) -> tuple[jax.Array, jax.Array]:
-    """The largest element of each window, and its place in the pooled axes in row-major order."""
-    rank = len(kernel)
-    of_axes = zip(x.shape[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
-    return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
 
 
 def avg_pool(
@@ -146,16 +111,6 @@ def adaptive_avg_pool(x: jax.Array, size: tuple[int, ...], layout: str = "channe
     return result.astype(x.dtype)
 
 
-def adaptive_max_pool(x: jax.Array, size: tuple[int, ...]) -> jax.Array:
-    """Largest elements over the windows of ``adaptive_avg_pool``."""
-    return adaptive_max_pool_with_indices(x, size)[0]
-
-
-def adaptive_max_pool_with_indices(x: jax.Array, size: tuple[int, ...]) -> tuple[jax.Array, jax.Array]:
-    """Largest elements over the windows of ``adaptive_avg_pool``, and their places in row-major order."""
-    return max_over_windows(x, [adaptive_places(n, windows) for n, windows in zip(x.shape[-len(size) :], size)])
-
-
 def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) -> jax.Array:
     """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of ``samples``."""
     if windows == 1:
@@ -164,23 +119,3 @@ def fractional_starts(samples: jax.Array, size: int, windows: int, kernel: int) 
     shift = samples[..., None]
     starts = ((jnp.arange(windows) + shift) * step).astype(int) - (shift * step).astype(int)
     return starts.at[..., -1].set(size - kernel)
-
-
-def fractional_max_pool(x: jax.Array, samples: jax.Array, kernel: tuple[int, ...], size: tuple[int, ...]) -> tuple[jax.Array, jax.Array]:
-    """Largest elements and their places over windows that start where ``fractional_starts`` says; the last sample is for the first axis."""
-    rank, space = len(kernel), x.shape[-len(kernel) :]
-    lead = x.shape[:-rank]
-    samples = samples.reshape(*lead, rank)
-    place = jnp.zeros((*lead, *(1,) * 2 * rank), int)
-    for axis in range(rank):
-        starts = fractional_starts(samples[..., rank - 1 - axis], space[axis], size[axis], kernel[axis])
-        elements = starts[..., None] + np.arange(kernel[axis])
-        shape = [size[axis] if i == axis else kernel[axis] if i == rank + axis else 1 for i in range(2 * rank)]
-        place = place * space[axis] + elements.reshape(*lead, *shape)
-    place = place.reshape(*lead, math.prod(size), math.prod(kernel))
-    elements = jnp.take_along_axis(
-        x.reshape(*lead, math.prod(space), 1), place.reshape(*lead, math.prod(size) * math.prod(kernel), 1), -2
-    ).reshape(place.shape)
-    chosen = elements.argmax(-1, keepdims=True)
-    found = (jnp.take_along_axis(array, chosen, -1).reshape(*lead, *size) for array in (elements, place))
-    return tuple(found)

@@ -144,11 +144,6 @@ def polygamma(x: jax.Array, n: int) -> jax.Array:
     return ((-1) ** (n + 1) * math.factorial(n) * zeta(jnp.array(n + 1, wide.dtype), wide)).astype(x.dtype)
 
 
-def real_angle(x: jax.Array) -> jax.Array:
-    """pi for negative numbers, 0 for others, NaN of NaN."""
-    return jnp.where(jnp.isnan(x), jnp.nan, jnp.where(x < 0, jnp.pi, 0)).astype(x.dtype)
-
-
 def spherical_bessel_j0(x: jax.Array) -> jax.Array:
     """``sin(x) / x``, 0 at infinity."""
     return jnp.where(jnp.isinf(x), 0, sine_quotient(x))

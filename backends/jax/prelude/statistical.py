@@ -92,15 +92,6 @@ def kth_value(x: jax.Array, *, k: int, axis: int = -1, keepdims: bool = False) -
     return lax.index_in_dim(values, k - 1, axis, keepdims), lax.index_in_dim(indices, k - 1, axis, keepdims)
 
 
-def lower_median(x: jax.Array, *, axis: int, keepdims: bool = False, skip_nan: bool = False) -> tuple[jax.Array, jax.Array]:
-    """The lower median along ``axis``, and where it was: the first NaN where there is one, unless they are skipped."""
-    values, indices = sort_with_indices(x, axis=axis)
-    valid = jnp.sum(x == x, axis=axis, keepdims=True)
-    size = x.shape[axis]
-    middle = jnp.maximum((valid - 1) // 2, 0) if skip_nan else jnp.where(valid == size, (size - 1) // 2, valid)
-    return picked_along(values, middle, axis, keepdims), picked_along(indices, middle, axis, keepdims)
-
-
 def picked_along(x: jax.Array, index: jax.Array, axis: int, keepdims: bool) -> jax.Array:
     found = jnp.take_along_axis(x, index, axis=axis)
     return found if keepdims else lax.squeeze(found, (axis,))
@@ -173,26 +164,7 @@ def searchsorted_rows(sequences: jax.Array, x: jax.Array, sorter: jax.Array | No
     return jax.vmap(lambda row, values: jnp.searchsorted(row, values, side=side))(rows, wanted).reshape(x.shape)
 
 
-def unique_consecutive(x: jax.Array, *, axis: int | None = None) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The first of each run of equal elements (or slices along ``axis``), the run of each element, the lengths of the runs."""
-    slices = x.reshape(-1) if axis is None else jnp.moveaxis(x, axis, 0)
-    size = len(slices)
-    changed = (slices[1:] != slices[:-1]).any(axis=tuple(range(1, slices.ndim)))
-    first = jnp.concatenate([jnp.ones(min(size, 1), bool), changed])
-    starts = jnp.flatnonzero(first)
-    values, run = slices[starts], jnp.cumsum(first) - 1
-    counts = jnp.diff(starts, append=jnp.full(1, size, starts.dtype))
-    return (values, run.reshape(x.shape), counts) if axis is None else (jnp.moveaxis(values, 0, axis), run, counts)
-
-
 # ---------------------------------------------------------------------------------------------- integrals and histograms
-def trapezoid_areas(y: jax.Array, x: jax.Array | None = None, *, dx: float = 1.0, axis: int = -1) -> jax.Array:
-    """The areas between neighbours of ``y`` along ``axis``, at points ``x`` or ``dx`` apart."""
-    values = jnp.moveaxis(y, axis, -1)
-    steps = dx if x is None else jnp.diff(x if x.ndim == 1 else jnp.moveaxis(x, axis, -1))
-    return jnp.moveaxis(steps * (values[..., 1:] + values[..., :-1]) / 2, -1, axis)
-
-
 def histc(x: jax.Array, *, bins: int, min: float, max: float) -> jax.Array:
     """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where both are equal."""
     x = x.reshape(-1)
@@ -213,13 +185,6 @@ def histogram_counts(x: jax.Array, bin_edges: jax.Array, weights: jax.Array | No
 
 
 # ---------------------------------------------------------------------------------------------- distances
-def cosine_similarity(x1: jax.Array, x2: jax.Array, *, axis: int, epsilon: float = 1e-8) -> jax.Array:
-    """The cosine of the angle between ``x1`` and ``x2`` along ``axis``."""
-    x1, x2 = jnp.broadcast_arrays(x1, x2)
-    unit1, unit2 = (x / jnp.maximum(vector_norm(x, axis=axis, keepdims=True), epsilon) for x in (x1, x2))
-    return jnp.sum(unit1 * unit2, axis=axis)
-
-
 def cdist(x1: jax.Array, x2: jax.Array, *, p: float = 2.0) -> jax.Array:
     """The ``p``-distances between all rows of ``x1`` and all rows of ``x2``."""
     return vector_norm(x1[..., :, None, :] - x2[..., None, :, :], axis=-1, ord=p)

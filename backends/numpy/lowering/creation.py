@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ....ops import ArraySpec
-from ...rows import Operand
 from .table import rows
 
 rows.table({
@@ -17,13 +16,9 @@ rows.table({
     "triu": "np.triu({x}, {k=})",
     "triu_indices": "np.array(np.triu_indices({n_rows}, {k}, {n_cols}), {dtype})",
     "zeros": "np.zeros({shape}, {dtype})",
+    # ``x.copy()``; numpy computes with scalars where there are no axes, and an array is made of one
+    "copy": lambda x: f"{x}.copy()" if x.ndim else f"np.array({x})",
 })  # fmt: skip
-
-
-@rows.row("copy")
-def copy(x: Operand) -> str:
-    """``x.copy()``; numpy computes with scalars where there are no axes, and an array is made of one."""
-    return f"{x}.copy()" if x.ndim else f"np.array({x})"
 
 
 @rows.row("full")

@@ -17,28 +17,13 @@ rows.table(
 )
 
 
-@rows.row("getitem")
-def getitem(x: Operand, *, key: Any) -> str:
-    """``x[:, 1:, None]``."""
-    return f"{x}{key_text(key, x.ndim)}"
-
-
-@rows.row("setitem")
-def setitem(x: Operand, value: Any, *, key: Any) -> str:
-    """``with_items(x, np.s_[:, 1:], value)``."""
-    return f"with_items({x}, np.s_{key_text(key, x.ndim)}, {value})"
-
-
-@rows.row("take")
-def take(x: Operand, indices: Operand, *, axis: int) -> str:
-    """``x[:, indices]``."""
-    return f"{x}{arrays_text((indices,), (axis,), x.ndim)}"
-
-
-@rows.row("gather_nd")
-def gather_nd(x: Operand, *indices: Operand, axes: tuple[int, ...]) -> str:
-    """``x[i, :, j]``."""
-    return f"{x}{arrays_text(indices, axes, x.ndim)}"
+rows.table({
+    "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",  # ``x[:, 1:, None]``
+    "setitem": lambda x, value, *, key: f"with_items({x}, np.s_{key_text(key, x.ndim)}, {value})",  # ``with_items(x, np.s_[:, 1:], value)``
+    "take": lambda x, indices, *, axis: f"{x}{arrays_text((indices,), (axis,), x.ndim)}",  # ``x[:, indices]``
+    "gather_nd": lambda x, *indices, axes: f"{x}{arrays_text(indices, axes, x.ndim)}",  # ``x[i, :, j]``
+    "boolean_mask": lambda x, mask, *, axis, hint: f"{x}{arrays_text((mask,), (axis,), x.ndim - mask.ndim + 1)}",  # ``x[:, mask]``
+})  # fmt: skip
 
 
 @rows.row("scatter_nd")
@@ -57,12 +42,6 @@ def _written(x: Operand, key: str, values: Any, reduce: str | None, include_self
     if reduce is None:
         return f"with_items({x}, {key}, {values})"
     return f"scatter_reduce({x}, {key}, {values}, {reduce!r}{'' if include_self else ', include_self=False'})"
-
-
-@rows.row("boolean_mask")
-def boolean_mask(x: Operand, mask: Operand, *, axis: int, hint: int) -> str:
-    """``x[:, mask]``."""
-    return f"{x}{arrays_text((mask,), (axis,), x.ndim - mask.ndim + 1)}"
 
 
 @rows.row("diagonal")

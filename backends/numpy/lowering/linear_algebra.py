@@ -50,11 +50,7 @@ def _trace(x: Operand, *, offset: int, dtype: Any) -> str:
     return f"np.trace({x}{f', offset={offset}' if offset else ''}{axes}{'' if dtype is None else f', dtype={dtype!r}'})"
 
 
-@rows.row("eigh")
-def _eigh(x: Operand, *, upper: bool) -> str:
-    return f"np.linalg.eigh({x}{_TRIANGLE[upper]})"
-
-
-@rows.row("eigvalsh")
-def _eigvalsh(x: Operand, *, upper: bool) -> str:
-    return f"np.linalg.eigvalsh({x}{_TRIANGLE[upper]})"
+rows.table({
+    "eigh": lambda x, *, upper: f"np.linalg.eigh({x}{_TRIANGLE[upper]})",
+    "eigvalsh": lambda x, *, upper: f"np.linalg.eigvalsh({x}{_TRIANGLE[upper]})",
+})  # fmt: skip

@@ -25,10 +25,12 @@ rows.row("permute_dims")(permute_text("transpose"))
 rows.row("reshape")(reshape_text)
 
 
-@rows.row("bitcast")
-def bitcast(x: Operand, *, dtype: str, out: Any) -> str:
-    """``x.view(...)``; elements of another size are cut out of rows that lie together."""
-    return f"{x}.view({dtype})" if out[0].shape == x.shape else f"np.ascontiguousarray({x}).view({dtype})"
+rows.table({
+    # ``x.view(...)``; elements of another size are cut out of rows that lie together
+    "bitcast": lambda x, *, dtype, out: f"{x}.view({dtype})" if out[0].shape == x.shape else f"np.ascontiguousarray({x}).view({dtype})",
+    "roll": lambda x, *, shift, axis: f"np.roll({x}, {shift!r}, axis={axis})",
+    "repeat": lambda x, repeats, *, axis, total, hint: f"np.repeat({x}, {repeats}, axis={axis})",
+})  # fmt: skip
 
 
 @rows.row("split")
@@ -53,18 +55,6 @@ def flip(x: Operand, *, axis: Any) -> str:
     """``x[:, ::-1]``."""
     axes = axis if isinstance(axis, tuple) else (axis,)
     return f"{x}{key_text(tuple((None, None, -1) if i in axes else WHOLE for i in range(x.ndim)), x.ndim)}"
-
-
-@rows.row("roll")
-def roll(x: Operand, *, shift: Any, axis: Any) -> str:
-    """np.roll."""
-    return f"np.roll({x}, {shift!r}, axis={axis})"
-
-
-@rows.row("repeat")
-def repeat(x: Operand, repeats: Any, *, axis: int, total: Any, hint: int) -> str:
-    """np.repeat."""
-    return f"np.repeat({x}, {repeats}, axis={axis})"
 
 
 @rows.row("pad")

@@ -35,6 +35,4 @@ def _uniform(key: Operand, *, shape: Any, low: Any, high: Any, dtype: str) -> st
     return f"random_uniform({key}, {shape!r}, {low!r}, {high!r}, {dtype})"
 
 
-@rows.row("random_integers")
-def _integers(key: Operand, *, shape: Any, low: Any, high: Any, dtype: str) -> str:
-    return f"{key}.integers({low!r}, {high!r}, {shape!r}).astype({dtype})"
+rows.table({"random_integers": lambda key, *, shape, low, high, dtype: f"{key}.integers({low!r}, {high!r}, {shape!r}).astype({dtype})"})

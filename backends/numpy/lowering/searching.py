@@ -52,9 +52,7 @@ def _searchsorted(x1: Operand, x2: Operand, sorter: Operand | None = None, *, si
     return f"{function}({x1}, {x2}{sorted_by}{right})"
 
 
-@rows.row("unique_values")
-def _unique_values(x: Operand, *, axis: int | None, hint: int) -> str:
-    return f"np.unique({x}, {'' if axis is None else f'axis={axis}, '}equal_nan=False)"
+rows.table({"unique_values": lambda x, *, axis, hint: f"np.unique({x}, {'' if axis is None else f'axis={axis}, '}equal_nan=False)"})
 
 
 @rows.row("unique_all")

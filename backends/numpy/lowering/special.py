@@ -36,6 +36,10 @@ rows.table({
     "stop_gradient": "{x}",
     "strong_product": "np.where(({x1} == 0) | ({x2} == 0), 0, {x1} * {x2})",
     "view_as_real": "np.stack([{x}.real, {x}.imag], axis=-1)",
+    # a helper for real numbers, for ``np.angle`` of -0.0 is pi
+    "angle": lambda x: f"np.angle({x})" if is_complex(x.dtype or "") else f"real_angle({x})",
+    # the pairs that lie together are read as complex numbers
+    "view_as_complex": lambda x, *, out: f"np.ascontiguousarray({x}).view(np.{out[0].dtype})[..., 0]",
 })  # fmt: skip
 
 
@@ -49,12 +53,6 @@ def _of_several(name: str) -> None:
 
 for _name in ("betainc", "xlog1py", "xlogy"):
     _of_several(_name)
-
-
-@rows.row("angle")
-def angle(x: Operand) -> str:
-    """A helper for real numbers, for ``np.angle`` of -0.0 is pi."""
-    return f"np.angle({x})" if is_complex(x.dtype or "") else f"real_angle({x})"
 
 
 @rows.row("nan_to_num")
@@ -73,12 +71,6 @@ def trunc_divide(x1: Operand, x2: Operand) -> str:
     """Of integers, what is left when the rest has gone is a multiple."""
     integers = is_integer(x1.dtype or x2.dtype or "")
     return f"({x1} - {_rest(x1, x2)}) // {x2}" if integers else f"np.trunc({x1} / {x2})"
-
-
-@rows.row("view_as_complex")
-def view_as_complex(x: Operand, *, out: Any) -> str:
-    """The pairs that lie together are read as complex numbers."""
-    return f"np.ascontiguousarray({x}).view(np.{out[0].dtype})[..., 0]"
 
 
 @rows.row("with_gradient", "refuse_gradient")

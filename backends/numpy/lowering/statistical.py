@@ -41,10 +41,8 @@ def _count(x: Operand, axis: Any) -> int:
     return math.prod(sizes) if all(isinstance(size, int) for size in sizes) else 0
 
 
-@rows.row("mean")
-def _mean(x: Operand, *, axis: Any, keepdims: bool) -> str:
-    """``np.mean`` where there surely is an element: of none it warns."""
-    return f"{'np.mean' if _count(x, axis) else 'mean'}({x}{_axes(axis, keepdims)})"
+# ``np.mean`` where there surely is an element: of none it warns
+rows.table({"mean": lambda x, *, axis, keepdims: f"{'np.mean' if _count(x, axis) else 'mean'}({x}{_axes(axis, keepdims)})"})
 
 
 @rows.row("var")

@@ -4,6 +4,8 @@ They are ordinary functions over arrays: no import of this package, only ``np``,
 and ``scipy.special``. Half precision never reaches them, nor do they write to their arguments.
 """
 
-from ... import positions, prefixes, preludes
+import numpy as np
 
-preludes.hand_out(__name__, positions, prefixes)
+from ... import array_code, positions, prefixes, preludes
+
+preludes.hand_out(__name__, positions, prefixes, *array_code.FILES, xp=np, spelled={"xp": "np", "Array": "np.ndarray"})

@@ -11,11 +11,6 @@ if TYPE_CHECKING:  # generated source imports scipy where it uses it
     from scipy import special
 
 
-def hard_tanh(x: np.ndarray, minimum: float, maximum: float) -> np.ndarray:
-    """``x`` limited to [minimum, maximum]."""
-    return np.where(x <= minimum, minimum, np.where(x >= maximum, maximum, x))
-
-
 def elu(x: np.ndarray, alpha: float = 1.0) -> np.ndarray:
     """``x`` above 0, ``alpha * expm1(x)`` elsewhere."""
     return np.where(x > 0, x, alpha * np.expm1(x))
@@ -64,16 +59,6 @@ def single_erf(x: np.ndarray) -> np.ndarray:
 def gelu_tanh(x: np.ndarray) -> np.ndarray:
     """``gelu`` with a tangent for the distribution function."""
     return 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
-
-
-def softplus(x: np.ndarray, beta: float, threshold: float) -> np.ndarray:
-    """``log1p(exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` is above the threshold."""
-    return np.where(x * beta > threshold, x, np.logaddexp(x * beta, 0) / beta)
-
-
-def soft_shrink(x: np.ndarray, threshold: float) -> np.ndarray:
-    """``x`` moved towards 0 by ``threshold``; NaN stays NaN."""
-    return np.where(x > threshold, x - threshold, np.where(x < -threshold, x + threshold, x * 0))
 
 
 def glu(x: np.ndarray, axis: int) -> np.ndarray:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...array_code.linear_algebra import singular_cutoff
 from .statistical import vector_norm
 
 
@@ -37,24 +38,6 @@ def matrix_norm(x: np.ndarray, *, ord: Any = "fro", keepdims: bool = False) -> n
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     return np.linalg.matrix_norm(x, ord=ord, keepdims=keepdims)
-
-
-def condition_number(x: np.ndarray, *, ord: float | str = 2) -> np.ndarray:
-    """The condition number of the matrices in the last two axes; 0 of nothing."""
-    if 0 in x.shape[-2:]:
-        return np.zeros(x.shape[:-2], x.real.dtype)
-    if ord in (2, -2):
-        values = np.linalg.svdvals(x)
-        ratio = values[..., 0] / values[..., -1]
-        return ratio if ord == 2 else 1 / ratio
-    return matrix_norm(x, ord=ord) * matrix_norm(np.linalg.inv(x), ord=ord)
-
-
-def singular_cutoff(x: np.ndarray, largest: np.ndarray, rtol: np.ndarray | float | None, atol: np.ndarray | float | None) -> np.ndarray:
-    """Up to where singular values count as zero: ``max(atol, rtol * largest)``."""
-    if rtol is None:
-        rtol = max(x.shape[-2:]) * float(np.finfo(x.dtype).eps) if atol is None else 0.0
-    return np.maximum(0.0 if atol is None else atol, rtol * largest)
 
 
 def matrix_rank(
@@ -104,21 +87,6 @@ def cholesky_solve(x1: np.ndarray, x2: np.ndarray, *, upper: bool = False) -> np
     """The solution of ``A @ x == x2`` where ``x1`` is the Cholesky factor of A."""
     factor = x1 if upper else conjugate_transpose(x1)
     return solve_triangular(factor, solve_triangular(conjugate_transpose(factor), x2, upper=False), upper=True)
-
-
-def cholesky_inverse(x: np.ndarray, *, upper: bool = False) -> np.ndarray:
-    """The inverse of the matrix whose Cholesky factor is ``x``."""
-    return cholesky_solve(x, np.eye(x.shape[-1], dtype=x.dtype), upper=upper)
-
-
-def lstsq(x1: np.ndarray, x2: np.ndarray, *, rcond: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The least-norm solution of least ``|x1 @ x - x2|``, and the rank of ``x1``."""
-    return pinv(x1, rcond) @ x2, matrix_rank(x1, rcond)
-
-
-def tensor_solve(x1: np.ndarray, x2: np.ndarray) -> np.ndarray:
-    """The solution of ``tensordot(x1, x, x.ndim) == x2``."""
-    return np.linalg.solve(x1.reshape(x2.size, x2.size), x2.reshape(-1)).reshape(x1.shape[x2.ndim :])
 
 
 # ---------------------------------------------------------------------------------------------- decompositions
@@ -176,22 +144,6 @@ def lu_unpack(lu: np.ndarray, pivots: np.ndarray) -> tuple[np.ndarray, np.ndarra
         order[..., step, None] = swapped
     permutation = (order[..., None, :] == np.arange(rows)[:, None]).astype(lu.dtype)
     return permutation, np.tril(lu[..., :inner], -1) + np.eye(rows, inner, dtype=lu.dtype), np.triu(lu[..., :inner, :])
-
-
-def lu_decomposition(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A permutation, a unit lower and an upper triangular matrix whose product is ``x``."""
-    return lu_unpack(*lu_factor(x))
-
-
-def lu_solve(lu: np.ndarray, pivots: np.ndarray, x2: np.ndarray, *, left: bool = True, adjoint_of: bool = False) -> np.ndarray:
-    """The solution of ``A @ x == x2`` (or ``x @ A == x2``, or with A's adjoint) from the factors and pivots of A."""
-    if not left:
-        return conjugate_transpose(lu_solve(lu, pivots, conjugate_transpose(x2), adjoint_of=not adjoint_of))
-    swapped, lower, upper = lu_unpack(lu, pivots)
-    if adjoint_of:
-        inner = solve_triangular(conjugate_transpose(upper), x2, upper=False)
-        return swapped @ solve_triangular(conjugate_transpose(lower), inner, upper=True)
-    return solve_triangular(upper, solve_triangular(lower, conjugate_transpose(swapped) @ x2, upper=False), upper=True)
 
 
 def geqrf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -7,7 +7,8 @@ from functools import reduce
 
 import numpy as np
 
-from ...positions import adaptive_places, padding_for_windows, window_places
+from ...array_code.pooling import max_pool_with_indices
+from ...positions import adaptive_places, padding_for_windows
 
 
 def least_of(dtype: np.dtype) -> float | int:
@@ -35,28 +36,6 @@ def reduced_windows(
     return x
 
 
-def max_over_windows(x: np.ndarray, axes: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
-    """The first largest element of each window (NaN above all), and its place in the last axes in row-major order.
-
-    ``axes`` holds (places, inside) for each of the last axes, see ``window_places``.
-    """
-    rank = len(axes)
-    size = x.shape[-rank:]
-    windows = [len(places) for places, _ in axes]
-    place, inside = np.zeros([1] * 2 * rank, int), np.ones([1] * 2 * rank, bool)
-    for axis, (places, belongs) in enumerate(axes):
-        shape = [windows[axis] if i == axis else places.shape[1] if i == rank + axis else 1 for i in range(2 * rank)]
-        place = place * size[axis] + places.reshape(shape)
-        inside = inside & belongs.reshape(shape)
-    place, inside = place.reshape(*windows, -1), inside.reshape(*windows, -1)
-    elements = np.where(inside, x.reshape(*x.shape[:-rank], math.prod(size))[..., place], least_of(x.dtype))
-    chosen = elements.argmax(-1, keepdims=True)
-    largest = np.take_along_axis(elements, chosen, -1)
-    chosen = np.where(largest == least_of(x.dtype), inside.argmax(-1)[..., None], chosen)
-    indices = np.take_along_axis(np.broadcast_to(place, elements.shape), chosen, -1)
-    return largest[..., 0], indices[..., 0]
-
-
 def max_pool(
     x: np.ndarray,
     kernel: tuple[int, ...],
@@ -75,20 +54,6 @@ def max_pool(
     space = x.shape[lead : lead + len(kernel)]
     around = padding_for_windows(space, kernel, strides, padding or ((0, 0),) * len(kernel), ceil_mode)
     return reduced_windows(x, np.maximum, least_of(x.dtype), kernel, strides, around, dilation, lead)
-
-
-def max_pool_with_indices(
-    x: np.ndarray,
-    kernel: tuple[int, ...],
-    strides: tuple[int, ...],
-    padding: tuple[tuple[int, int], ...] | None = None,
-    dilation: tuple[int, ...] | None = None,
-    ceil_mode: bool = False,
-) -> tuple[np.ndarray, np.ndarray]:
-    """The largest element of each window, and its place in the pooled axes in row-major order."""
-    rank = len(kernel)
-    of_axes = zip(x.shape[-rank:], kernel, strides, padding or ((0, 0),) * rank, dilation or (1,) * rank)
-    return max_over_windows(x, [window_places(*of_axis, ceil_mode) for of_axis in of_axes])
 
 
 def avg_pool(
@@ -146,16 +111,6 @@ def adaptive_avg_pool(x: np.ndarray, size: tuple[int, ...], layout: str = "chann
     return x
 
 
-def adaptive_max_pool(x: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
-    """Largest elements over the windows of ``adaptive_avg_pool``."""
-    return adaptive_max_pool_with_indices(x, size)[0]
-
-
-def adaptive_max_pool_with_indices(x: np.ndarray, size: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Largest elements over the windows of ``adaptive_avg_pool``, and their places in row-major order."""
-    return max_over_windows(x, [adaptive_places(n, windows) for n, windows in zip(x.shape[-len(size) :], size)])
-
-
 def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int) -> np.ndarray:
     """Where the windows of a fractional pooling start: ``windows`` steps of uneven length, shifted by each of ``samples``."""
     if windows == 1:
@@ -165,25 +120,3 @@ def fractional_starts(samples: np.ndarray, size: int, windows: int, kernel: int)
     starts = ((np.arange(windows, dtype=samples.dtype) + shift) * step).astype(int) - (shift * step).astype(int)
     starts[..., -1] = size - kernel
     return starts
-
-
-def fractional_max_pool(
-    x: np.ndarray, samples: np.ndarray, kernel: tuple[int, ...], size: tuple[int, ...]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Largest elements and their places over windows that start where ``fractional_starts`` says; the last sample is for the first axis."""
-    rank, space = len(kernel), x.shape[-len(kernel) :]
-    lead = x.shape[:-rank]
-    samples = samples.reshape(*lead, rank)
-    place = np.zeros((*lead, *(1,) * 2 * rank), int)
-    for axis in range(rank):
-        starts = fractional_starts(samples[..., rank - 1 - axis], space[axis], size[axis], kernel[axis])
-        elements = starts[..., None] + np.arange(kernel[axis])
-        shape = [size[axis] if i == axis else kernel[axis] if i == rank + axis else 1 for i in range(2 * rank)]
-        place = place * space[axis] + elements.reshape(*lead, *shape)
-    place = place.reshape(*lead, math.prod(size), math.prod(kernel))
-    elements = np.take_along_axis(
-        x.reshape(*lead, math.prod(space), 1), place.reshape(*lead, math.prod(size) * math.prod(kernel), 1), -2
-    ).reshape(place.shape)
-    chosen = elements.argmax(-1, keepdims=True)
-    largest, places = (np.take_along_axis(array, chosen, -1).reshape(*lead, *size) for array in (elements, place))
-    return largest, places

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from ...positions import antialias_taps, byte_weights, cubic_weights, nearest_places, sample_taps, small_image
+from ...array_code.resampling import interpolate_bytes, reflected
+from ...positions import antialias_taps, nearest_places, sample_taps, small_image
 
 
 def weighted_taps(x: np.ndarray, axis: int, places: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -16,21 +15,6 @@ def weighted_taps(x: np.ndarray, axis: int, places: np.ndarray, weights: np.ndar
     for tap in range(1, places.shape[1]):
         total += np.take(x, places[:, tap], axis) * weights[:, tap].reshape(column)
     return total
-
-
-def interpolate_bytes(
-    x: np.ndarray, size: tuple[int, ...], method: str, scales: tuple[float | None, ...], align_corners: bool, antialias: bool, first: int
-) -> np.ndarray:
-    """``interpolate`` of uint8 in fixed point, one axis after the other from the last, each rounded: the very numbers that torch gives."""
-    taps = antialias_taps if antialias else sample_taps
-    for axis, out, scale in reversed(list(zip(range(first, x.ndim), size, scales))):
-        if out == x.shape[axis]:
-            continue
-        places, weights = taps(x.shape[axis], out, method, scale, align_corners, np.float64)
-        whole, bits = byte_weights(places, weights)
-        total = weighted_taps(x.astype(np.int32), axis, places, whole)
-        x = np.clip((total + (1 << bits - 1)) >> bits, 0, 255).astype(np.uint8)
-    return x
 
 
 def interpolate(
@@ -61,16 +45,6 @@ def interpolate(
     return result.astype(x.dtype)
 
 
-def reflected(position: np.ndarray, size: int, align_corners: bool) -> np.ndarray:
-    """Positions reflected at the ends of an axis, at the centres or at the outer edges of its first and last elements."""
-    start, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
-    if span == 0:
-        return np.zeros_like(position)
-    distance = abs(position - start)
-    turns, rest = np.floor(distance / span), distance % span
-    return np.where(turns % 2 == 0, rest, span - rest) + start
-
-
 def padded_position(position: np.ndarray, size: int, padding: str, align_corners: bool) -> np.ndarray:
     """Positions inside of the array, as far as ``padding`` brings them there."""
     if padding == "reflection":
@@ -89,29 +63,6 @@ def elements_at(x: np.ndarray, places: list[np.ndarray]) -> np.ndarray:
     return np.moveaxis(np.where(inside[..., None], found, 0), -1, 1)
 
 
-def grid_sample(x: np.ndarray, grid: np.ndarray, method: str = "linear", padding: str = "zeros", align_corners: bool = False) -> np.ndarray:
-    """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis, the last axis first."""
-    space = x.shape[2:]
-    positions = []
-    for axis, n in enumerate(space):
-        position = grid[..., len(space) - 1 - axis]
-        position = (position + 1) / 2 * (n - 1) if align_corners else ((position + 1) * n - 1) / 2
-        positions.append(position if method == "cubic" else padded_position(position, n, padding, align_corners))
-    if method == "nearest":
-        return elements_at(x, [np.round(position) for position in positions])
-    bases = [np.floor(position) for position in positions]
-    parts = [position - base for position, base in zip(positions, bases)]
-    taps = [cubic_weights(t) if method == "cubic" else [1 - t, t] for t in parts]
-    total = np.zeros((), x.dtype)
-    for corner in np.ndindex(*map(len, taps)):
-        places = [base + (offset - 1 if method == "cubic" else offset) for base, offset in zip(bases, corner)]
-        if method == "cubic":
-            places = [padded_position(place, n, padding, align_corners) for place, n in zip(places, space)]
-        weight = math.prod([of_axis[offset] for of_axis, offset in zip(taps, corner)])
-        total = total + elements_at(x, places) * weight[:, None]
-    return total
-
-
 def affine_grid(theta: np.ndarray, size: tuple[int, ...], align_corners: bool = False) -> np.ndarray:
     """The positions ``[batch, *size, axes]`` under the affine maps ``theta[batch, axes, axes + 1]``, the last axis first."""
     lines = []
@@ -121,24 +72,3 @@ def affine_grid(theta: np.ndarray, size: tuple[int, ...], align_corners: bool = 
     base = np.stack([*np.meshgrid(*lines, indexing="ij")[::-1], np.ones(size)], axis=-1).astype(theta.dtype)
     positions = np.matmul(base.reshape(-1, len(size) + 1), theta.swapaxes(1, 2))
     return positions.reshape(theta.shape[0], *size, len(size))
-
-
-def pixel_shuffle(x: np.ndarray, factor: int) -> np.ndarray:
-    """``[..., channels * factor ** 2, height, width]`` to ``[..., channels, height * factor, width * factor]``."""
-    *batch, channels, height, width = x.shape
-    split = x.reshape(*batch, channels // factor**2, factor, factor, height, width)
-    moved = np.moveaxis(split, (-4, -3), (-3, -1))
-    return moved.reshape(*batch, channels // factor**2, height * factor, width * factor)
-
-
-def pixel_unshuffle(x: np.ndarray, factor: int) -> np.ndarray:
-    """The inverse of ``pixel_shuffle``."""
-    *batch, channels, height, width = x.shape
-    split = x.reshape(*batch, channels, height // factor, factor, width // factor, factor)
-    moved = np.moveaxis(split, (-3, -1), (-4, -3))
-    return moved.reshape(*batch, channels * factor**2, height // factor, width // factor)
-
-
-def channel_shuffle(x: np.ndarray, groups: int) -> np.ndarray:
-    """Channels (axis 1) of ``groups`` groups dealt out in turn."""
-    return x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:]).swapaxes(1, 2).reshape(x.shape)

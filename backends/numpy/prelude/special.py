@@ -90,11 +90,6 @@ def polygamma(x: np.ndarray, n: int) -> np.ndarray:
     return value.astype(x.dtype)
 
 
-def real_angle(x: np.ndarray) -> np.ndarray:
-    """pi for negative numbers, 0 for others, NaN of NaN."""
-    return np.where(np.isnan(x), np.nan, np.where(x < 0, np.pi, 0)).astype(x.dtype)
-
-
 def spherical_bessel_j0(x: np.ndarray) -> np.ndarray:
     """``sin(x) / x``, 1 at 0 and 0 at infinity."""
     return np.where(x == 0, 1, np.where(np.isinf(x), 0, np.sin(x) / x))

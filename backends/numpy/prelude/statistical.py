@@ -97,15 +97,6 @@ def kth_value(x: np.ndarray, *, k: int, axis: int = -1, keepdims: bool = False) 
     return values[place], indices[place]
 
 
-def lower_median(x: np.ndarray, *, axis: int, keepdims: bool = False, skip_nan: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """The lower median along ``axis``, and where it was: the first NaN where there is one, unless they are skipped."""
-    values, indices = sort_with_indices(x, axis=axis)
-    valid = np.sum(x == x, axis=axis, keepdims=True)
-    size = x.shape[axis]
-    middle = np.maximum((valid - 1) // 2, 0) if skip_nan else np.where(valid == size, (size - 1) // 2, valid)
-    return picked_along(values, middle, axis, keepdims), picked_along(indices, middle, axis, keepdims)
-
-
 def picked_along(x: np.ndarray, index: np.ndarray, axis: int, keepdims: bool) -> np.ndarray:
     """The element at ``index`` along ``axis``, which stays with one element or goes."""
     found = np.take_along_axis(x, index, axis=axis)
@@ -188,26 +179,7 @@ def searchsorted_rows(sequences: np.ndarray, x: np.ndarray, sorter: np.ndarray |
     return np.array(found, np.int64).reshape(x.shape)
 
 
-def unique_consecutive(x: np.ndarray, *, axis: int | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The first of each run of equal elements (or slices along ``axis``), the run of each element, the lengths of the runs."""
-    slices = x.reshape(-1) if axis is None else np.moveaxis(x, axis, 0)
-    size = len(slices)
-    changed = (slices[1:] != slices[:-1]).any(axis=tuple(range(1, slices.ndim)))
-    first = np.concatenate([np.ones(min(size, 1), bool), changed])
-    starts = np.flatnonzero(first)
-    values, run = slices[starts], np.cumsum(first) - 1
-    counts = np.diff(starts, append=size)
-    return (values, run.reshape(x.shape), counts) if axis is None else (np.moveaxis(values, 0, axis), run, counts)
-
-
 # ---------------------------------------------------------------------------------------------- integrals and histograms
-def trapezoid_areas(y: np.ndarray, x: np.ndarray | None = None, *, dx: float = 1.0, axis: int = -1) -> np.ndarray:
-    """The areas between neighbours of ``y`` along ``axis``, at points ``x`` or ``dx`` apart."""
-    values = np.moveaxis(y, axis, -1)
-    steps = dx if x is None else np.diff(x if x.ndim == 1 else np.moveaxis(x, axis, -1))
-    return np.moveaxis(steps * (values[..., 1:] + values[..., :-1]) / 2, -1, axis)
-
-
 def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
     """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where both are equal."""
     x = x.reshape(-1)
@@ -259,13 +231,6 @@ def correlations(x: np.ndarray) -> np.ndarray:
     else:
         result = np.clip(result, -1, 1)
     return result[(0, 0) if x.ndim < 2 else ...]
-
-
-def cosine_similarity(x1: np.ndarray, x2: np.ndarray, *, axis: int, epsilon: float = 1e-8) -> np.ndarray:
-    """The cosine of the angle between ``x1`` and ``x2`` along ``axis``."""
-    x1, x2 = np.broadcast_arrays(x1, x2)
-    unit1, unit2 = (x / np.maximum(vector_norm(x, axis=axis, keepdims=True), epsilon) for x in (x1, x2))
-    return np.sum(unit1 * unit2, axis=axis)
 
 
 def distance(x: np.ndarray, p: float) -> np.ndarray:

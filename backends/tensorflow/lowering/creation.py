@@ -9,7 +9,6 @@ from ....ops import ArraySpec
 from ....ops.dtypes import is_floating
 from ....ops.text import Text
 from ....trees import iterate_structure
-from ...rows import Operand
 from .table import rows
 
 Out = tuple[ArraySpec, ...]
@@ -23,6 +22,10 @@ rows.table({
     "tril_indices": "triangle_indices({n_rows}, {n_cols}, {k}, {dtype}, upper=False)",
     "triu_indices": "triangle_indices({n_rows}, {n_cols}, {k}, {dtype}, upper=True)",
     "zeros": "tf.zeros({shape}, {dtype})",
+    # ``tf.linalg.band_part``; other diagonals by comparing rows and columns
+    "tril": lambda x, *, k: f"tf.linalg.band_part({x}, -1, 0)" if k == 0 else f"triangle({x}, {k!r}, upper=False)",
+    # ``tf.linalg.band_part``; other diagonals by comparing rows and columns
+    "triu": lambda x, *, k: f"tf.linalg.band_part({x}, 0, -1)" if k == 0 else f"triangle({x}, {k!r}, upper=True)",
 })  # fmt: skip
 
 
@@ -67,15 +70,3 @@ def eye(*, n_rows: Any, n_cols: Any, k: Any, dtype: str) -> str:
         return f"shifted_eye({n_rows!r}, {n_cols!r}, {k!r}, {dtype})"
     columns = "" if repr(n_rows) == repr(n_cols) else f", {n_cols!r}"
     return f"tf.eye({n_rows!r}{columns}, dtype={dtype})"
-
-
-@rows.row("tril")
-def tril(x: Operand, *, k: Any) -> str:
-    """``tf.linalg.band_part``; other diagonals by comparing rows and columns."""
-    return f"tf.linalg.band_part({x}, -1, 0)" if k == 0 else f"triangle({x}, {k!r}, upper=False)"
-
-
-@rows.row("triu")
-def triu(x: Operand, *, k: Any) -> str:
-    """``tf.linalg.band_part``; other diagonals by comparing rows and columns."""
-    return f"tf.linalg.band_part({x}, 0, -1)" if k == 0 else f"triangle({x}, {k!r}, upper=True)"

@@ -33,6 +33,12 @@ rows.table({
     "signbit": "signbit({x})",
     "square": "tf.square({x})",
     "trunc": "trunc({x})",
+    # ``not`` of bools, ``tf.bitwise.invert`` of integers
+    "bitwise_invert": lambda x: _NOT.format(x=x) if x.dtype == "bool" else f"tf.bitwise.invert({x})",
+    # ``-x``; the complement and one for unsigned integers, which TensorFlow does not negate, nor under ``tf.function`` take from 0
+    "negative": lambda x: f"tf.bitwise.invert({x}) + 1" if x.dtype in UNSIGNED else f"-{x}",
+    # ``//`` of integers; of floats a helper, for ``//`` of TensorFlow divides first and misses what is exact
+    "floor_divide": lambda x1, x2: f"{x1} // {x2}" if is_integer(x1.dtype or x2.dtype or "") else f"floor_divide({x1}, {x2})",
 })  # fmt: skip
 
 
@@ -69,18 +75,6 @@ def _extreme(name: str, of_bools: str) -> None:
 
 _extreme("maximum", "|")
 _extreme("minimum", "&")
-
-
-@rows.row("bitwise_invert")
-def bitwise_invert(x: Operand) -> str:
-    """``not`` of bools, ``tf.bitwise.invert`` of integers."""
-    return _NOT.format(x=x) if x.dtype == "bool" else f"tf.bitwise.invert({x})"
-
-
-@rows.row("negative")
-def negative(x: Operand) -> str:
-    """``-x``; the complement and one for unsigned integers, which TensorFlow does not negate, nor under ``tf.function`` take from 0."""
-    return f"tf.bitwise.invert({x}) + 1" if x.dtype in UNSIGNED else f"-{x}"
 
 
 @rows.row("abs")
@@ -131,12 +125,6 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
     """A helper, for ``tf.clip_by_value`` gives no gradient at a bound."""
     bounds = f", {low}" + (f", {high}" if high is not None else "") if low is not None else f", high={high}"
     return f"clip({x}{bounds})"
-
-
-@rows.row("floor_divide")
-def floor_divide(x1: Operand, x2: Operand) -> str:
-    """``//`` of integers; of floats a helper, for ``//`` of TensorFlow divides first and misses what is exact."""
-    return f"{x1} // {x2}" if is_integer(x1.dtype or x2.dtype or "") else f"floor_divide({x1}, {x2})"
 
 
 @rows.row("pow")

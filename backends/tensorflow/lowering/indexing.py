@@ -20,10 +20,13 @@ rows.table(
 )
 
 
-@rows.row("getitem")
-def getitem(x: Operand, *, key: Any) -> str:
-    """``x[:, 1:, None]``."""
-    return f"{x}{key_text(key, x.ndim)}"
+rows.table({
+    "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",  # ``x[:, 1:, None]``
+    # a helper around ``tf.gather``, for negative indices
+    "take": lambda x, indices, *, axis: f"take({x}, {indices}{f', axis={axis}' if axis else ''})",
+    # a helper around ``tf.gather_nd``, for indices at any axes
+    "gather_nd": lambda x, *indices, axes: f"gather_at({x}, [{', '.join(indices)}], {axes})",
+})  # fmt: skip
 
 
 @rows.row("setitem")
@@ -40,18 +43,6 @@ def _item(item: Any) -> str:
         return "slice(None)"
     start, stop, step = item
     return f"slice({start!r}, {stop!r})" if step == 1 else f"slice({start!r}, {stop!r}, {step!r})"
-
-
-@rows.row("take")
-def take(x: Operand, indices: Operand, *, axis: int) -> str:
-    """A helper around ``tf.gather``, for negative indices."""
-    return f"take({x}, {indices}{f', axis={axis}' if axis else ''})"
-
-
-@rows.row("gather_nd")
-def gather_nd(x: Operand, *indices: Operand, axes: tuple[int, ...]) -> str:
-    """A helper around ``tf.gather_nd``, for indices at any axes."""
-    return f"gather_at({x}, [{', '.join(indices)}], {axes})"
 
 
 @rows.row("scatter_nd")

@@ -55,11 +55,6 @@ def _matmul(x1: Operand, x2: Operand) -> str:
     return f"{x1} @ {x2}"
 
 
-@rows.row("tensordot")
-def _tensordot(x1: Operand, x2: Operand, *, axes: tuple[tuple[int, ...], tuple[int, ...]]) -> str:
-    return f"tf.tensordot({x1}, {x2}, {[list(of_one) for of_one in axes]})"
-
-
 def _lettered(equation: str, arrays: tuple[Operand, ...]) -> str:
     """The equation with letters for the axes below ``...``, over which ``tf.einsum`` does not sum."""
     free = [letter for letter in string.ascii_letters if letter not in equation]
@@ -97,17 +92,14 @@ def _cholesky(x: Operand, *, upper: bool) -> str:
     return f"tf.linalg.adjoint(tf.linalg.cholesky(tf.linalg.adjoint({x})))" if upper else f"tf.linalg.cholesky({x})"
 
 
-@rows.row("qr")
-def _qr(x: Operand, *, mode: str) -> str:
-    return f"tf.linalg.qr({x}{', full_matrices=True' if mode == 'complete' else ''})"
-
-
 @rows.row("eigh")
 def _eigh(x: Operand, *, upper: bool) -> str:
     """Only the lower triangle is read."""
     return f"eigh({x}{', upper=True' if upper else ''})"
 
 
-@rows.row("eigvalsh")
-def _eigvalsh(x: Operand, *, upper: bool) -> str:
-    return f"{_eigh(x, upper=upper)}[0]"
+rows.table({
+    "tensordot": lambda x1, x2, *, axes: f"tf.tensordot({x1}, {x2}, {[list(of_one) for of_one in axes]})",
+    "qr": lambda x, *, mode: f"tf.linalg.qr({x}{', full_matrices=True' if mode == 'complete' else ''})",
+    "eigvalsh": lambda x, *, upper: f"{_eigh(x, upper=upper)}[0]",
+})  # fmt: skip

@@ -63,22 +63,12 @@ def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
     return f"tf.split({x}, {list(sizes)}{along})"
 
 
-@rows.row("unstack")
-def unstack(x: Operand, *, axis: int, count: int) -> str:
-    """``tf.unstack``."""
-    return f"tf.unstack({x}, {count}{f', axis={axis}' if axis else ''}){'[0]' if count == 1 else ''}"
-
-
-@rows.row("flip")
-def flip(x: Operand, *, axis: Any) -> str:
-    """``tf.reverse``."""
-    return f"tf.reverse({x}, {list(axis) if isinstance(axis, tuple) else [axis]})"
-
-
-@rows.row("roll")
-def roll(x: Operand, *, shift: Any, axis: Any) -> str:
-    """``tf.roll``."""
-    return f"tf.roll({x}, {shift!r}, {axis!r})"
+rows.table({
+    "unstack": lambda x, *, axis, count: f"tf.unstack({x}, {count}{f', axis={axis}' if axis else ''}){'[0]' if count == 1 else ''}",
+    "flip": lambda x, *, axis: f"tf.reverse({x}, {list(axis) if isinstance(axis, tuple) else [axis]})",
+    "roll": lambda x, *, shift, axis: f"tf.roll({x}, {shift!r}, {axis!r})",
+    "repeat": lambda x, repeats, *, axis, total, hint: f"tf.repeat({x}, {repeats}, axis={axis})",
+})  # fmt: skip
 
 
 @rows.row("tile")
@@ -88,12 +78,6 @@ def tile(x: Operand, *, repetitions: tuple[Any, ...]) -> str:
     if missing > 0:
         return f"tf.tile({x}[{', '.join(['None'] * missing)}, ...], {list(repetitions)})"
     return f"tf.tile({x}, {[1] * -missing + list(repetitions)})"
-
-
-@rows.row("repeat")
-def repeat(x: Operand, repeats: Any, *, axis: int, total: Any, hint: int) -> str:
-    """``tf.repeat``."""
-    return f"tf.repeat({x}, {repeats}, axis={axis})"
 
 
 @rows.row("pad")

@@ -62,11 +62,7 @@ def _searchsorted(x1: Operand, x2: Operand, sorter: Operand | None = None, *, si
     return f"searchsorted({x1}, {x2}{sorted_by}{'' if side == 'left' else f', side={side!r}'})"
 
 
-@rows.row("unique_values")
-def _unique_values(x: Operand, *, axis: int | None, hint: int) -> str:
-    return f"unique_all({x}{'' if axis is None else f', axis={axis}'})[0]"
-
-
-@rows.row("unique_all")
-def _unique_all(x: Operand, *, axis: int | None, hint: int) -> str:
-    return f"unique_all({x}{'' if axis is None else f', axis={axis}'})"
+rows.table({
+    "unique_values": lambda x, *, axis, hint: f"unique_all({x}{'' if axis is None else f', axis={axis}'})[0]",
+    "unique_all": lambda x, *, axis, hint: f"unique_all({x}{'' if axis is None else f', axis={axis}'})",
+})  # fmt: skip

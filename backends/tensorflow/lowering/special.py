@@ -44,13 +44,9 @@ rows.table({
     "with_gradient": "with_gradient({*arrays})",
     "view_as_complex": "tf.complex({x}[..., 0], {x}[..., 1])",
     "view_as_real": "tf.stack([tf.math.real({x}), tf.math.imag({x})], axis=-1)",
+    # a helper for real numbers; ``tf.math.angle`` of complex ones
+    "angle": lambda x: f"atan2(tf.math.imag({x}), tf.math.real({x}))" if is_complex(x.dtype or "") else f"real_angle({x})",
 })  # fmt: skip
-
-
-@rows.row("angle")
-def angle(x: Operand) -> str:
-    """A helper for real numbers; ``tf.math.angle`` of complex ones."""
-    return f"atan2(tf.math.imag({x}), tf.math.real({x}))" if is_complex(x.dtype or "") else f"real_angle({x})"
 
 
 @rows.row("trunc_divide")

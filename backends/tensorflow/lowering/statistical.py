@@ -34,9 +34,11 @@ def _accumulated(function: str, x: Operand, axis: Any, keepdims: bool, dtype: st
     return f"{function}({_typed(x, dtype)}{_axes(axis, keepdims)})"
 
 
-@rows.row("sum")
-def _sum(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, out: Any) -> str:
-    return _accumulated("tf.reduce_sum", x, axis, keepdims, out[0].dtype)
+rows.table({
+    "sum": lambda x, *, axis, dtype, keepdims, out: _accumulated("tf.reduce_sum", x, axis, keepdims, out[0].dtype),
+    "mean": lambda x, *, axis, keepdims: f"tf.reduce_mean({x}{_axes(axis, keepdims)})",
+    "cumulative_sum": lambda x, *, axis, dtype, out: f"tf.cumsum({_typed(x, out[0].dtype)}, {axis})",
+})  # fmt: skip
 
 
 @rows.row("prod")
@@ -45,11 +47,6 @@ def _prod(x: Operand, *, axis: Any, dtype: Any, keepdims: bool, out: Any) -> str
     if is_inexact(out[0].dtype) and x.ndim:
         return f"product({_typed(x, out[0].dtype)}{_axes(axis, keepdims)})"
     return _accumulated("tf.reduce_prod", x, axis, keepdims, out[0].dtype)
-
-
-@rows.row("mean")
-def _mean(x: Operand, *, axis: Any, keepdims: bool) -> str:
-    return f"tf.reduce_mean({x}{_axes(axis, keepdims)})"
 
 
 @rows.row("logsumexp")
@@ -88,11 +85,6 @@ def _var(x: Operand, *, axis: Any, correction: Any, keepdims: bool) -> str:
     if correction == 0:
         return f"tf.math.reduce_variance({x}{_axes(axis, keepdims)})"
     return f"variance_over({x}{_axes(axis, keepdims).replace(', [', ', axis=[')}, correction={correction!r})"
-
-
-@rows.row("cumulative_sum")
-def _cumulative_sum(x: Operand, *, axis: int, dtype: Any, out: Any) -> str:
-    return f"tf.cumsum({_typed(x, out[0].dtype)}, {axis})"
 
 
 @rows.row("cumulative_prod")

@@ -29,6 +29,8 @@ rows.table({
     "negative": "-{x}",
     "positive": "+{x}",
     "real": "{x}.real",
+    # with another slope at 0 by a helper
+    "abs": lambda x, *, right: f"absolute({x})" if right and is_floating(x.dtype or "") else f"torch.abs({x})",
 })  # fmt: skip
 
 
@@ -49,12 +51,6 @@ binary_functions({name: f"torch.{name}" for name in (*_BINARY, "atan2")})
 def sign(x: Operand) -> str:
     """torch.sgn of complex numbers."""
     return f"torch.sgn({x})" if is_complex(x.dtype or "") else f"torch.sign({x})"
-
-
-@rows.row("abs")
-def absolute(x: Operand, *, right: bool) -> str:
-    """torch.abs, with another slope at 0 by a helper."""
-    return f"absolute({x})" if right and is_floating(x.dtype or "") else f"torch.abs({x})"
 
 
 @rows.row("clip")

@@ -27,13 +27,11 @@ def _transform(function: str, x: Operand, window: Operand | None, n_fft: int, ho
     return call(function, x, n_fft, hop_length, win_length=width, window=window if window is not None else ones, **changed)
 
 
-@rows.row("stft")
-def stft(x: Operand, window: Operand | None = None, *, n_fft: int, hop_length: int, **options: Any) -> str:
-    """torch.stft."""
-    return _transform("torch.stft", x, window, n_fft, hop_length, {**options, "return_complex": True})
-
-
-@rows.row("istft")
-def istft(x: Operand, window: Operand | None = None, *, n_fft: int, hop_length: int, as_complex: bool, **options: Any) -> str:
-    """torch.istft."""
-    return _transform("torch.istft", x, window, n_fft, hop_length, {**options, "return_complex": as_complex})
+rows.table({
+    "stft": lambda x, window=None, *, n_fft, hop_length, **options: _transform(
+        "torch.stft", x, window, n_fft, hop_length, {**options, "return_complex": True}
+    ),
+    "istft": lambda x, window=None, *, n_fft, hop_length, as_complex, **options: _transform(
+        "torch.istft", x, window, n_fft, hop_length, {**options, "return_complex": as_complex}
+    ),
+})  # fmt: skip

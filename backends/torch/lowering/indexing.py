@@ -22,10 +22,13 @@ rows.table(
 )
 
 
-@rows.row("getitem")
-def getitem(x: Operand, *, key: Any) -> str:
-    """``x[:, 1:, None]``."""
-    return f"{x}{key_text(key, x.ndim)}"
+rows.table({
+    "getitem": lambda x, *, key: f"{x}{key_text(key, x.ndim)}",  # ``x[:, 1:, None]``
+    "take": lambda x, indices, *, axis: _copied(f"{x}{arrays_text((_index(indices),), (axis,), x.ndim)}", indices),  # ``x[:, indices]``
+    # ``x[i, :, j]``
+    "gather_nd": lambda x, *indices, axes: _copied(f"{x}{arrays_text(tuple(map(_index, indices)), axes, x.ndim)}", *indices),
+    "boolean_mask": lambda x, mask, *, axis, hint: f"{x}{arrays_text((mask,), (axis,), x.ndim)}",  # ``x[:, mask]``
+})  # fmt: skip
 
 
 @rows.row("setitem")
@@ -45,22 +48,10 @@ def _copied(taken: str, *indices: Operand) -> str:
     return f"{taken}.clone()" if all(item.ndim == 0 for item in indices) else taken
 
 
-@rows.row("take")
-def take(x: Operand, indices: Operand, *, axis: int) -> str:
-    """``x[:, indices]``."""
-    return _copied(f"{x}{arrays_text((_index(indices),), (axis,), x.ndim)}", indices)
-
-
 @rows.row("take_along_axis")
 def take_along_axis(x: Operand, indices: Operand, *, axis: int) -> str:
     """A helper: torch.take_along_dim takes an index beyond the end for one from the beginning."""
     return f"take_along_axis({x}, {index(indices)}, {axis})"
-
-
-@rows.row("gather_nd")
-def gather_nd(x: Operand, *indices: Operand, axes: tuple[int, ...]) -> str:
-    """``x[i, :, j]``."""
-    return _copied(f"{x}{arrays_text(tuple(map(_index, indices)), axes, x.ndim)}", *indices)
 
 
 @rows.row("scatter_nd")
@@ -96,9 +87,3 @@ def scatter(x: Operand, indices: Operand, values: Operand, *, axis: int, reduce:
 
 def _reduction(x: Operand, reduce: str | None) -> str | None:
     return _OF_BOOLS.get(reduce, reduce) if x.dtype == "bool" and reduce else reduce
-
-
-@rows.row("boolean_mask")
-def boolean_mask(x: Operand, mask: Operand, *, axis: int, hint: int) -> str:
-    """``x[:, mask]``."""
-    return f"{x}{arrays_text((mask,), (axis,), x.ndim)}"

@@ -64,9 +64,12 @@ def _trace(x: Operand, *, offset: int, dtype: Any) -> str:
     return f"torch.diagonal({x}, {offset}, -2, -1).sum(-1{'' if dtype is None else f', dtype={dtype!r}'})"
 
 
-@rows.row("cond")
-def _cond(x: Operand, *, ord: Any) -> str:
-    return call("torch.linalg.cond", x, p=unless(ord, 2))
+rows.table({
+    "cond": lambda x, *, ord: call("torch.linalg.cond", x, p=unless(ord, 2)),
+    "solve": lambda x1, x2: f"torch.linalg.solve({x1}, {_matrices(x1, x2)})",
+    # (solution, rank): torch gives the residuals between them
+    "lstsq": lambda x1, x2, *, rcond: f"{call('torch.linalg.lstsq', x1, _matrices(x1, x2), rcond=rcond)}[:3:2]",
+})  # fmt: skip
 
 
 @rows.row("eigh", "eigvalsh")
@@ -88,18 +91,7 @@ def _matrices(x1: Operand, x2: Operand) -> str:
     return f"{x2}[None]" if 1 < x2.ndim == x1.ndim - 1 else str(x2)
 
 
-@rows.row("solve")
-def _solve(x1: Operand, x2: Operand) -> str:
-    return f"torch.linalg.solve({x1}, {_matrices(x1, x2)})"
-
-
 @rows.row("solve_triangular")
 def _solve_triangular(x1: Operand, x2: Operand, *, upper: bool, left: bool, transpose: bool, unit_diagonal: bool) -> str:
     options = {"upper": upper != transpose, "left": unless(left, True), "unitriangular": unit_diagonal or None}
     return call("torch.linalg.solve_triangular", f"{x1}.mT" if transpose else x1, x2, **options)
-
-
-@rows.row("lstsq")
-def _lstsq(x1: Operand, x2: Operand, *, rcond: Any) -> str:
-    """(solution, rank): torch gives the residuals between them."""
-    return f"{call('torch.linalg.lstsq', x1, _matrices(x1, x2), rcond=rcond)}[:3:2]"

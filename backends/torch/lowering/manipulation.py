@@ -41,22 +41,12 @@ def split(x: Operand, *, sizes: tuple[Any, ...], axis: int, out: Any) -> str:
     return f"{x}.chunk({len(sizes)}{along})" if len({spec.shape[axis] for spec in out}) == 1 else f"{x}.split({sizes}{along})"
 
 
-@rows.row("unstack")
-def unstack(x: Operand, *, axis: int, count: int) -> str:
-    """``x.unbind(1)``; one slice alone is no tuple."""
-    return unstack_texts(x, axis, count)[0] if count == 1 else f"{x}.unbind({axis or ''})"
-
-
-@rows.row("flip")
-def flip(x: Operand, *, axis: Any) -> str:
-    """torch.flip takes several axes."""
-    return f"torch.flip({x}, {axis if isinstance(axis, tuple) else (axis,)})"
-
-
-@rows.row("roll")
-def roll(x: Operand, *, shift: Any, axis: Any) -> str:
-    """torch.roll."""
-    return f"torch.roll({x}, {shift!r}, {axis!r})"
+rows.table({
+    # ``x.unbind(1)``; one slice alone is no tuple
+    "unstack": lambda x, *, axis, count: unstack_texts(x, axis, count)[0] if count == 1 else f"{x}.unbind({axis or ''})",
+    "flip": lambda x, *, axis: f"torch.flip({x}, {axis if isinstance(axis, tuple) else (axis,)})",  # torch.flip takes several axes
+    "roll": lambda x, *, shift, axis: f"torch.roll({x}, {shift!r}, {axis!r})",
+})  # fmt: skip
 
 
 @rows.row("repeat")

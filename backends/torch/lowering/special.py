@@ -29,15 +29,11 @@ rows.table({
     "trunc_divide": 'torch.div({x1}, {x2}, rounding_mode="trunc")',
     "view_as_complex": "torch.view_as_complex({x}.contiguous())",
     "view_as_real": "torch.view_as_real({x}.resolve_conj())",
+    "fmod": lambda x1, x2: f"torch.fmod({tensor(x1, x2)}, {x2})",  # takes a number for its second operand alone
+    "complex": lambda real, imag: f"torch.complex({', '.join(tensors(real, imag))})",
 })  # fmt: skip
 binary_functions({name: f"torch.special.{name}" for name in _SPECIAL_BINARY})
 binary_functions({name: f"torch.{name}" for name in ("fmax", "fmin", "gcd", "lcm", "logaddexp2")})
-
-
-@rows.row("fmod")
-def fmod(x1: Operand, x2: Operand) -> str:
-    """torch.fmod, which takes a number for its second operand alone."""
-    return f"torch.fmod({tensor(x1, x2)}, {x2})"
 
 
 def _incomplete_gamma(name: str, sign: int) -> Row:
@@ -56,12 +52,6 @@ rows.row("gammaincc")(_incomplete_gamma("gammaincc", -1))
 def betainc(a: Operand, b: Operand, x: Operand) -> str:
     """A helper."""
     return f"betainc({', '.join(tensors(a, b, x))})"
-
-
-@rows.row("complex")
-def complex_(real: Operand, imag: Operand) -> str:
-    """torch.complex."""
-    return f"torch.complex({', '.join(tensors(real, imag))})"
 
 
 @rows.row("isclose")

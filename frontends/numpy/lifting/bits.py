@@ -13,7 +13,6 @@ from .table import NumpyBuilder, axis_of, rows
 
 @rows.row("packbits")
 def packbits(b: NumpyBuilder, a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
-    """numpy.packbits."""
     x, along = _line(b, a, axis)
     return b.packbits(x, axis=along, bitorder=bitorder)
 

@@ -13,7 +13,6 @@ from .table import NumpyBuilder, axes_of, axis_of, rows
 
 @rows.row("trapezoid", "trapz")
 def trapezoid(b: NumpyBuilder, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """numpy.trapezoid."""
     values = b.array(y)
     place = axis_of(axis, values.ndim)
     step = dx
@@ -42,7 +41,6 @@ def _along(b: NumpyBuilder, line: Value, axis: int, rank: int) -> Value:
 
 @rows.row("gradient")
 def gradient(b: NumpyBuilder, f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    """numpy.gradient."""
     x = b.floating(f)
     axes = axes_of(axis, x.ndim)
     axes = tuple(range(x.ndim)) if axes is None else axes

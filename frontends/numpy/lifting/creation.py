@@ -17,56 +17,18 @@ def _kind(b: NumpyBuilder, dtype: Any) -> str:
     return b.recorded_dtype() if dtype is None else dtype_name(dtype)
 
 
-@rows.row("zeros", "empty")
-def zeros(b: NumpyBuilder, shape: Any, dtype: Any = None, order: str = "C", device: Any = None) -> Any:
-    """numpy.zeros; what numpy.empty holds is open, so zeros will do."""
-    return b.zeros(shape=shape_of(shape), dtype=_kind(b, dtype))
-
-
-@rows.row("ones")
-def ones(b: NumpyBuilder, shape: Any, dtype: Any = None, order: str = "C", device: Any = None) -> Any:
-    """numpy.ones."""
-    return b.ones(shape=shape_of(shape), dtype=_kind(b, dtype))
-
-
 @rows.row("full")
 def full(b: NumpyBuilder, shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", device: Any = None) -> Any:
-    """numpy.full."""
     kind = _kind(b, dtype)
     if isinstance(fill_value, (Value, list, tuple)):
         return b.copy(b.broadcast_to(b.array(fill_value, kind), shape=shape_of(shape)))
     return b.full(shape=shape_of(shape), fill_value=b.operand(fill_value, kind), dtype=kind)
 
 
-@rows.row("zeros_like", "empty_like")
-def zeros_like(
-    b: NumpyBuilder, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, device: Any = None
-) -> Any:
-    """numpy.zeros_like."""
-    return b.zeros(shape=b.array(a).shape if shape is None else shape_of(shape), dtype=_kind(b, dtype))
-
-
-@rows.row("ones_like")
-def ones_like(
-    b: NumpyBuilder, a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, device: Any = None
-) -> Any:
-    """numpy.ones_like."""
-    return b.ones(shape=b.array(a).shape if shape is None else shape_of(shape), dtype=_kind(b, dtype))
-
-
-@rows.row("full_like")
-def full_like(
-    b: NumpyBuilder, a: Any, fill_value: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, device: Any = None
-) -> Any:
-    """numpy.full_like."""
-    return full(b, b.array(a).shape if shape is None else shape, fill_value, dtype)
-
-
 @rows.row("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray")
 def array(
     b: NumpyBuilder, object: Any, dtype: Any = None, *, copy: Any = True, order: str = "K", subok: bool = False, ndmin: int = 0
 ) -> Any:
-    """numpy.array."""
     made = b.cast(b.copy(object) if isinstance(object, Value) else b.array(object, _kind(b, dtype)), _kind(b, dtype))
     least = max(ndmin, len(b.recorded[0].shape))
     return b.reshape(made, shape=(*(1,) * (least - made.ndim), *made.shape)) if made.ndim < least else made
@@ -76,7 +38,6 @@ def array(
 def arange(
     b: NumpyBuilder, *bounds: Any, start: Any = None, stop: Any = None, step: Any = None, dtype: Any = None, device: Any = None
 ) -> Any:
-    """numpy.arange."""
     first, last, by = _bounds(bounds, start, stop, step)
     if any(isinstance(item, Value) for item in (first, last, by)):
         raise UnsupportedOperation("arange between numbers that are computed has a length that depends on them; use int(..) or linspace")
@@ -108,7 +69,6 @@ def linspace(
     b: NumpyBuilder, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0,
     *, device: Any = None,
 ) -> Any:  # fmt: skip
-    """numpy.linspace."""
     kind = _kind(b, dtype)
     wide = kind if is_inexact(kind) else "float64"
     if retstep:
@@ -141,36 +101,16 @@ def _spaced(b: NumpyBuilder, start: Value, stop: Value, num: Any, endpoint: bool
 def logspace(
     b: NumpyBuilder, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """numpy.logspace."""
     powers = linspace(b, start, stop, num, endpoint, axis=axis, dtype="float64")
     return b.cast(b.pow(b.array(base, "float64"), powers), _kind(b, dtype))
 
 
 @rows.row("geomspace")
 def geomspace(b: NumpyBuilder, start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """numpy.geomspace."""
     if any(isinstance(item, Value) or hint_of(item) <= 0 for item in (start, stop)):
         raise UnsupportedOperation("geomspace between computed or negative numbers has no row; use exp(linspace(log(a), log(b)))")
     powers = linspace(b, math.log10(start), math.log10(stop), num, endpoint, axis=axis, dtype="float64")
     return b.cast(b.pow(b.array(10.0, "float64"), powers), _kind(b, dtype))
-
-
-@rows.row("eye")
-def eye(b: NumpyBuilder, N: Any, M: Any = None, k: int = 0, dtype: Any = None, order: str = "C", *, device: Any = None) -> Any:
-    """numpy.eye."""
-    return b.eye(n_rows=N, n_cols=N if M is None else M, k=k, dtype=_kind(b, dtype))
-
-
-@rows.row("identity")
-def identity(b: NumpyBuilder, n: Any, dtype: Any = None) -> Any:
-    """numpy.identity."""
-    return b.eye(n_rows=n, n_cols=n, k=0, dtype=_kind(b, dtype))
-
-
-@rows.row("tri")
-def tri(b: NumpyBuilder, N: Any, M: Any = None, k: Any = 0, dtype: Any = None) -> Any:
-    """numpy.tri."""
-    return b.tril(b.ones(shape=(N, N if M is None else M), dtype=_kind(b, dtype)), k=k)
 
 
 def _matrix(b: NumpyBuilder, m: Value) -> Value:
@@ -178,40 +118,14 @@ def _matrix(b: NumpyBuilder, m: Value) -> Value:
     return b.broadcast_to(m, shape=(*m.shape, *m.shape)) if m.ndim == 1 else m
 
 
-@rows.row("tril")
-def tril(b: NumpyBuilder, m: Any, k: Any = 0) -> Any:
-    """numpy.tril."""
-    return b.tril(_matrix(b, m), k=k)
-
-
-@rows.row("triu")
-def triu(b: NumpyBuilder, m: Any, k: Any = 0) -> Any:
-    """numpy.triu."""
-    return b.triu(_matrix(b, m), k=k)
-
-
 @rows.row("tril_indices")
 def tril_indices(b: NumpyBuilder, n: Any, k: int = 0, m: Any = None) -> Any:
-    """numpy.tril_indices."""
     return b.unstack(b.tril_indices(n_rows=n, n_cols=n if m is None else m, k=k, dtype="int64"), axis=0, count=2)
 
 
 @rows.row("triu_indices")
 def triu_indices(b: NumpyBuilder, n: Any, k: int = 0, m: Any = None) -> Any:
-    """numpy.triu_indices."""
     return b.unstack(b.triu_indices(n_rows=n, n_cols=n if m is None else m, k=k, dtype="int64"), axis=0, count=2)
-
-
-@rows.row("tril_indices_from")
-def tril_indices_from(b: NumpyBuilder, arr: Any, k: int = 0) -> Any:
-    """numpy.tril_indices_from."""
-    return tril_indices(b, arr.shape[-2], k, arr.shape[-1])
-
-
-@rows.row("triu_indices_from")
-def triu_indices_from(b: NumpyBuilder, arr: Any, k: int = 0) -> Any:
-    """numpy.triu_indices_from."""
-    return triu_indices(b, arr.shape[-2], k, arr.shape[-1])
 
 
 @rows.row("diag_indices_from")
@@ -224,7 +138,6 @@ def diag_indices_from(b: NumpyBuilder, arr: Any) -> Any:
 
 @rows.row("indices")
 def indices(b: NumpyBuilder, dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
-    """numpy.indices."""
     shape = tuple(dimensions)
     parts = []
     for axis, dim in enumerate(shape):
@@ -235,7 +148,6 @@ def indices(b: NumpyBuilder, dimensions: Any, dtype: Any = int, sparse: bool = F
 
 @rows.row("meshgrid")
 def meshgrid(b: NumpyBuilder, *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
-    """numpy.meshgrid."""
     lines = [b.array(x) for x in xi]
     lines = [b.reshape(line, shape=(line.shape[0] if line.ndim else 1,)) for line in lines]
     order = list(range(len(lines)))
@@ -251,13 +163,37 @@ def meshgrid(b: NumpyBuilder, *xi: Any, copy: bool = True, sparse: bool = False,
 
 @rows.row("vander")
 def vander(b: NumpyBuilder, x: Any, N: Any = None, increasing: bool = False) -> Any:
-    """numpy.vander."""
     kind, count = b.recorded_dtype(), x.shape[0] if N is None else N
     powers = (
         b.arange(start=0, stop=count, step=1, dtype="int64") if increasing else b.arange(start=count - 1, stop=-1, step=-1, dtype="int64")
     )
     column = b.reshape(b.cast(x, kind), shape=(x.shape[0], 1))
     return b.pow(column, b.cast(powers, kind))
+
+
+rows.table({
+    # what numpy.empty holds is open, so zeros will do
+    ("zeros", "empty"): lambda b, shape, dtype=None, order="C", device=None: b.zeros(shape=shape_of(shape), dtype=_kind(b, dtype)),
+    "ones": lambda b, shape, dtype=None, order="C", device=None: b.ones(shape=shape_of(shape), dtype=_kind(b, dtype)),
+    ("zeros_like", "empty_like"): lambda b, a, dtype=None, order="K", subok=True, shape=None, device=None: b.zeros(
+        shape=b.array(a).shape if shape is None else shape_of(shape), dtype=_kind(b, dtype)
+    ),
+    "ones_like": lambda b, a, dtype=None, order="K", subok=True, shape=None, device=None: b.ones(
+        shape=b.array(a).shape if shape is None else shape_of(shape), dtype=_kind(b, dtype)
+    ),
+    "full_like": lambda b, a, fill_value, dtype=None, order="K", subok=True, shape=None, device=None: full(
+        b, b.array(a).shape if shape is None else shape, fill_value, dtype
+    ),
+    "eye": lambda b, N, M=None, k=0, dtype=None, order="C", *, device=None: b.eye(
+        n_rows=N, n_cols=N if M is None else M, k=k, dtype=_kind(b, dtype)
+    ),
+    "identity": lambda b, n, dtype=None: b.eye(n_rows=n, n_cols=n, k=0, dtype=_kind(b, dtype)),
+    "tri": lambda b, N, M=None, k=0, dtype=None: b.tril(b.ones(shape=(N, N if M is None else M), dtype=_kind(b, dtype)), k=k),
+    "tril": lambda b, m, k=0: b.tril(_matrix(b, m), k=k),
+    "triu": lambda b, m, k=0: b.triu(_matrix(b, m), k=k),
+    "tril_indices_from": lambda b, arr, k=0: tril_indices(b, arr.shape[-2], k, arr.shape[-1]),
+    "triu_indices_from": lambda b, arr, k=0: triu_indices(b, arr.shape[-2], k, arr.shape[-1]),
+})  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------- windows

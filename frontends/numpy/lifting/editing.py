@@ -20,7 +20,6 @@ def _line(b: NumpyBuilder, arr: Any, axis: Any) -> tuple[Value, int]:
 
 @rows.row("append")
 def append(b: NumpyBuilder, arr: Any, values: Any, axis: Any = None) -> Any:
-    """numpy.append."""
     x, y = b.promote(arr, values)
     if axis is None:
         return b.concat(*(b.reshape(item, shape=(product(item.shape),)) for item in (x, y)), axis=0)

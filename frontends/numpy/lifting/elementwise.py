@@ -74,7 +74,6 @@ def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Ca
         operands = tuple(b.array(item) if isinstance(item, (list, tuple)) else item for item in operands)
         return compute(b, *operands_of(b, called, operands[: called.nin], dtype))
 
-    row.__doc__ = f"numpy.{name}."
     row.elementwise = True  # type: ignore[attr-defined]
     return rows.row(name)(row)
 
@@ -140,10 +139,6 @@ for _name in _LOGICAL:
 
 
 # ---------------------------------------------------------------------------------------------- by formulas
-def _divmod(b: NumpyBuilder, x: Any, y: Any) -> Any:
-    return _plain("floor_divide")(b, x, y), _plain("remainder")(b, x, y)
-
-
 def _modf(b: NumpyBuilder, x: Any) -> Any:
     whole = b.trunc(x)
     return b.copysign(b.where(b.isinf(x), 0.0, b.subtract(x, whole)), x), whole
@@ -177,10 +172,6 @@ def _ldexp(b: NumpyBuilder, x: Any, exponent: Any) -> Any:
     return b.multiply(b.array(x, kind), b.exp2(b.cast(b.array(exponent, "int64"), kind)))
 
 
-def _vecdot(b: NumpyBuilder, x: Any, y: Any) -> Any:
-    return b.vecdot(x, y, axis=-1)
-
-
 def _matvec(b: NumpyBuilder, x: Any, y: Any) -> Any:
     found = b.matmul(x, b.reshape(y, shape=(*y.shape, 1)))
     return b.reshape(found, shape=found.shape[:-1])
@@ -199,13 +190,13 @@ def _bitwise_count(b: NumpyBuilder, x: Any) -> Any:
 
 
 _FORMULAS: dict[str, Callable[..., Any]] = {
-    "divmod": _divmod,
+    "divmod": lambda b, x, y: (_plain("floor_divide")(b, x, y), _plain("remainder")(b, x, y)),
     "modf": _modf,
     "heaviside": _heaviside,
     "cbrt": _cbrt,
     "spacing": _spacing,
     "ldexp": _ldexp,
-    "vecdot": _vecdot,
+    "vecdot": lambda b, x, y: b.vecdot(x, y, axis=-1),
     "matvec": _matvec,
     "vecmat": _vecmat,
     "bitwise_count": _bitwise_count,
@@ -234,10 +225,7 @@ for _name, _op in _SPECIAL.items():
         _special(_name, _op)
 
 
-@rows.row("i0")
-def i0(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.i0 and scipy.special.i0."""
-    return b.cast(b.i0(b.floating(x)), b.recorded_dtype())
+rows.table({"i0": lambda b, x: b.cast(b.i0(b.floating(x)), b.recorded_dtype())})
 
 
 # ---------------------------------------------------------------------------------------------- methods of ufuncs
@@ -256,27 +244,8 @@ for _name in (*_SAME, *_LOGICAL, "heaviside"):
 
 
 # ---------------------------------------------------------------------------------------------- functions that are no ufuncs
-@rows.row("real")
-def real(b: NumpyBuilder, val: Any) -> Any:
-    """numpy.real."""
-    return b.real(val) if is_complex(val.dtype) else val
-
-
-@rows.row("imag")
-def imag(b: NumpyBuilder, val: Any) -> Any:
-    """numpy.imag."""
-    return b.imag(val) if is_complex(val.dtype) else b.zeros(shape=val.shape, dtype=val.dtype)
-
-
-@rows.row("conj")
-def conj(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.ndarray.conj."""
-    return b.conj(x) if is_complex(x.dtype) else b.copy(x)
-
-
 @rows.row("angle")
 def angle(b: NumpyBuilder, z: Any, deg: bool = False) -> Any:
-    """numpy.angle."""
     found = b.angle(b.floating(z))
     return b.multiply(found, 180 / math.pi) if deg else found
 
@@ -287,15 +256,8 @@ def iscomplex(b: NumpyBuilder, x: Any) -> Any:
     return b.not_equal(b.imag(x), 0.0) if is_complex(x.dtype) else b.zeros(shape=x.shape, dtype="bool")
 
 
-@rows.row("isreal")
-def isreal(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.isreal."""
-    return b.logical_not(iscomplex(b, x))
-
-
 @rows.row("round", "around")
 def round_(b: NumpyBuilder, a: Any, decimals: int = 0) -> Any:
-    """numpy.round."""
     if not is_inexact(a.dtype):
         return b.copy(a) if decimals >= 0 else b.cast(round_(b, b.cast(a, "float64"), decimals), a.dtype)
     if is_complex(a.dtype):
@@ -304,12 +266,6 @@ def round_(b: NumpyBuilder, a: Any, decimals: int = 0) -> Any:
         return b.round(a)
     scale = 10.0 ** abs(decimals)
     return b.divide(b.round(b.multiply(a, scale)), scale) if decimals > 0 else b.multiply(b.round(b.divide(a, scale)), scale)
-
-
-@rows.row("fix")
-def fix(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.fix."""
-    return b.trunc(b.array(x)) if is_inexact(b.array(x).dtype) else x
 
 
 @rows.row("clip")
@@ -323,36 +279,16 @@ def clip(b: NumpyBuilder, a: Any, a_min: Any = None, a_max: Any = None, *, min: 
 
 @rows.row("isclose")
 def isclose(b: NumpyBuilder, a: Any, b_: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    """numpy.isclose."""
     x, y = b.promote(a, b_)
     if not is_inexact(x.dtype):
         x, y = b.floating(x), b.floating(y)
     return b.isclose(x, y, rtol=float(rtol), atol=float(atol), equal_nan=bool(equal_nan))
 
 
-@rows.row("isposinf")
-def isposinf(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.isposinf."""
-    return b.equal(b.floating(x), math.inf)
-
-
-@rows.row("isneginf")
-def isneginf(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.isneginf."""
-    return b.equal(b.floating(x), -math.inf)
-
-
 @rows.row("nan_to_num")
 def nan_to_num(b: NumpyBuilder, x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
-    """numpy.nan_to_num."""
     x = b.array(x)
     return b.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf) if is_inexact(x.dtype) else b.copy(x)
-
-
-@rows.row("sinc")
-def sinc(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.sinc."""
-    return b.sinc(b.floating(x))
 
 
 @rows.row("ndarray.item")
@@ -363,14 +299,7 @@ def item(b: NumpyBuilder, a: Value) -> Any:
 
 @rows.row("astype")
 def astype(b: NumpyBuilder, x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
-    """numpy.ndarray.astype."""
     return b.astype(x, dtype=dtype_name(dtype)) if dtype_name(dtype) != x.dtype else b.copy(x)
-
-
-@rows.row("copy")
-def copy(b: NumpyBuilder, a: Any, order: str = "K", subok: bool = False) -> Any:
-    """numpy.copy."""
-    return b.copy(b.array(a))
 
 
 @rows.row("view")
@@ -383,7 +312,16 @@ def view(b: NumpyBuilder, x: Any, dtype: Any = None, type: Any = None) -> Any:
     return b.bitcast(x, dtype=dtype_name(dtype))
 
 
-@rows.row("ndarray.power")
-def power_operator(b: NumpyBuilder, x: Any, y: Any) -> Any:
-    """``x ** y``, which takes short cuts that give truth values another type than the ufunc does."""
-    return b.cast(b.pow(*operands_of(b, np.power, (x, y))), b.recorded_dtype())
+rows.table({
+    "real": lambda b, val: b.real(val) if is_complex(val.dtype) else val,
+    "imag": lambda b, val: b.imag(val) if is_complex(val.dtype) else b.zeros(shape=val.shape, dtype=val.dtype),
+    "conj": lambda b, x: b.conj(x) if is_complex(x.dtype) else b.copy(x),
+    "isreal": lambda b, x: b.logical_not(iscomplex(b, x)),
+    "fix": lambda b, x: b.trunc(b.array(x)) if is_inexact(b.array(x).dtype) else x,
+    "isposinf": lambda b, x: b.equal(b.floating(x), math.inf),
+    "isneginf": lambda b, x: b.equal(b.floating(x), -math.inf),
+    "sinc": lambda b, x: b.sinc(b.floating(x)),
+    "copy": lambda b, a, order="K", subok=False: b.copy(b.array(a)),
+    # ``x ** y``, which takes short cuts that give truth values another type than the ufunc does
+    "ndarray.power": lambda b, x, y: b.cast(b.pow(*operands_of(b, np.power, (x, y))), b.recorded_dtype()),
+})  # fmt: skip

@@ -44,16 +44,10 @@ for _name in ("fftn", "ifftn", "rfftn", "irfftn"):
     rows.row(f"fft.{_name[:-1]}2")(_several(_name, (-2, -1)))
 
 
-@rows.row("fft.fftfreq")
-def fftfreq(b: NumpyBuilder, n: Any, d: Any = 1.0, device: Any = None) -> Any:
-    """numpy.fft.fftfreq."""
-    return b.fftfreq(n=n, d=d, dtype="float64")
-
-
-@rows.row("fft.rfftfreq")
-def rfftfreq(b: NumpyBuilder, n: Any, d: Any = 1.0, device: Any = None) -> Any:
-    """numpy.fft.rfftfreq."""
-    return b.rfftfreq(n=n, d=d, dtype="float64")
+rows.table({
+    "fft.fftfreq": lambda b, n, d=1.0, device=None: b.fftfreq(n=n, d=d, dtype="float64"),
+    "fft.rfftfreq": lambda b, n, d=1.0, device=None: b.rfftfreq(n=n, d=d, dtype="float64"),
+})  # fmt: skip
 
 
 def _shift(name: str) -> None:

@@ -34,15 +34,8 @@ def _as_array(b: NumpyBuilder, item: Any) -> Any:
     return b.reshape(b.array(item, "int64"), shape=(1,)) if is_number else item
 
 
-@rows.row("__getitem__")
-def getitem(b: NumpyBuilder, x: Any, index: Any) -> Any:
-    """numpy.ndarray.__getitem__."""
-    return read_index(b, x, numpy_index(b, x, index))
-
-
 @rows.row("take")
 def take(b: NumpyBuilder, a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
-    """numpy.take."""
     x, index = b.array(a), b.cast(b.array(indices), "int64")
     if axis is None:
         x, axis = b.reshape(x, shape=(product(x.shape),)), 0
@@ -56,7 +49,6 @@ def take(b: NumpyBuilder, a: Any, indices: Any, axis: Any = None, mode: str = "r
 
 @rows.row("take_along_axis")
 def take_along_axis(b: NumpyBuilder, arr: Any, indices: Any, axis: Any = -1) -> Any:
-    """numpy.take_along_axis."""
     if axis is None:
         arr, axis = b.reshape(arr, shape=(product(arr.shape),)), 0
     return b.take_along_axis(arr, b.cast(indices, "int64"), axis=axis_of(axis, arr.ndim))
@@ -71,22 +63,14 @@ def _selected(b: NumpyBuilder, x: Value, mask: Value, axis: int) -> Value:
 
 @rows.row("compress")
 def compress(b: NumpyBuilder, condition: Any, a: Any, axis: Any = None) -> Any:
-    """numpy.compress."""
     x = b.array(a)
     if axis is None:
         x, axis = b.reshape(x, shape=(product(x.shape),)), 0
     return _selected(b, x, b.array(b.array(condition), "bool"), axis_of(axis, x.ndim))
 
 
-@rows.row("ndarray.compress")
-def compress_method(b: NumpyBuilder, a: Any, condition: Any, axis: Any = None) -> Any:
-    """numpy.ndarray.compress."""
-    return compress(b, condition, a, axis)
-
-
 @rows.row("extract")
 def extract(b: NumpyBuilder, condition: Any, arr: Any) -> Any:
-    """numpy.extract."""
     mask = b.astype(b.array(condition), dtype="bool")
     return compress(b, b.reshape(mask, shape=(product(mask.shape),)), arr)
 
@@ -101,7 +85,6 @@ _IN_RANGE: dict[str, Callable[[NumpyBuilder, Value, int], Value]] = {
 
 @rows.row("choose")
 def choose(b: NumpyBuilder, a: Any, choices: Any, mode: str = "raise") -> Any:
-    """numpy.choose."""
     several = choices if isinstance(choices, (list, tuple)) else b.unstack(choices, axis=0, count=b.fix(choices.shape[0]))
     options = b.promote(*several)
     number = _IN_RANGE[mode](b, b.cast(b.array(a), "int64"), len(options))
@@ -115,7 +98,6 @@ def choose(b: NumpyBuilder, a: Any, choices: Any, mode: str = "raise") -> Any:
 
 @rows.row("select")
 def select(b: NumpyBuilder, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """numpy.select."""
     kind = b.recorded_dtype()
     result = b.array(default, kind)
     for condition, choice in reversed(list(zip(condlist, choicelist))):
@@ -123,22 +105,14 @@ def select(b: NumpyBuilder, condlist: Any, choicelist: Any, default: Any = 0) ->
     return result
 
 
-@rows.row("diagonal")
-def diagonal(b: NumpyBuilder, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """numpy.diagonal."""
-    return b.diagonal(a, offset=offset, axis1=axis_of(axis1, a.ndim), axis2=axis_of(axis2, a.ndim))
-
-
 @rows.row("diag")
 def diag(b: NumpyBuilder, v: Any, k: int = 0) -> Any:
-    """numpy.diag."""
     x = b.array(v)
     return b.diag_embed(x, offset=k, axis1=0, axis2=1) if x.ndim == 1 else b.diagonal(x, offset=k, axis1=0, axis2=1)
 
 
 @rows.row("diagflat")
 def diagflat(b: NumpyBuilder, v: Any, k: int = 0) -> Any:
-    """numpy.diagflat."""
     x = b.array(v)
     return b.diag_embed(b.reshape(x, shape=(product(x.shape),)), offset=k, axis1=0, axis2=1)
 
@@ -156,7 +130,6 @@ def ix_(b: NumpyBuilder, *args: Any) -> Any:
 
 @rows.row("unravel_index")
 def unravel_index(b: NumpyBuilder, indices: Any, shape: Any, order: str = "C") -> Any:
-    """numpy.unravel_index."""
     sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     left, found = b.cast(b.array(indices), "int64"), []
     for size in sizes[::-1] if order == "C" else sizes:
@@ -167,7 +140,6 @@ def unravel_index(b: NumpyBuilder, indices: Any, shape: Any, order: str = "C") -
 
 @rows.row("ravel_multi_index")
 def ravel_multi_index(b: NumpyBuilder, multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
-    """numpy.ravel_multi_index."""
     if mode != "raise" or order != "C":
         raise UnsupportedOperation("mode= and order= of ravel_multi_index have no row")
     parts = multi_index if isinstance(multi_index, (tuple, list)) else b.unstack(multi_index, axis=0, count=b.fix(multi_index.shape[0]))
@@ -175,3 +147,12 @@ def ravel_multi_index(b: NumpyBuilder, multi_index: Any, dims: Any, mode: str = 
     for part, size in zip(parts, dims):
         total = b.add(b.multiply(total, b.array(size, "int64")), b.cast(b.array(part), "int64"))
     return total
+
+
+rows.table({
+    "__getitem__": lambda b, x, index: read_index(b, x, numpy_index(b, x, index)),
+    "ndarray.compress": lambda b, a, condition, axis=None: compress(b, condition, a, axis),
+    "diagonal": lambda b, a, offset=0, axis1=0, axis2=1: b.diagonal(
+        a, offset=offset, axis1=axis_of(axis1, a.ndim), axis2=axis_of(axis2, a.ndim)
+    ),
+})  # fmt: skip

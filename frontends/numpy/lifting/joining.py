@@ -27,7 +27,6 @@ def _arrays(b: NumpyBuilder, arrays: Any, dtype: Any = None) -> list[Value]:
 
 @rows.row("concatenate", "concat")
 def concatenate(b: NumpyBuilder, arrays: Any, /, axis: Any = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """numpy.concatenate."""
     parts = _arrays(b, arrays, dtype)
     if axis is None:
         parts, axis = [b.reshape(part, shape=(product(part.shape),)) for part in parts], 0
@@ -36,7 +35,6 @@ def concatenate(b: NumpyBuilder, arrays: Any, /, axis: Any = 0, *, dtype: Any = 
 
 @rows.row("stack")
 def stack(b: NumpyBuilder, arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """numpy.stack."""
     parts = _arrays(b, arrays, dtype)
     return b.stack(*parts, axis=axis_of(axis, parts[0].ndim + 1))
 
@@ -56,7 +54,6 @@ rows.row("dstack")(_joined(3, lambda rank: 2))
 
 @rows.row("column_stack")
 def column_stack(b: NumpyBuilder, tup: Any) -> Any:
-    """numpy.column_stack."""
     parts = [b.reshape(part, shape=(*part.shape, *(1,) * (2 - part.ndim))) if part.ndim < 2 else part for part in _arrays(b, tup)]
     return b.concat(*parts, axis=1)
 
@@ -106,32 +103,15 @@ def _split(b: NumpyBuilder, x: Value, sections: Any, axis: int) -> list[Value]:
     return [cut(b, x, axis, first, last) for first, last in zip(starts[:-1], [*starts[1:-1], None])]
 
 
-@rows.row("split", "array_split")
-def split(b: NumpyBuilder, ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
-    """numpy.split and numpy.array_split."""
-    return _split(b, ary, indices_or_sections, axis_of(axis, ary.ndim))
-
-
-@rows.row("hsplit")
-def hsplit(b: NumpyBuilder, ary: Any, indices_or_sections: Any) -> Any:
-    """numpy.hsplit."""
-    return _split(b, ary, indices_or_sections, 0 if ary.ndim == 1 else 1)
-
-
-@rows.row("vsplit")
-def vsplit(b: NumpyBuilder, ary: Any, indices_or_sections: Any) -> Any:
-    """numpy.vsplit."""
-    return _split(b, ary, indices_or_sections, 0)
-
-
-@rows.row("dsplit")
-def dsplit(b: NumpyBuilder, ary: Any, indices_or_sections: Any) -> Any:
-    """numpy.dsplit."""
-    return _split(b, ary, indices_or_sections, 2)
+rows.table({
+    ("split", "array_split"): lambda b, ary, indices_or_sections, axis=0: _split(b, ary, indices_or_sections, axis_of(axis, ary.ndim)),
+    "hsplit": lambda b, ary, indices_or_sections: _split(b, ary, indices_or_sections, 0 if ary.ndim == 1 else 1),
+    "vsplit": lambda b, ary, indices_or_sections: _split(b, ary, indices_or_sections, 0),
+    "dsplit": lambda b, ary, indices_or_sections: _split(b, ary, indices_or_sections, 2),
+})  # fmt: skip
 
 
 @rows.row("unstack")
 def unstack(b: NumpyBuilder, x: Any, /, *, axis: int = 0) -> Any:
-    """numpy.unstack."""
     place = axis_of(axis, x.ndim)
     return b.unstack(x, axis=place, count=b.fix(x.shape[place]))

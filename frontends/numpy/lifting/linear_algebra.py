@@ -35,28 +35,24 @@ def dot(b: NumpyBuilder, a: Any, b_: Any) -> Any:
 
 @rows.row("vdot")
 def vdot(b: NumpyBuilder, a: Any, b_: Any, /) -> Any:
-    """numpy.vdot."""
     x, y = (b.reshape(item, shape=(product(item.shape),)) for item in b.promote(a, b_))
     return b.matmul(b.conj(x) if is_complex(x.dtype) else x, y)
 
 
 @rows.row("inner")
 def inner(b: NumpyBuilder, a: Any, b_: Any) -> Any:
-    """numpy.inner."""
     x, y = b.promote(a, b_)
     return b.inner(x, y) if x.ndim and y.ndim else b.multiply(x, y)
 
 
 @rows.row("outer", "linalg.outer")
 def outer(b: NumpyBuilder, a: Any, b_: Any) -> Any:
-    """numpy.outer."""
     x, y = (b.reshape(item, shape=(product(item.shape),)) for item in b.promote(a, b_))
     return b.outer(x, y)
 
 
 @rows.row("tensordot", "linalg.tensordot")
 def tensordot(b: NumpyBuilder, a: Any, b_: Any, axes: Any = 2) -> Any:
-    """numpy.tensordot."""
     x, y = b.promote(a, b_)
     if isinstance(axes, int):
         pairs = tuple(range(x.ndim - axes, x.ndim)), tuple(range(axes))
@@ -68,13 +64,11 @@ def tensordot(b: NumpyBuilder, a: Any, b_: Any, axes: Any = 2) -> Any:
 
 @rows.row("linalg.matmul")
 def matmul(b: NumpyBuilder, x1: Any, x2: Any, /) -> Any:
-    """numpy.linalg.matmul."""
     return rows.get("matmul")(b, x1, x2)  # type: ignore[misc]
 
 
 @rows.row("kron")
 def kron(b: NumpyBuilder, a: Any, b_: Any) -> Any:
-    """numpy.kron."""
     x, y = b.promote(a, b_)
     return b.kron(x, y) if x.ndim and y.ndim else b.multiply(x, y)
 
@@ -126,10 +120,7 @@ def _implicit(inputs: str) -> str:
     return ("..." if "..." in inputs else "") + once
 
 
-@rows.row("linalg.multi_dot")
-def multi_dot(b: NumpyBuilder, arrays: Any) -> Any:
-    """numpy.linalg.multi_dot."""
-    return b.multi_dot(*b.promote(*arrays))
+rows.table({"linalg.multi_dot": lambda b, arrays: b.multi_dot(*b.promote(*arrays))})
 
 
 @rows.row("linalg.matrix_power")
@@ -151,7 +142,6 @@ def _squared(b: NumpyBuilder, x: Value, n: int) -> Value:
 
 @rows.row("linalg.vecdot")
 def vecdot(b: NumpyBuilder, x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """numpy.linalg.vecdot."""
     x, y = b.promote(x1, x2)
     return b.vecdot(x, y, axis=axis if axis < 0 else axis - max(x.ndim, y.ndim))
 
@@ -168,21 +158,23 @@ for _name, _op in {"det": "det", "slogdet": "slogdet", "inv": "inv", "svdvals": 
     _plain(_name, _op)
 
 
-@rows.row("linalg.solve")
-def solve(b: NumpyBuilder, a: Any, b_: Any) -> Any:
-    """numpy.linalg.solve."""
-    return b.solve(*_inexact(b, a, b_))
-
-
-@rows.row("linalg.cholesky")
-def cholesky(b: NumpyBuilder, a: Any, /, *, upper: bool = False) -> Any:
-    """numpy.linalg.cholesky."""
-    return b.cholesky(*_inexact(b, a), upper=bool(upper))
+rows.table({
+    "linalg.solve": lambda b, a, b_: b.solve(*_inexact(b, a, b_)),
+    "linalg.cholesky": lambda b, a, /, *, upper=False: b.cholesky(*_inexact(b, a), upper=bool(upper)),
+    "linalg.eigh": lambda b, a, UPLO="L": b.eigh(*_inexact(b, a), upper=UPLO.upper() == "U"),
+    "linalg.eigvalsh": lambda b, a, UPLO="L": b.eigvalsh(*_inexact(b, a), upper=UPLO.upper() == "U"),
+    "linalg.matrix_rank": lambda b, A, tol=None, hermitian=False, *, rtol=None: b.matrix_rank(
+        _inexact(b, A)[0], rtol if rtol is not None else 0.0 if tol is not None else None, tol, hermitian=bool(hermitian)
+    ),
+    "linalg.cond": lambda b, x, p=None: b.cond(_inexact(b, x)[0], ord=2 if p is None else p),
+    "linalg.tensorinv": lambda b, a, ind=2: b.tensorinv(_inexact(b, a)[0], ind=ind),
+    # of the last two axes
+    "linalg.diagonal": lambda b, x, /, *, offset=0: b.diagonal(x, offset=offset, axis1=x.ndim - 2, axis2=x.ndim - 1),
+})  # fmt: skip
 
 
 @rows.row("linalg.qr")
 def qr(b: NumpyBuilder, a: Any, mode: str = "reduced") -> Any:
-    """numpy.linalg.qr."""
     if mode == "raw":
         raise UnsupportedOperation("qr with mode='raw' has no row")
     q, r = b.qr(*_inexact(b, a), mode="complete" if mode == "complete" else "reduced")
@@ -191,21 +183,8 @@ def qr(b: NumpyBuilder, a: Any, mode: str = "reduced") -> Any:
 
 @rows.row("linalg.svd")
 def svd(b: NumpyBuilder, a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """numpy.linalg.svd."""
     x = _inexact(b, a)[0]
     return b.svd(x, full_matrices=bool(full_matrices)) if compute_uv else b.svdvals(x)
-
-
-@rows.row("linalg.eigh")
-def eigh(b: NumpyBuilder, a: Any, UPLO: str = "L") -> Any:
-    """numpy.linalg.eigh."""
-    return b.eigh(*_inexact(b, a), upper=UPLO.upper() == "U")
-
-
-@rows.row("linalg.eigvalsh")
-def eigvalsh(b: NumpyBuilder, a: Any, UPLO: str = "L") -> Any:
-    """numpy.linalg.eigvalsh."""
-    return b.eigvalsh(*_inexact(b, a), upper=UPLO.upper() == "U")
 
 
 @rows.row("linalg.eig")
@@ -229,21 +208,13 @@ def eigvals(b: NumpyBuilder, a: Any) -> Any:
 
 @rows.row("linalg.pinv")
 def pinv(b: NumpyBuilder, a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = np._NoValue) -> Any:
-    """numpy.linalg.pinv."""
     x = _inexact(b, a)[0]
     bound = rcond if rtol is np._NoValue else rtol
     return b.pinv(x, 1e-15 if bound is None and rtol is np._NoValue else bound, hermitian=bool(hermitian))
 
 
-@rows.row("linalg.matrix_rank")
-def matrix_rank(b: NumpyBuilder, A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
-    """numpy.linalg.matrix_rank."""
-    return b.matrix_rank(_inexact(b, A)[0], rtol if rtol is not None else 0.0 if tol is not None else None, tol, hermitian=bool(hermitian))
-
-
 @rows.row("linalg.lstsq")
 def lstsq(b: NumpyBuilder, a: Any, b_: Any, rcond: Any = None) -> Any:
-    """numpy.linalg.lstsq."""
     x, y = _inexact(b, a, b_)
     matrix = b.reshape(y, shape=(y.shape[0], 1)) if y.ndim == 1 else y
     rcond = float(np.finfo(x.dtype).eps) if rcond == -1 else rcond
@@ -263,30 +234,11 @@ def lstsq(b: NumpyBuilder, a: Any, b_: Any, rcond: Any = None) -> Any:
     return solution, rest, b.astype(rank, dtype=b.recorded_dtype(2)), b.svdvals(x)
 
 
-@rows.row("linalg.cond")
-def cond(b: NumpyBuilder, x: Any, p: Any = None) -> Any:
-    """numpy.linalg.cond."""
-    return b.cond(_inexact(b, x)[0], ord=2 if p is None else p)
-
-
 @rows.row("linalg.tensorsolve")
 def tensorsolve(b: NumpyBuilder, a: Any, b_: Any, axes: Any = None) -> Any:
-    """numpy.linalg.tensorsolve."""
     if axes is not None:
         raise UnsupportedOperation("axes= of tensorsolve has no row")
     return b.tensorsolve(*_inexact(b, a, b_))
-
-
-@rows.row("linalg.tensorinv")
-def tensorinv(b: NumpyBuilder, a: Any, ind: int = 2) -> Any:
-    """numpy.linalg.tensorinv."""
-    return b.tensorinv(_inexact(b, a)[0], ind=ind)
-
-
-@rows.row("linalg.diagonal")
-def diagonal(b: NumpyBuilder, x: Any, /, *, offset: int = 0) -> Any:
-    """numpy.linalg.diagonal: of the last two axes."""
-    return b.diagonal(x, offset=offset, axis1=x.ndim - 2, axis2=x.ndim - 1)
 
 
 @rows.row("linalg.trace")
@@ -298,7 +250,6 @@ def trace(b: NumpyBuilder, x: Any, /, *, offset: int = 0, dtype: Any = None) -> 
 # ---------------------------------------------------------------------------------------------- norms
 @rows.row("linalg.norm")
 def norm(b: NumpyBuilder, x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """numpy.linalg.norm."""
     x = b.floating(x)
     axes = axes_of(axis, x.ndim)
     if axes is None and ord is None:
@@ -314,14 +265,10 @@ def norm(b: NumpyBuilder, x: Any, ord: Any = None, axis: Any = None, keepdims: b
 
 @rows.row("linalg.vector_norm")
 def vector_norm(b: NumpyBuilder, x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """numpy.linalg.vector_norm."""
     order = math.inf if ord == math.inf else -math.inf if ord == -math.inf else float(ord)
     x = b.floating(x)
     found = b.vector_norm(x, axis=axes_of(axis, x.ndim), ord=order, keepdims=keepdims)
     return b.cast(found, b.recorded_dtype())
 
 
-@rows.row("linalg.matrix_norm")
-def matrix_norm(b: NumpyBuilder, x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """numpy.linalg.matrix_norm."""
-    return b.matrix_norm(b.floating(x), ord=ord, keepdims=keepdims)
+rows.table({"linalg.matrix_norm": lambda b, x, /, *, keepdims=False, ord="fro": b.matrix_norm(b.floating(x), ord=ord, keepdims=keepdims)})

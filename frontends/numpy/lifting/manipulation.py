@@ -22,7 +22,6 @@ def whole_shape(shape: tuple[Any, ...], total: Any) -> tuple[Any, ...]:
 
 @rows.row("reshape")
 def reshape(b: NumpyBuilder, a: Any, shape: Any = None, order: str = "C", *, newshape: Any = None, copy: Any = None) -> Any:
-    """numpy.reshape."""
     wanted = shape_of(shape if newshape is None else newshape)
     x = b.array(a)
     if order == "F":
@@ -34,27 +33,21 @@ def reshape(b: NumpyBuilder, a: Any, shape: Any = None, order: str = "C", *, new
     return b.reshape(x, shape=whole_shape(wanted, product(x.shape)))
 
 
-@rows.row("ndarray.reshape")
-def reshape_method(b: NumpyBuilder, a: Any, *shape: Any, order: str = "C", copy: Any = None) -> Any:
-    """numpy.ndarray.reshape, which takes the sizes one by one too."""
-    return reshape(b, a, shape[0] if len(shape) == 1 else shape, order)
+rows.table({
+    # takes the sizes one by one too
+    "ndarray.reshape": lambda b, a, *shape, order="C", copy=None: reshape(b, a, shape[0] if len(shape) == 1 else shape, order),
+    "flatten": lambda b, a, order="C": b.copy(reshape(b, a, (-1,), order)),  # a copy
+    "broadcast_to": lambda b, array, shape, subok=False: b.broadcast_to(b.array(array), shape=shape_of(shape)),
+})  # fmt: skip
 
 
 @rows.row("ravel")
 def ravel(b: NumpyBuilder, a: Any, order: str = "C") -> Any:
-    """numpy.ravel."""
     return reshape(b, a, (-1,), order)
-
-
-@rows.row("flatten")
-def flatten(b: NumpyBuilder, a: Any, order: str = "C") -> Any:
-    """numpy.ndarray.flatten: a copy."""
-    return b.copy(reshape(b, a, (-1,), order))
 
 
 @rows.row("transpose", "permute_dims")
 def transpose(b: NumpyBuilder, a: Any, axes: Any = None) -> Any:
-    """numpy.transpose."""
     x = b.array(a)
     order = tuple(reversed(range(x.ndim))) if axes is None else tuple(axis_of(axis, x.ndim) for axis in axes)
     return b.permute_dims(x, axes=order)
@@ -69,19 +62,16 @@ def transpose_method(b: NumpyBuilder, a: Any, *axes: Any) -> Any:
 
 @rows.row("T")
 def turned(b: NumpyBuilder, x: Any) -> Any:
-    """numpy.ndarray.T."""
     return transpose(b, x)
 
 
 @rows.row("mT", "matrix_transpose", "linalg.matrix_transpose")
 def matrix_transpose(b: NumpyBuilder, x: Any, /) -> Any:
-    """numpy.matrix_transpose."""
     return swapaxes(b, x, -1, -2)
 
 
 @rows.row("swapaxes")
 def swapaxes(b: NumpyBuilder, a: Any, axis1: int, axis2: int) -> Any:
-    """numpy.swapaxes."""
     order = list(range(a.ndim))
     first, second = axis_of(axis1, a.ndim), axis_of(axis2, a.ndim)
     order[first], order[second] = second, first
@@ -90,7 +80,6 @@ def swapaxes(b: NumpyBuilder, a: Any, axis1: int, axis2: int) -> Any:
 
 @rows.row("moveaxis")
 def moveaxis(b: NumpyBuilder, a: Any, source: Any, destination: Any) -> Any:
-    """numpy.moveaxis."""
     sources = [axis_of(axis, a.ndim) for axis in shape_of(source)]
     places = [axis_of(axis, a.ndim) for axis in shape_of(destination)]
     order = [axis for axis in range(a.ndim) if axis not in sources]
@@ -101,7 +90,6 @@ def moveaxis(b: NumpyBuilder, a: Any, source: Any, destination: Any) -> Any:
 
 @rows.row("rollaxis")
 def rollaxis(b: NumpyBuilder, a: Any, axis: int, start: int = 0) -> Any:
-    """numpy.rollaxis."""
     axis, start = axis_of(axis, a.ndim), start + a.ndim if start < 0 else start
     order = [i for i in range(a.ndim) if i != axis]
     order.insert(start - (axis < start), axis)
@@ -121,7 +109,6 @@ def squeeze(b: NumpyBuilder, a: Any, axis: Any = None) -> Any:
 
 @rows.row("expand_dims")
 def expand_dims(b: NumpyBuilder, a: Any, axis: Any) -> Any:
-    """numpy.expand_dims."""
     rank = a.ndim + len(shape_of(axis))
     new = {axis_of(one, rank) for one in shape_of(axis)}
     sizes = iter(a.shape)
@@ -148,12 +135,6 @@ for _rank in (1, 2, 3):
     rows.row(f"atleast_{_rank}d")(_at_least(_rank))
 
 
-@rows.row("broadcast_to")
-def broadcast_to(b: NumpyBuilder, array: Any, shape: Any, subok: bool = False) -> Any:
-    """numpy.broadcast_to."""
-    return b.broadcast_to(b.array(array), shape=shape_of(shape))
-
-
 # ---------------------------------------------------------------------------------------------- order of elements
 @rows.row("flip")
 def flip(b: NumpyBuilder, m: Any, axis: Any = None) -> Any:
@@ -163,21 +144,15 @@ def flip(b: NumpyBuilder, m: Any, axis: Any = None) -> Any:
     return b.flip(x, axis=tuple(range(x.ndim)) if axes is None else axes)
 
 
-@rows.row("fliplr")
-def fliplr(b: NumpyBuilder, m: Any) -> Any:
-    """numpy.fliplr."""
-    return flip(b, m, 1)
-
-
-@rows.row("flipud")
-def flipud(b: NumpyBuilder, m: Any) -> Any:
-    """numpy.flipud."""
-    return flip(b, m, 0)
+rows.table({
+    "fliplr": lambda b, m: flip(b, m, 1),
+    "flipud": lambda b, m: flip(b, m, 0),
+    "tile": lambda b, A, reps: b.tile(b.array(A), repetitions=shape_of(reps)),
+})  # fmt: skip
 
 
 @rows.row("rot90")
 def rot90(b: NumpyBuilder, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    """numpy.rot90."""
     first, second = (axis_of(axis, m.ndim) for axis in axes)
     if k % 4 == 0:
         return m
@@ -190,7 +165,6 @@ def rot90(b: NumpyBuilder, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 @rows.row("roll")
 def roll(b: NumpyBuilder, a: Any, shift: Any, axis: Any = None) -> Any:
-    """numpy.roll."""
     if isinstance(shift, Value):
         raise UnsupportedOperation("roll by a computed number has no row; take int(..) of it")
     if axis is None:
@@ -204,7 +178,6 @@ def roll(b: NumpyBuilder, a: Any, shift: Any, axis: Any = None) -> Any:
 
 @rows.row("repeat")
 def repeat(b: NumpyBuilder, a: Any, repeats: Any, axis: Any = None) -> Any:
-    """numpy.repeat."""
     x = b.array(a)
     if axis is None:
         x, axis = b.reshape(x, shape=(product(x.shape),)), 0
@@ -217,16 +190,9 @@ def repeat(b: NumpyBuilder, a: Any, repeats: Any, axis: Any = None) -> Any:
     return b.repeat(x, repeats, axis=place)
 
 
-@rows.row("tile")
-def tile(b: NumpyBuilder, A: Any, reps: Any) -> Any:
-    """numpy.tile."""
-    return b.tile(b.array(A), repetitions=shape_of(reps))
-
-
 # ---------------------------------------------------------------------------------------------- differences
 @rows.row("diff")
 def diff(b: NumpyBuilder, a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """numpy.diff."""
     x, place = b.array(a), axis_of(axis, a.ndim)
     left, right = (item if isinstance(item, (Value, int, float, list, tuple)) else None for item in (prepend, append))
     parts = [_slab(b, x, item, place) if item is not x else x for item in (left, x, right) if item is not None]
@@ -244,7 +210,6 @@ def _slab(b: NumpyBuilder, x: Value, item: Any, place: int) -> Value:
 
 @rows.row("ediff1d")
 def ediff1d(b: NumpyBuilder, ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """numpy.ediff1d."""
     x = b.reshape(ary, shape=(product(ary.shape),))
     parts = [diff(b, x)]
     parts = ([_vector(b, to_begin, x.dtype)] if to_begin is not None else []) + parts
@@ -262,7 +227,6 @@ def _vector(b: NumpyBuilder, item: Any, dtype: str) -> Value:
 def sliding_window_view(
     b: NumpyBuilder, x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Any:
-    """numpy.lib.stride_tricks.sliding_window_view."""
     sizes = shape_of(window_shape)
     axes = tuple(range(x.ndim)) if axis is None else axes_of(axis, x.ndim) or ()
     for place, size in zip(axes, sizes):

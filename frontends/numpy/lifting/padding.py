@@ -21,7 +21,6 @@ def pad(
     stat_length: Any = None,
     reflect_type: str = "even",
 ) -> Any:  # fmt: skip
-    """numpy.pad."""
     x = b.array(array)
     widths = _widths(pad_width, x.ndim)
     if mode == "constant":

@@ -91,7 +91,6 @@ def poly(b: NumpyBuilder, seq_of_zeros: Any) -> Value:
 
 @rows.row("polyder")
 def polyder(b: NumpyBuilder, p: Any, m: int = 1) -> Any:
-    """numpy.polyder."""
     x = b.array(p)
     for _ in range(m):
         powers = b.arange(start=x.shape[0] - 1, stop=0, step=-1, dtype="int64")

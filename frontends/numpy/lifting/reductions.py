@@ -192,7 +192,6 @@ def _chosen(b: NumpyBuilder, x: Value, where: Any) -> Value:
 
 @rows.row("mean")
 def mean(b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = None, where: Any = True) -> Any:
-    """numpy.mean."""
     x = b.cast(b.array(a), dtype) if dtype is not None else b.floating(a)
     if where in (True, _ALL):
         return b.cast(b.mean(x, axis=axes_of(axis, x.ndim), keepdims=flag(keepdims)), b.recorded_dtype())
@@ -234,15 +233,11 @@ rows.row("var")(_spread("var"))
 rows.row("std")(_spread("std"))
 
 
-@rows.row("ptp")
-def ptp(b: NumpyBuilder, a: Any, axis: Any = None, keepdims: Any = None) -> Any:
-    """numpy.ptp."""
-    return b.subtract(_MAX(b, a, axis, keepdims), _MIN(b, a, axis, keepdims))
+rows.table({"ptp": lambda b, a, axis=None, keepdims=None: b.subtract(_MAX(b, a, axis, keepdims), _MIN(b, a, axis, keepdims))})
 
 
 @rows.row("average")
 def average(b: NumpyBuilder, a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = None) -> Any:
-    """numpy.average."""
     if weights is None:
         found = mean(b, a, axis, keepdims=keepdims)
         return (found, _added(b, b.ones(shape=a.shape, dtype=found.dtype), axis, keepdims)) if returned else found
@@ -294,7 +289,6 @@ rows.row("nanmin")(_skipping_extreme(_MIN, math.inf))
 
 @rows.row("nanmean")
 def nanmean(b: NumpyBuilder, a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = None) -> Any:
-    """numpy.nanmean."""
     x = b.cast(b.array(a), dtype) if dtype is not None else b.floating(a)
     return b.nanmean(x, axis=axes_of(axis, x.ndim), keepdims=flag(keepdims))
 
@@ -337,13 +331,11 @@ rows.row("nanargmin")(_position("argmin", math.inf))
 
 @rows.row("count_nonzero")
 def count_nonzero(b: NumpyBuilder, a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """numpy.count_nonzero."""
     return b.count_nonzero(b.array(a), axis=axes_of(axis, a.ndim), keepdims=bool(keepdims))
 
 
 @rows.row("trace")
 def trace(b: NumpyBuilder, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
-    """numpy.trace."""
     kind = b.recorded_dtype() if dtype is None else dtype_name(dtype)
     diagonal = b.diagonal(a, offset=offset, axis1=axis_of(axis1, a.ndim), axis2=axis_of(axis2, a.ndim))
     return b.sum(b.cast(diagonal, kind), axis=(diagonal.ndim - 1,), dtype=kind)

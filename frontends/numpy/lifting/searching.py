@@ -24,25 +24,17 @@ def where(b: NumpyBuilder, condition: Any, x: Any = None, y: Any = None, /) -> A
 
 @rows.row("nonzero")
 def nonzero(b: NumpyBuilder, a: Any) -> Any:
-    """numpy.nonzero."""
     return b.nonzero(b.array(a), hint=b.recorded[0].shape[0])
 
 
-@rows.row("flatnonzero")
-def flatnonzero(b: NumpyBuilder, a: Any) -> Any:
-    """numpy.flatnonzero."""
-    return b.nonzero(b.reshape(a, shape=(product(a.shape),)), hint=b.recorded[0].shape[0])[0]
-
-
-@rows.row("argwhere")
-def argwhere(b: NumpyBuilder, a: Any) -> Any:
-    """numpy.argwhere."""
-    return b.argwhere(a, hint=b.recorded[0].shape[0])
+rows.table({
+    "flatnonzero": lambda b, a: b.nonzero(b.reshape(a, shape=(product(a.shape),)), hint=b.recorded[0].shape[0])[0],
+    "argwhere": lambda b, a: b.argwhere(a, hint=b.recorded[0].shape[0]),
+})  # fmt: skip
 
 
 @rows.row("searchsorted")
 def searchsorted(b: NumpyBuilder, a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    """numpy.searchsorted."""
     kind = b.result_type(b.array(a), b.array(v))
     places, values = b.array(a, kind), b.array(v, kind)
     if not isinstance(a, Value):
@@ -72,17 +64,10 @@ def _line(b: NumpyBuilder, x: Any, axis: Any) -> tuple[Value, int]:
 
 @rows.row("sort")
 def sort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-    """numpy.sort."""
     x, place = _line(b, a, axis)
     if is_complex(x.dtype):
         return b.take_along_axis(x, _complex_order(b, x, place), axis=place)
     return b.sort(x, axis=place)
-
-
-@rows.row("sort_complex")
-def sort_complex(b: NumpyBuilder, a: Any) -> Any:
-    """numpy.sort_complex."""
-    return sort(b, b.cast(b.array(a), b.recorded_dtype()))
 
 
 def _complex_order(b: NumpyBuilder, x: Value, axis: int) -> Value:
@@ -98,18 +83,6 @@ def argsort(b: NumpyBuilder, a: Any, axis: Any = -1, kind: Any = None, order: An
     return _complex_order(b, x, place) if is_complex(x.dtype) else b.argsort(x, axis=place, stable=True)
 
 
-@rows.row("partition")
-def partition(b: NumpyBuilder, a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
-    """numpy.partition: in order, which is one of the orders that numpy may give."""
-    return sort(b, a, axis)
-
-
-@rows.row("argpartition")
-def argpartition(b: NumpyBuilder, a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
-    """numpy.argpartition: in order, which is one of the orders that numpy may give."""
-    return argsort(b, a, axis)
-
-
 @rows.row("lexsort")
 def lexsort(b: NumpyBuilder, keys: Any, axis: int = -1) -> Any:
     """numpy.lexsort: by the last key first."""
@@ -119,6 +92,15 @@ def lexsort(b: NumpyBuilder, keys: Any, axis: int = -1) -> Any:
     for line in lines[1:]:
         order = b.take_along_axis(order, b.argsort(b.take_along_axis(line, order, axis=place), axis=place, stable=True), axis=place)
     return order
+
+
+rows.table({
+    "sort_complex": lambda b, a: sort(b, b.cast(b.array(a), b.recorded_dtype())),
+    # in order, which is one of the orders that numpy may give
+    "partition": lambda b, a, kth, axis=-1, kind=None, order=None: sort(b, a, axis),
+    # in order, which is one of the orders that numpy may give
+    "argpartition": lambda b, a, kth, axis=-1, kind=None, order=None: argsort(b, a, axis),
+})  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------- sets
@@ -143,7 +125,6 @@ def unique(
     b: NumpyBuilder, ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None,
     *, equal_nan: bool = True, sorted: bool = True,
 ) -> Any:  # fmt: skip
-    """numpy.unique."""
     x = b.array(ar)
     if not equal_nan and is_inexact(x.dtype):
         raise UnsupportedOperation("unique with equal_nan=False has no row")
@@ -183,7 +164,6 @@ rows.row("unique_counts")(_unique_parts(0, 3))
 
 @rows.row("isin")
 def isin(b: NumpyBuilder, element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
-    """numpy.isin."""
     x, y = b.promote(element, test_elements)
     return b.isin(x, y, invert=bool(invert))
 
@@ -195,7 +175,6 @@ def _flat(b: NumpyBuilder, x: Any) -> Value:
 
 @rows.row("union1d")
 def union1d(b: NumpyBuilder, ar1: Any, ar2: Any) -> Any:
-    """numpy.union1d."""
     x, y = b.promote(ar1, ar2)
     return unique(b, b.concat(_flat(b, x), _flat(b, y), axis=0))
 

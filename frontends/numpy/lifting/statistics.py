@@ -98,7 +98,6 @@ rows.row("nanmedian")(_median(skip_nan=True))
 # ---------------------------------------------------------------------------------------------- counting
 @rows.row("bincount")
 def bincount(b: NumpyBuilder, x: Any, /, weights: Any = None, minlength: Any = 0) -> Any:
-    """numpy.bincount."""
     extra = () if weights is None else (b.cast(b.array(weights), "float64"),)
     return b.bincount(b.cast(b.array(x), "int64"), *extra, minlength=minlength, hint=b.recorded[0].shape[0])
 
@@ -117,13 +116,11 @@ def _edges(b: NumpyBuilder, a: Value, bins: Any, range: Any) -> Value:
 
 @rows.row("histogram_bin_edges")
 def histogram_bin_edges(b: NumpyBuilder, a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """numpy.histogram_bin_edges."""
     return b.cast(_edges(b, b.floating(a), bins, range), b.recorded_dtype())
 
 
 @rows.row("histogram")
 def histogram(b: NumpyBuilder, a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
-    """numpy.histogram."""
     x = _ordered(b, a)
     edges = _edges(b, x, bins, range)
     kind = b.result_type(x, edges)
@@ -187,17 +184,13 @@ def cov(
     aweights: Any = None,
     *, dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """numpy.cov."""
     x = _observations(b, m, y, rowvar)
     frequencies = None if fweights is None else b.cast(b.array(fweights), "int64")
     importances = None if aweights is None else b.cast(b.array(aweights), x.dtype)
     return b.cov(x, frequencies, importances, correction=(0 if bias else 1) if ddof is None else ddof)
 
 
-@rows.row("corrcoef")
-def corrcoef(b: NumpyBuilder, x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
-    """numpy.corrcoef."""
-    return b.corrcoef(_observations(b, x, y, rowvar))
+rows.table({"corrcoef": lambda b, x, y=None, rowvar=True, *, dtype=None: b.corrcoef(_observations(b, x, y, rowvar))})
 
 
 def _observations(b: NumpyBuilder, m: Any, y: Any, rowvar: bool) -> Value:
@@ -241,7 +234,6 @@ rows.row("correlate")(_sliding(flipped=False))
 
 @rows.row("interp")
 def interp(b: NumpyBuilder, x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
-    """numpy.interp."""
     kind = b.recorded_dtype()
     at, points, values = b.cast(b.array(x), "float64"), b.array(xp, "float64"), b.array(fp, kind)
     if period is not None:

@@ -75,5 +75,3 @@ _ROWS: dict[str, Callable[[Builder, Node], Ends | None]] = {
     "remainder": _remainder,
     "astype": _cast,
 }
-
-__all__ = ["Ends", "ends_of"]

@@ -20,14 +20,6 @@ def _setitem(b: NumpyBuilder, x: Any, index: Any, value: Any) -> Any:
     return write_index(b, x, numpy_index(b, x, index), b.array(value) if isinstance(value, (list, tuple)) else value)
 
 
-def _fill(b: NumpyBuilder, x: Any, value: Any) -> Any:
-    return b.broadcast_to(b.array(value, x.dtype), shape=x.shape)
-
-
-def _sort(b: NumpyBuilder, x: Any, axis: Any = -1, kind: Any = None, order: Any = None, stable: Any = None) -> Any:
-    return sort(b, x, axis, kind, order, stable=stable)
-
-
 def _copyto(b: NumpyBuilder, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> Any:
     new = b.broadcast_to(b.array(b.array(src), dst.dtype), shape=dst.shape)
     return new if where is True else b.where(b.array(where, "bool"), new, dst)
@@ -99,8 +91,8 @@ def _at(reduce: str, negate: bool = False) -> Callable[..., Any]:
 # name of the call -> the whole new array
 WRITTEN: dict[str, Callable[..., Any]] = {
     "__setitem__": _setitem,
-    "fill": _fill,
-    "sort": _sort,
+    "fill": lambda b, x, value: b.broadcast_to(b.array(value, x.dtype), shape=x.shape),
+    "sort": lambda b, x, axis=-1, kind=None, order=None, stable=None: sort(b, x, axis, kind, order, stable=stable),
     "copyto": _copyto,
     "putmask": _putmask,
     "place": _place,

@@ -17,7 +17,7 @@ It gives a value, or a tuple of them where the operation has several outputs. ``
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ....ir import Value
@@ -50,6 +50,11 @@ class TensorFlowRows(Rows):
         self._static.update(dict.fromkeys(names, static))
         self._takes_read.update(names if takes_read else ())
         return super().row(*names)
+
+    def table(self, rows: Mapping[str | tuple[str, ...], Callable[..., Any]], static: tuple[str, ...] = ()) -> None:
+        """Adds rows that are an expression each, all with the same ``static`` parameters."""
+        super().table(rows)
+        self._static.update((name, static) for names in rows for name in ((names,) if isinstance(names, str) else names))
 
     def static(self, name: str) -> tuple[str, ...]:
         """The parameters of a row that are static."""

@@ -34,10 +34,6 @@ _NUMBERS = (bool, int, float, complex)
 _MOST_ELEMENTS = 4096  # a graph that is tied to more than these is of no use to anybody
 
 
-def _shape(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    return torch.Size(capture.sizes_of(args[0]))
-
-
 def _size(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     dim = args[1] if len(args) > 1 else kwargs.get("dim")
     sizes = capture.sizes_of(args[0])
@@ -126,17 +122,13 @@ def _question(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     return seen
 
 
-def _equal(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor | None:
-    return torch.eq(left, right).all() if tuple(left.shape) == tuple(right.shape) else None
-
-
 def _left_aligned(tensor: torch.Tensor, mask: torch.Tensor, *checked: Any) -> torch.Tensor:
     """No true element behind a false one, which ``nn.TransformerEncoder`` asks of a padding mask."""
     return (mask[:, 1:] <= mask[:, :-1]).all()
 
 
 _QUESTIONS: dict[str, Callable[..., torch.Tensor | None]] = {
-    "equal": _equal,
+    "equal": lambda left, right: torch.eq(left, right).all() if tuple(left.shape) == tuple(right.shape) else None,
     "allclose": lambda *args, **kwargs: torch.isclose(*args, **kwargs).all(),
     "_nested_tensor_from_mask_left_aligned": _left_aligned,
 }
@@ -278,7 +270,7 @@ def _batched(capture: Running, function: Any, args: Any, kwargs: Any) -> NoRetur
 
 
 ANSWERS: dict[str, Callable[[Running, Any, Any, Any], Any]] = {
-    "shape": _shape,
+    "shape": lambda capture, function, args, kwargs: torch.Size(capture.sizes_of(args[0])),
     "size": _size,
     **dict.fromkeys(("dtype", "is_floating_point", "is_complex", "element_size", "itemsize"), _data_type),
     "numel": _numel,

@@ -55,6 +55,3 @@ def note_made(capture: Running, made: list[torch.Tensor], outputs: Sequence[Valu
         capture.memory.note(tensor, value)
     if is_grad_enabled():
         capture.quietly(capture.backward_sizes.note, [*made, *written])
-
-
-__all__ = ["add_node", "note_made"]

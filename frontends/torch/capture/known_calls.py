@@ -169,6 +169,3 @@ def outcome_of(call: Call, node: Node | None) -> Outcome | None:
         return None
     order = order_of(call.key, result, is_view, all(map(is_in_order, call.operands)))
     return Made(node.outputs[0].name, node.outputs[0].spec, result.stride(), result.requires_grad, is_view, order)
-
-
-__all__ = ["Call", "GivenBack", "KnownCalls", "Made", "Outcome", "outcome_of"]

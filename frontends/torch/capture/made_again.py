@@ -54,6 +54,3 @@ def note_again(capture: Running, call: Call, outcome: Outcome) -> None:
     capture.history.follow(node, ())
     capture.layouts.note(outputs[0], node.uses, outcome.order)
     note_made(capture, [call.result], outputs, ())
-
-
-__all__ = ["made_again", "note_again"]

@@ -107,6 +107,3 @@ def _detached(capture: Trace, value: Value, origin: Any) -> Value:
     made = Value(value.name, value.spec)
     capture.recorder.add_call("torch.Tensor.detach", (value,), {}, origin, (made,), CallRecord("detach", result=made))
     return made
-
-
-__all__ = ["RecordedRule"]

@@ -44,10 +44,25 @@ def zeros(b: TorchBuilder, *size: Any, dtype: Any = None, **options: Any) -> Any
     return b.zeros(shape=_size(size, options), dtype=dtype_name(dtype))
 
 
-@rows.row("ones")
-def ones(b: TorchBuilder, *size: Any, dtype: Any = None, **options: Any) -> Any:
-    """torch.ones."""
-    return b.ones(shape=_size(size, options), dtype=dtype_name(dtype))
+rows.table({
+    "ones": lambda b, *size, dtype=None, **options: b.ones(shape=_size(size, options), dtype=dtype_name(dtype)),
+    "empty_strided": lambda b, size, stride=None, *, dtype=None, **_options: b.zeros(shape=shape_from((size,)), dtype=dtype_name(dtype)),
+    ("zeros_like", "empty_like", "zero"): lambda b, input, *, dtype=None, **_options: b.zeros(
+        shape=input.shape, dtype=dtype_name(dtype or input.dtype)
+    ),
+    "ones_like": lambda b, input, *, dtype=None, **_options: b.ones(shape=input.shape, dtype=dtype_name(dtype or input.dtype)),
+    "full_like": lambda b, input, fill_value, *, dtype=None, **_options: filled(b, input.shape, fill_value, dtype or input.dtype),
+    "fill": lambda b, input, value: filled(b, input.shape, value, input.dtype),
+    # the elements of ``src`` in the shape and type of ``input``
+    "copy": lambda b, input, src, non_blocking=False: b.broadcast_to(b.array(src, input.dtype), shape=input.shape),
+    "new_empty_strided": lambda b, input, size, stride=None, *, dtype=None, **_options: b.zeros(
+        shape=shape_from((size,)), dtype=dtype_name(dtype or input.dtype)
+    ),
+    "new_ones": lambda b, input, *size, dtype=None, **options: b.ones(shape=_size(size, options), dtype=dtype_name(dtype or input.dtype)),
+    "new_full": lambda b, input, size, fill_value, *, dtype=None, **_options: filled(
+        b, shape_from((size,)), fill_value, dtype or input.dtype
+    ),
+})  # fmt: skip
 
 
 def _size(size: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
@@ -55,12 +70,6 @@ def _size(size: tuple[Any, ...], options: dict[str, Any]) -> tuple[Any, ...]:
     if not size:
         return shape_from((options["size"],))
     return shape_from(size[:1]) if isinstance(size[0], (tuple, list)) else shape_from(size)
-
-
-@rows.row("empty_strided")
-def empty_strided(b: TorchBuilder, size: Any, stride: Any = None, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.empty_strided."""
-    return b.zeros(shape=shape_from((size,)), dtype=dtype_name(dtype))
 
 
 @rows.row("full")
@@ -71,36 +80,6 @@ def full(b: TorchBuilder, size: Any, fill_value: Any, *, dtype: Any = None, **_o
     return filled(b, shape_from((size,)), fill_value, dtype)
 
 
-@rows.row("zeros_like", "empty_like", "zero")
-def zeros_like(b: TorchBuilder, input: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.zeros_like, torch.empty_like, torch.Tensor.zero_."""
-    return b.zeros(shape=input.shape, dtype=dtype_name(dtype or input.dtype))
-
-
-@rows.row("ones_like")
-def ones_like(b: TorchBuilder, input: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.ones_like."""
-    return b.ones(shape=input.shape, dtype=dtype_name(dtype or input.dtype))
-
-
-@rows.row("full_like")
-def full_like(b: TorchBuilder, input: Any, fill_value: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.full_like."""
-    return filled(b, input.shape, fill_value, dtype or input.dtype)
-
-
-@rows.row("fill")
-def fill(b: TorchBuilder, input: Any, value: Any) -> Any:
-    """torch.fill, torch.Tensor.fill_."""
-    return filled(b, input.shape, value, input.dtype)
-
-
-@rows.row("copy")
-def copy(b: TorchBuilder, input: Any, src: Any, non_blocking: bool = False) -> Any:
-    """torch.Tensor.copy_: the elements of ``src`` in the shape and type of ``input``."""
-    return b.broadcast_to(b.array(src, input.dtype), shape=input.shape)
-
-
 @rows.row("_new_zeros_with_same_feature_meta")
 def zeros_of_tangent(b: TorchBuilder, input: Any, other: Any, *, self_num_batch_dims: int = 0) -> Any:
     """What forward derivatives begin with (``torch.func.hessian``): as ``other``, for each of the first axes of a batch."""
@@ -109,7 +88,6 @@ def zeros_of_tangent(b: TorchBuilder, input: Any, other: Any, *, self_num_batch_
 
 @rows.row("new_zeros", "new_empty")
 def new_zeros(b: TorchBuilder, input: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
-    """torch.Tensor.new_zeros, torch.Tensor.new_empty."""
     return b.zeros(shape=_size(size, options), dtype=dtype_name(dtype or input.dtype))
 
 
@@ -119,24 +97,6 @@ def new(b: TorchBuilder, input: Any, *given: Any, **options: Any) -> Any:
     if len(given) == 1 and not isinstance(given[0], (int, Size)):
         return as_tensor(b, given[0], dtype=torch_dtype(input.dtype))
     return new_zeros(b, input, *given, **options) if given else new_zeros(b, input, 0)
-
-
-@rows.row("new_empty_strided")
-def new_empty_strided(b: TorchBuilder, input: Any, size: Any, stride: Any = None, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.Tensor.new_empty_strided."""
-    return b.zeros(shape=shape_from((size,)), dtype=dtype_name(dtype or input.dtype))
-
-
-@rows.row("new_ones")
-def new_ones(b: TorchBuilder, input: Any, *size: Any, dtype: Any = None, **options: Any) -> Any:
-    """torch.Tensor.new_ones."""
-    return b.ones(shape=_size(size, options), dtype=dtype_name(dtype or input.dtype))
-
-
-@rows.row("new_full")
-def new_full(b: TorchBuilder, input: Any, size: Any, fill_value: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.Tensor.new_full."""
-    return filled(b, shape_from((size,)), fill_value, dtype or input.dtype)
 
 
 # ------------------------------------------------------------------------------ counted
@@ -220,34 +180,17 @@ def torch_scalar(dtype: Any) -> Any:
     return ArraySpec((), dtype_name(dtype))
 
 
-@rows.row("eye")
-def eye(b: TorchBuilder, n: Any, m: Any = None, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.eye."""
-    return b.eye(n_rows=n, n_cols=n if m is None else m, dtype=dtype_name(dtype))
-
-
-@rows.row("tril")
-def tril(b: TorchBuilder, input: Any, diagonal: Any = 0) -> Any:
-    """torch.tril."""
-    return b.tril(input, k=diagonal)
-
-
-@rows.row("triu")
-def triu(b: TorchBuilder, input: Any, diagonal: Any = 0) -> Any:
-    """torch.triu."""
-    return b.triu(input, k=diagonal)
-
-
-@rows.row("tril_indices")
-def tril_indices(b: TorchBuilder, row: Any, col: Any, offset: Any = 0, *, dtype: Any = torch.int64, **_options: Any) -> Any:
-    """torch.tril_indices."""
-    return b.tril_indices(n_rows=row, n_cols=col, k=offset, dtype=dtype_name(dtype))
-
-
-@rows.row("triu_indices")
-def triu_indices(b: TorchBuilder, row: Any, col: Any, offset: Any = 0, *, dtype: Any = torch.int64, **_options: Any) -> Any:
-    """torch.triu_indices."""
-    return b.triu_indices(n_rows=row, n_cols=col, k=offset, dtype=dtype_name(dtype))
+rows.table({
+    "eye": lambda b, n, m=None, *, dtype=None, **_options: b.eye(n_rows=n, n_cols=n if m is None else m, dtype=dtype_name(dtype)),
+    "tril": lambda b, input, diagonal=0: b.tril(input, k=diagonal),
+    "triu": lambda b, input, diagonal=0: b.triu(input, k=diagonal),
+    "tril_indices": lambda b, row, col, offset=0, *, dtype=torch.int64, **_options: b.tril_indices(
+        n_rows=row, n_cols=col, k=offset, dtype=dtype_name(dtype)
+    ),
+    "triu_indices": lambda b, row, col, offset=0, *, dtype=torch.int64, **_options: b.triu_indices(
+        n_rows=row, n_cols=col, k=offset, dtype=dtype_name(dtype)
+    ),
+})  # fmt: skip
 
 
 @rows.row("vander")
@@ -306,16 +249,15 @@ def as_tensor(b: TorchBuilder, data: Any, dtype: Any = None, **_options: Any) ->
     return _constant(b, torch.tensor(data, dtype=torch_dtype(name)), name)
 
 
-@rows.row("new_tensor")
-def new_tensor(b: TorchBuilder, input: Any, data: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.Tensor.new_tensor."""
-    return tensor(b, data, dtype=dtype or torch_dtype(input.dtype))
-
-
-@rows.row("scalar_tensor")
-def scalar_tensor(b: TorchBuilder, s: Any, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.scalar_tensor: of the default float type, whatever the number."""
-    return filled(b, (), s, dtype_name(dtype))
+rows.table({
+    "new_tensor": lambda b, input, data, *, dtype=None, **_options: tensor(b, data, dtype=dtype or torch_dtype(input.dtype)),
+    # of the default float type, whatever the number
+    "scalar_tensor": lambda b, s, *, dtype=None, **_options: filled(b, (), s, dtype_name(dtype)),
+    "complex": lambda b, real, imag: b.complex(real, imag),
+    # ``abs * (cos(angle) + 1j * sin(angle))``
+    "polar": lambda b, abs, angle: b.complex(b.multiply(abs, b.cos(angle)), b.multiply(abs, b.sin(angle))),
+    ("view_as_real", "view_as_real_copy"): lambda b, input: b.view_as_real(input),
+})  # fmt: skip
 
 
 def _constant(b: TorchBuilder, array: torch.Tensor, dtype: str) -> Any:
@@ -365,26 +307,7 @@ def _stacked(b: TorchBuilder, leaves: list[Any], shape: tuple[int, ...], dtype: 
     return b.reshape(b.stack(*arrays, axis=0), shape=shape)
 
 
-@rows.row("complex")
-def complex_(b: TorchBuilder, real: Any, imag: Any) -> Any:
-    """torch.complex."""
-    return b.complex(real, imag)
-
-
-@rows.row("polar")
-def polar(b: TorchBuilder, abs: Any, angle: Any) -> Any:
-    """torch.polar: ``abs * (cos(angle) + 1j * sin(angle))``."""
-    return b.complex(b.multiply(abs, b.cos(angle)), b.multiply(abs, b.sin(angle)))
-
-
-@rows.row("view_as_real", "view_as_real_copy")
-def view_as_real(b: TorchBuilder, input: Any) -> Any:
-    """torch.view_as_real."""
-    return b.view_as_real(input)
-
-
 @rows.row("view_as_complex", "view_as_complex_copy")
 def view_as_complex(b: TorchBuilder, input: Any) -> Any:
-    """torch.view_as_complex."""
     b.guard(apply("eq", input.shape[-1], 2))
     return b.view_as_complex(input)

@@ -37,16 +37,12 @@ def same(b: TorchBuilder, input: Any, *_options: Any, **_named: Any) -> Any:
     return input
 
 
-@rows.row("__deepcopy__")
-def deepcopy(b: TorchBuilder, input: Any, memo: Any = None) -> Any:
-    """copy.deepcopy: in a pure graph the same numbers."""
-    return input
-
-
-@rows.row("detach", "detach_copy", "data")
-def detach(b: TorchBuilder, input: Any) -> Any:
-    """torch.Tensor.detach, torch.Tensor.data: the same numbers without a gradient."""
-    return b.stop_gradient(input) if is_inexact(input.dtype) else input
+rows.table({
+    "__deepcopy__": lambda b, input, memo=None: input,  # copy.deepcopy: in a pure graph the same numbers
+    # the same numbers without a gradient
+    ("detach", "detach_copy", "data"): lambda b, input: b.stop_gradient(input) if is_inexact(input.dtype) else input,
+    "type_as": lambda b, input, other: b.cast(input, other.dtype),
+})  # fmt: skip
 
 
 @rows.row("to", "_to_copy")
@@ -64,9 +60,3 @@ def type_(b: TorchBuilder, input: Any, dtype: Any = None, non_blocking: bool = F
     if isinstance(dtype, str):
         dtype = getattr(torch, dtype.rpartition(".")[2])
     return b.cast(input, getattr(dtype, "dtype", dtype))
-
-
-@rows.row("type_as")
-def type_as(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.Tensor.type_as."""
-    return b.cast(input, other.dtype)

@@ -16,28 +16,17 @@ def _status(b: TorchBuilder, A: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- determinants and inverses
-@rows.row("det", "linalg_det")
-def det(b: TorchBuilder, A: Any) -> Any:
-    """torch.linalg.det."""
-    return b.det(A)
-
-
-@rows.row("slogdet", "linalg_slogdet")
-def slogdet(b: TorchBuilder, A: Any) -> Any:
-    """torch.linalg.slogdet."""
-    return b.slogdet(A)
-
-
-@rows.row("_linalg_det")
-def aten_det(b: TorchBuilder, A: Any) -> Any:
-    """aten._linalg_det."""
-    return b.det(A), *b.lu_factor(A)
-
-
-@rows.row("_linalg_slogdet")
-def aten_slogdet(b: TorchBuilder, A: Any) -> Any:
-    """aten._linalg_slogdet."""
-    return *b.slogdet(A), *b.lu_factor(A)
+rows.table({
+    ("det", "linalg_det"): lambda b, A: b.det(A),
+    ("slogdet", "linalg_slogdet"): lambda b, A: b.slogdet(A),
+    "_linalg_det": lambda b, A: (b.det(A), *b.lu_factor(A)),  # aten._linalg_det
+    "_linalg_slogdet": lambda b, A: (*b.slogdet(A), *b.lu_factor(A)),  # aten._linalg_slogdet
+    ("inverse", "linalg_inv"): lambda b, A: b.inv(A),
+    "pinverse": lambda b, input, rcond=1e-15: b.pinv(input, rcond),
+    "linalg_pinv": lambda b, A, rcond=None, hermitian=False, *, atol=None, rtol=None: b.pinv(
+        A, rcond if rtol is None else rtol, atol, hermitian=bool(hermitian)
+    ),
+})  # fmt: skip
 
 
 @rows.row("logdet")
@@ -47,12 +36,6 @@ def logdet(b: TorchBuilder, input: Any) -> Any:
     if "complex" in input.dtype:
         return b.add(b.log(sign), b.astype(logarithm, dtype=input.dtype))
     return b.where(b.less(sign, 0.0), math.nan, logarithm)
-
-
-@rows.row("inverse", "linalg_inv")
-def inverse(b: TorchBuilder, A: Any) -> Any:
-    """torch.linalg.inv."""
-    return b.inv(A)
 
 
 @rows.row("linalg_inv_ex")
@@ -78,18 +61,6 @@ def _regular(b: TorchBuilder, A: Any) -> tuple[Any, Any, Any]:
     is_broken = b.logical_or(b.not_equal(status, 0), b.logical_not(b.all(b.isfinite(factors), axis=(-2, -1))))
     fails = b.reshape(is_broken, shape=(*is_broken.shape, 1, 1))
     return b.where(fails, b.eye(n_rows=A.shape[-1], n_cols=A.shape[-1], dtype=A.dtype), A), status, fails
-
-
-@rows.row("pinverse")
-def pinverse(b: TorchBuilder, input: Any, rcond: float = 1e-15) -> Any:
-    """torch.pinverse."""
-    return b.pinv(input, rcond)
-
-
-@rows.row("linalg_pinv")
-def linalg_pinv(b: TorchBuilder, A: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None) -> Any:
-    """torch.linalg.pinv."""
-    return b.pinv(A, rcond if rtol is None else rtol, atol, hermitian=bool(hermitian))
 
 
 @rows.row("linalg_matrix_rank")
@@ -137,10 +108,15 @@ def _solved(b: TorchBuilder, A: Any, B: Any, left: bool) -> Any:
     return matrix_transpose(b, b.solve(matrix_transpose(b, A), matrix_transpose(b, B)))
 
 
-@rows.row("linalg_solve")
-def linalg_solve(b: TorchBuilder, A: Any, B: Any, *, left: bool = True) -> Any:
-    """torch.linalg.solve."""
-    return _solved(b, A, B, left)
+rows.table({
+    "linalg_solve": lambda b, A, B, *, left=True: _solved(b, A, B, left),
+    # aten._linalg_solve_ex
+    "_linalg_solve_ex": lambda b, A, B, *, left=True, check_errors=False: (_solved(b, A, B, left), *b.lu_factor(A), _status(b, A)),
+    "linalg_solve_triangular": lambda b, A, B, *, upper, left=True, unitriangular=False: b.solve_triangular(
+        *b.promote(A, B), upper=bool(upper), left=bool(left), unit_diagonal=bool(unitriangular)
+    ),
+    "linalg_tensorinv": lambda b, A, ind=2: b.tensorinv(A, ind=ind),
+})  # fmt: skip
 
 
 @rows.row("linalg_solve_ex")
@@ -151,18 +127,6 @@ def linalg_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check
     regular, status, fails = _regular(b, A)
     solution = _solved(b, regular, B, left)
     return b.where(fails if solution.ndim >= fails.ndim else b.reshape(fails, shape=fails.shape[:-1]), math.nan, solution), status
-
-
-@rows.row("_linalg_solve_ex")
-def aten_solve_ex(b: TorchBuilder, A: Any, B: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    """aten._linalg_solve_ex."""
-    return _solved(b, A, B, left), *b.lu_factor(A), _status(b, A)
-
-
-@rows.row("linalg_solve_triangular")
-def linalg_solve_triangular(b: TorchBuilder, A: Any, B: Any, *, upper: bool, left: bool = True, unitriangular: bool = False) -> Any:
-    """torch.linalg.solve_triangular."""
-    return b.solve_triangular(*b.promote(A, B), upper=bool(upper), left=bool(left), unit_diagonal=bool(unitriangular))
 
 
 @rows.row("triangular_solve")
@@ -181,28 +145,18 @@ def linalg_tensorsolve(b: TorchBuilder, A: Any, B: Any, dims: Any = None) -> Any
     return b.tensorsolve(A, B)
 
 
-@rows.row("linalg_tensorinv")
-def linalg_tensorinv(b: TorchBuilder, A: Any, ind: int = 2) -> Any:
-    """torch.linalg.tensorinv."""
-    return b.tensorinv(A, ind=ind)
-
-
 # ---------------------------------------------------------------------------------------------- Cholesky
-@rows.row("cholesky")
-def cholesky(b: TorchBuilder, input: Any, upper: bool = False) -> Any:
-    """torch.cholesky, torch.linalg.cholesky."""
-    return b.cholesky(input, upper=bool(upper))
-
-
-@rows.row("linalg_cholesky")
-def linalg_cholesky(b: TorchBuilder, A: Any, *, upper: bool = False) -> Any:
-    """torch.linalg.cholesky."""
-    return b.cholesky(A, upper=bool(upper))
+rows.table({
+    "cholesky": lambda b, input, upper=False: b.cholesky(input, upper=bool(upper)),
+    "linalg_cholesky": lambda b, A, *, upper=False: b.cholesky(A, upper=bool(upper)),
+    # the right-hand side comes first
+    "cholesky_solve": lambda b, input, input2, upper=False: b.cholesky_solve(input2, input, upper=bool(upper)),
+    "cholesky_inverse": lambda b, input, upper=False: b.cholesky_inverse(input, upper=bool(upper)),
+})  # fmt: skip
 
 
 @rows.row("linalg_cholesky_ex")
 def linalg_cholesky_ex(b: TorchBuilder, A: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
-    """torch.linalg.cholesky_ex."""
     if check_errors:
         return aten_cholesky_ex(b, A, upper=upper)
     return b.cholesky_ex(A, upper=bool(upper))
@@ -214,18 +168,6 @@ def aten_cholesky_ex(b: TorchBuilder, A: Any, *, upper: bool = False, check_erro
     return b.cholesky(A, upper=bool(upper)), _status(b, A)
 
 
-@rows.row("cholesky_solve")
-def cholesky_solve(b: TorchBuilder, input: Any, input2: Any, upper: bool = False) -> Any:
-    """torch.cholesky_solve: the right-hand side comes first."""
-    return b.cholesky_solve(input2, input, upper=bool(upper))
-
-
-@rows.row("cholesky_inverse")
-def cholesky_inverse(b: TorchBuilder, input: Any, upper: bool = False) -> Any:
-    """torch.cholesky_inverse."""
-    return b.cholesky_inverse(input, upper=bool(upper))
-
-
 # ---------------------------------------------------------------------------------------------- QR
 @rows.row("linalg_qr")
 def linalg_qr(b: TorchBuilder, A: Any, mode: str = "reduced") -> Any:
@@ -234,35 +176,23 @@ def linalg_qr(b: TorchBuilder, A: Any, mode: str = "reduced") -> Any:
     return (b.zeros(shape=(0,), dtype=A.dtype) if mode == "r" else q), r
 
 
-@rows.row("qr")
-def qr(b: TorchBuilder, input: Any, some: bool = True) -> Any:
-    """torch.qr."""
-    return b.qr(input, mode="reduced" if some else "complete")
-
-
-@rows.row("linalg_householder_product", "orgqr")
-def householder_product(b: TorchBuilder, input: Any, tau: Any) -> Any:
-    """torch.linalg.householder_product."""
-    return b.householder_product(input, tau)
-
-
-@rows.row("geqrf")
-def geqrf(b: TorchBuilder, input: Any) -> Any:
-    """torch.geqrf."""
-    return b.geqrf(input)
-
-
-@rows.row("ormqr")
-def ormqr(b: TorchBuilder, input: Any, tau: Any, other: Any, left: bool = True, transpose: bool = False) -> Any:
-    """torch.ormqr."""
-    return b.ormqr(input, tau, other, left=bool(left), transpose=bool(transpose))
+rows.table({
+    "qr": lambda b, input, some=True: b.qr(input, mode="reduced" if some else "complete"),
+    ("linalg_householder_product", "orgqr"): lambda b, input, tau: b.householder_product(input, tau),
+    "geqrf": lambda b, input: b.geqrf(input),
+    "ormqr": lambda b, input, tau, other, left=True, transpose=False: b.ormqr(
+        input, tau, other, left=bool(left), transpose=bool(transpose)
+    ),
+})  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------- values and vectors
-@rows.row("linalg_svd")
-def linalg_svd(b: TorchBuilder, A: Any, full_matrices: bool = True, *, driver: Any = None) -> Any:
-    """torch.linalg.svd."""
-    return b.svd(A, full_matrices=bool(full_matrices))
+rows.table({
+    "linalg_svd": lambda b, A, full_matrices=True, *, driver=None: b.svd(A, full_matrices=bool(full_matrices)),
+    "linalg_svdvals": lambda b, A, *, driver=None: b.svdvals(A),
+    "linalg_eig": lambda b, A: b.eig(A),
+    ("linalg_eigvals", "_linalg_eigvals"): lambda b, A: b.eigvals(A),
+})  # fmt: skip
 
 
 @rows.row("_linalg_svd")
@@ -285,15 +215,8 @@ def svd(b: TorchBuilder, input: Any, some: bool = True, compute_uv: bool = True)
     return u, s, adjoint(b, vh)
 
 
-@rows.row("linalg_svdvals")
-def linalg_svdvals(b: TorchBuilder, A: Any, *, driver: Any = None) -> Any:
-    """torch.linalg.svdvals."""
-    return b.svdvals(A)
-
-
 @rows.row("linalg_eigh")
 def linalg_eigh(b: TorchBuilder, A: Any, UPLO: str = "L") -> Any:
-    """torch.linalg.eigh."""
     return b.eigh(A, upper=UPLO.upper() == "U")
 
 
@@ -307,20 +230,7 @@ def aten_eigh(b: TorchBuilder, A: Any, UPLO: str = "L", compute_v: bool = True) 
 
 @rows.row("linalg_eigvalsh")
 def linalg_eigvalsh(b: TorchBuilder, A: Any, UPLO: str = "L") -> Any:
-    """torch.linalg.eigvalsh."""
     return b.eigvalsh(A, upper=UPLO.upper() == "U")
-
-
-@rows.row("linalg_eig")
-def linalg_eig(b: TorchBuilder, A: Any) -> Any:
-    """torch.linalg.eig."""
-    return b.eig(A)
-
-
-@rows.row("linalg_eigvals", "_linalg_eigvals")
-def linalg_eigvals(b: TorchBuilder, A: Any) -> Any:
-    """torch.linalg.eigvals."""
-    return b.eigvals(A)
 
 
 # ---------------------------------------------------------------------------------------------- LU
@@ -331,14 +241,12 @@ def _need_pivoting(pivot: bool) -> None:
 
 @rows.row("linalg_lu")
 def linalg_lu(b: TorchBuilder, A: Any, *, pivot: bool = True) -> Any:
-    """torch.linalg.lu."""
     _need_pivoting(pivot)
     return b.lu(A)
 
 
 @rows.row("linalg_lu_factor")
 def linalg_lu_factor(b: TorchBuilder, A: Any, *, pivot: bool = True) -> Any:
-    """torch.linalg.lu_factor."""
     _need_pivoting(pivot)
     factors, pivots = b.lu_factor(A)
     b.expect(b.all(b.not_equal(_lu_diagonal(b, factors), 0)), True)
@@ -364,10 +272,14 @@ def linalg_lu_factor_ex(b: TorchBuilder, A: Any, pivot: bool = True, check_error
     return factors, pivots, _lu_status(b, factors)
 
 
-@rows.row("lu")
-def lu(b: TorchBuilder, A: Any, pivot: bool = True, get_infos: bool = False, out: Any = None) -> Any:
-    """torch.lu: what linalg.lu_factor gives, of a singular matrix too."""
-    return linalg_lu_factor_ex(b, A, pivot)[: 3 if get_infos else 2]
+rows.table({
+    # what linalg.lu_factor gives, of a singular matrix too
+    "lu": lambda b, A, pivot=True, get_infos=False, out=None: linalg_lu_factor_ex(b, A, pivot)[: 3 if get_infos else 2],
+    "lu_solve": lambda build, b, LU_data, LU_pivots: build.lu_solve(LU_data, LU_pivots, b),
+    "linalg_lu_solve": lambda b, LU, pivots, B, *, left=True, adjoint=False: b.lu_solve(
+        LU, pivots, B, left=bool(left), adjoint=bool(adjoint)
+    ),
+})  # fmt: skip
 
 
 @rows.row("lu_unpack")
@@ -378,15 +290,3 @@ def lu_unpack(b: TorchBuilder, LU_data: Any, LU_pivots: Any, unpack_data: bool =
     p, lower, upper = b.lu_unpack(LU_data, LU_pivots)
     nothing = b.zeros(shape=(0,), dtype=LU_data.dtype)
     return p if unpack_pivots else nothing, lower if unpack_data else nothing, upper if unpack_data else nothing
-
-
-@rows.row("lu_solve")
-def lu_solve(build: TorchBuilder, b: Any, LU_data: Any, LU_pivots: Any) -> Any:
-    """torch.lu_solve."""
-    return build.lu_solve(LU_data, LU_pivots, b)
-
-
-@rows.row("linalg_lu_solve")
-def linalg_lu_solve(b: TorchBuilder, LU: Any, pivots: Any, B: Any, *, left: bool = True, adjoint: bool = False) -> Any:
-    """torch.linalg.lu_solve."""
-    return b.lu_solve(LU, pivots, B, left=bool(left), adjoint=bool(adjoint))

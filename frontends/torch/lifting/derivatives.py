@@ -10,13 +10,11 @@ from .table import TorchBuilder, rows
 
 @rows.row("select_backward")
 def select_backward(b: TorchBuilder, grad_output: Any, input_sizes: Any, dim: int, index: Any) -> Any:
-    """aten.select_backward."""
     return select_scatter(b, _zeros(b, grad_output, input_sizes), grad_output, dim, index)
 
 
 @rows.row("slice_backward")
 def slice_backward(b: TorchBuilder, grad_output: Any, input_sizes: Any, dim: int, start: Any, end: Any, step: Any) -> Any:
-    """aten.slice_backward."""
     return slice_scatter(b, _zeros(b, grad_output, input_sizes), grad_output, dim, start, end, step)
 
 

@@ -15,20 +15,16 @@ from .table import TorchBuilder, axis, rows
 
 @rows.row("diagonal", "diagonal_copy")
 def diagonal(b: TorchBuilder, input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """torch.diagonal."""
     return b.diagonal(input, offset=offset, axis1=axis(dim1, input.ndim), axis2=axis(dim2, input.ndim))
 
 
-@rows.row("linalg_diagonal")
-def linalg_diagonal(b: TorchBuilder, A: Any, *, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """torch.linalg.diagonal."""
-    return diagonal(b, A, offset, dim1, dim2)
-
-
-@rows.row("diag_embed")
-def diag_embed(b: TorchBuilder, input: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """torch.diag_embed."""
-    return b.diag_embed(input, offset=offset, axis1=axis(dim1, input.ndim + 1), axis2=axis(dim2, input.ndim + 1))
+rows.table({
+    "linalg_diagonal": lambda b, A, *, offset=0, dim1=-2, dim2=-1: diagonal(b, A, offset, dim1, dim2),
+    "diag_embed": lambda b, input, offset=0, dim1=-2, dim2=-1: b.diag_embed(
+        input, offset=offset, axis1=axis(dim1, input.ndim + 1), axis2=axis(dim2, input.ndim + 1)
+    ),
+    "diagflat": lambda b, input, offset=0: b.diag_embed(ravel(b, input), offset=offset, axis1=0, axis2=1),
+})  # fmt: skip
 
 
 @rows.row("diag")
@@ -37,12 +33,6 @@ def diag(b: TorchBuilder, input: Any, diagonal: int = 0) -> Any:
     if input.ndim == 2:
         return b.diagonal(input, offset=diagonal, axis1=0, axis2=1)
     return b.diag_embed(ravel(b, input), offset=diagonal, axis1=0, axis2=1)
-
-
-@rows.row("diagflat")
-def diagflat(b: TorchBuilder, input: Any, offset: int = 0) -> Any:
-    """torch.diagflat."""
-    return b.diag_embed(ravel(b, input), offset=offset, axis1=0, axis2=1)
 
 
 # ---------------------------------------------------------------------------------------------- writes
@@ -54,7 +44,6 @@ def _same_sizes(b: TorchBuilder, src: Any, shape: tuple[Any, ...]) -> None:
 
 @rows.row("select_scatter")
 def select_scatter(b: TorchBuilder, input: Any, src: Any, dim: int, index: Any) -> Any:
-    """torch.select_scatter."""
     place = axis(dim, input.ndim)
     _same_sizes(b, src, (*input.shape[:place], *input.shape[place + 1 :]))
     return write_key(b, input, along(place, index_inside(b, index, input.shape[place])), b.operand(src, input.dtype))
@@ -62,7 +51,6 @@ def select_scatter(b: TorchBuilder, input: Any, src: Any, dim: int, index: Any) 
 
 @rows.row("slice_scatter")
 def slice_scatter(b: TorchBuilder, input: Any, src: Any, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
-    """torch.slice_scatter."""
     place = axis(dim, input.ndim)
     item = slice_inside(b, start, end, step, input.shape[place])
     count = length(*item, input.shape[place])
@@ -72,14 +60,12 @@ def slice_scatter(b: TorchBuilder, input: Any, src: Any, dim: int = 0, start: An
 
 @rows.row("diagonal_scatter")
 def diagonal_scatter(b: TorchBuilder, input: Any, src: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
-    """torch.diagonal_scatter."""
     _same_sizes(b, src, diagonal(b, input, offset, dim1, dim2).shape)
     return write_through(b, input, lambda array: diagonal(b, array, offset, dim1, dim2), b.operand(src, input.dtype))
 
 
 @rows.row("as_strided_scatter")
 def as_strided_scatter(b: TorchBuilder, input: Any, src: Any, size: Any, stride: Any, storage_offset: Any = None) -> Any:
-    """torch.as_strided_scatter."""
     strided = rows.get("as_strided")
     assert strided is not None
     return write_through(b, input, lambda array: strided(b, array, size, stride, storage_offset), b.operand(src, input.dtype))

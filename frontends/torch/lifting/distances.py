@@ -60,16 +60,14 @@ def _short(ord: Any) -> Any:
     return int(ord) if ord in (1, -1, 2, -2) else float(ord)
 
 
-@rows.row("linalg_vector_norm")
-def linalg_vector_norm(b: TorchBuilder, x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.linalg.vector_norm."""
-    return _vector_norm(b, _given(b, x, dtype), ord, dim, keepdim)
-
-
-@rows.row("linalg_matrix_norm")
-def linalg_matrix_norm(b: TorchBuilder, A: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.linalg.matrix_norm."""
-    return _matrix_norm(b, _given(b, A, dtype), ord if isinstance(ord, str) else _short(ord), dim, keepdim)
+rows.table({
+    "linalg_vector_norm": lambda b, x, ord=2, dim=None, keepdim=False, *, dtype=None: _vector_norm(
+        b, _given(b, x, dtype), ord, dim, keepdim
+    ),
+    "linalg_matrix_norm": lambda b, A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None: _matrix_norm(
+        b, _given(b, A, dtype), ord if isinstance(ord, str) else _short(ord), dim, keepdim
+    ),
+})  # fmt: skip
 
 
 @rows.row("renorm")
@@ -87,26 +85,18 @@ def renorm(b: TorchBuilder, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
 # ---------------------------------------------------------------------------------------------- distances
 @rows.row("dist")
 def dist(b: TorchBuilder, input: Any, other: Any, p: Any = 2) -> Any:
-    """torch.dist."""
     x, y = b.promote(input, other)
     return b.vector_norm(b.subtract(x, y), ord=float(p))
 
 
-@rows.row("cdist", "_cdist_forward")
-def cdist(b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, compute_mode: Any = None) -> Any:
-    """torch.cdist."""
-    return b.cdist(*b.promote(x1, x2), p=float(p))
-
-
-@rows.row("pdist", "_pdist_forward")
-def pdist(b: TorchBuilder, input: Any, p: float = 2) -> Any:
-    """torch.nn.functional.pdist."""
-    return b.pdist(input, p=float(p))
+rows.table({
+    ("cdist", "_cdist_forward"): lambda b, x1, x2, p=2.0, compute_mode=None: b.cdist(*b.promote(x1, x2), p=float(p)),
+    ("pdist", "_pdist_forward"): lambda b, input, p=2: b.pdist(input, p=float(p)),
+})  # fmt: skip
 
 
 @rows.row("cosine_similarity")
 def cosine_similarity(b: TorchBuilder, x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
-    """torch.nn.functional.cosine_similarity."""
     if x1.ndim == x2.ndim == 0:
         x1, x2 = b.reshape(x1, shape=(1,)), b.reshape(x2, shape=(1,))
     x, y = b.promote(x1, x2)
@@ -127,10 +117,7 @@ def cov(b: TorchBuilder, input: Any, *, correction: int = 1, fweights: Any = Non
     return b.cov(b.cast(b.floating(_variables(b, input)), b.recorded[0].dtype), fweights, aweights, correction=correction)
 
 
-@rows.row("corrcoef")
-def corrcoef(b: TorchBuilder, input: Any) -> Any:
-    """torch.corrcoef; of one variable it has no axes."""
-    return b.corrcoef(b.floating(_variables(b, input)))
+rows.table({"corrcoef": lambda b, input: b.corrcoef(b.floating(_variables(b, input)))})  # of one variable it has no axes
 
 
 def _variables(b: TorchBuilder, input: Any) -> Any:
@@ -151,15 +138,11 @@ def bincount(b: TorchBuilder, input: Any, weights: Any = None, minlength: Any = 
     return b.bincount(input, weights, minlength=minlength, hint=b.recorded[0].shape[0])
 
 
-@rows.row("histc")
-def histc(b: TorchBuilder, input: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Any:
-    """torch.histc."""
-    return b.histc(input, bins=b.fix(bins), min=min, max=max)
+rows.table({"histc": lambda b, input, bins=100, min=0, max=0: b.histc(input, bins=b.fix(bins), min=min, max=max)})
 
 
 @rows.row("histogram")
 def histogram(b: TorchBuilder, input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
-    """torch.histogram."""
     if isinstance(bins, Value):
         edges = bins
     else:
@@ -183,7 +166,6 @@ def _integral(name: str) -> Callable[..., Any]:
             points = b.reshape(points, shape=(1,) * (y.ndim - x.ndim) + x.shape)
         return getattr(b, name)(values, points, axis=axis(dim, y.ndim))
 
-    row.__doc__ = f"torch.{name}."
     return row
 
 

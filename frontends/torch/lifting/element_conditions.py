@@ -13,18 +13,6 @@ from ...element_conditions import LINEAR_ALGEBRA, inverse_exists
 from .table import TorchBuilder
 
 
-def _probabilities(b: TorchBuilder, node: Node) -> Any:
-    return _within_one(b, node.inputs[1])
-
-
-def _rates(b: TorchBuilder, node: Node) -> Any:
-    return b.greater_equal(node.inputs[1], 0)
-
-
-def _quantiles(b: TorchBuilder, node: Node) -> Any:
-    return _within_one(b, node.inputs[1])
-
-
 def _within_one(b: TorchBuilder, x: Any) -> Any:
     return b.logical_and(b.greater_equal(x, 0), b.less_equal(x, 1)) if isinstance(x, Value) else None
 
@@ -53,30 +41,18 @@ def _divisor(b: TorchBuilder, node: Node) -> Any:
     return b.not_equal(divisor, 0) if is_array and not is_inexact(divisor.dtype) and divisor.dtype != "bool" else None
 
 
-def _enough(b: TorchBuilder, node: Node) -> Any:
-    """As many new elements as places for them."""
-    return b.less_equal(b.count_nonzero(node.inputs[1]), product(node.inputs[2].shape))
-
-
-def _condition_number(b: TorchBuilder, node: Node) -> Any:
-    return inverse_exists(b, node) if node.params["ord"] == "nuc" else None
-
-
-def _has_no_zero_on_diagonal(b: TorchBuilder, node: Node) -> Any:
-    return b.not_equal(b.diagonal(node.inputs[0]), 0)
-
-
 # operation -> the condition, an array of bools, or None where there is nothing to look at
 CONDITIONS: dict[str, Callable[[TorchBuilder, Node], Any]] = {
-    "random_bernoulli": _probabilities,
-    "random_poisson": _rates,
+    "random_bernoulli": lambda b, node: _within_one(b, node.inputs[1]),
+    "random_poisson": lambda b, node: b.greater_equal(node.inputs[1], 0),
     "random_categorical": _categories,
-    "quantile": _quantiles,
+    "quantile": lambda b, node: _within_one(b, node.inputs[1]),
     "cov": _repetitions,
-    "masked_scatter": _enough,
+    # as many new elements as places for them
+    "masked_scatter": lambda b, node: b.less_equal(b.count_nonzero(node.inputs[1]), product(node.inputs[2].shape)),
     "repeat": _repeated_whole,
-    "cholesky_inverse": _has_no_zero_on_diagonal,
+    "cholesky_inverse": lambda b, node: b.not_equal(b.diagonal(node.inputs[0]), 0),
     **LINEAR_ALGEBRA,
-    "cond": _condition_number,
+    "cond": lambda b, node: inverse_exists(b, node) if node.params["ord"] == "nuc" else None,
     **dict.fromkeys(("floor_divide", "trunc_divide", "remainder", "fmod"), _divisor),
 }

@@ -107,12 +107,6 @@ def logaddexp(b: TorchBuilder, input: Any, other: Any) -> Any:
     return b.add(larger, b.log1p(b.exp(b.subtract(smaller, larger))))
 
 
-@rows.row("logical_not")
-def logical_not(b: TorchBuilder, input: Any) -> Any:
-    """torch.logical_not."""
-    return b.logical_not(truth(b, input))
-
-
 @rows.row("add", "__add__", "__radd__")
 def add(b: TorchBuilder, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """torch.add: ``input + alpha * other``."""
@@ -125,12 +119,6 @@ def sub(b: TorchBuilder, input: Any, other: Any, *, alpha: Any = 1) -> Any:
     """torch.sub: ``input - alpha * other``."""
     x, y = b.promote(input, other)
     return b.subtract(x, _addend(b, x, y, alpha))
-
-
-@rows.row("rsub", "__rsub__")
-def rsub(b: TorchBuilder, input: Any, other: Any, *, alpha: Any = 1) -> Any:
-    """torch.rsub: ``other - alpha * input``."""
-    return sub(b, other, input, alpha=alpha)
 
 
 def _addend(b: TorchBuilder, x: Any, y: Any, factor: Any) -> Any:
@@ -146,7 +134,6 @@ def scaled(b: TorchBuilder, x: Any, factor: Any) -> Any:
 
 @rows.row("mul", "multiply", "__mul__", "__rmul__")
 def mul(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.mul."""
     return computed(b, b.multiply, input, other, result_type(input, other))
 
 
@@ -157,12 +144,6 @@ def div(b: TorchBuilder, input: Any, other: Any, *, rounding_mode: str | None = 
         return computed(b, b.divide, input, other, _float_type(input, other))
     operation = b.trunc_divide if rounding_mode == "trunc" else b.floor_divide
     return computed(b, operation, input, other, result_type(input, other), exactly=True)
-
-
-@rows.row("floor_divide", "__floordiv__")
-def floor_divide(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.floor_divide."""
-    return div(b, input, other, rounding_mode="floor")
 
 
 @rows.row("__rdiv__", "__rtruediv__")
@@ -182,30 +163,12 @@ def power(b: TorchBuilder, input: Any, exponent: Any) -> Any:
     return b.pow(x, y)
 
 
-@rows.row("__rpow__")
-def rpow(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.Tensor.__rpow__: ``other ** input``."""
-    return power(b, other, input)
-
-
-@rows.row("abs", "absolute", "__abs__")
-def abs_(b: TorchBuilder, input: Any) -> Any:
-    """torch.abs."""
-    return input if input.dtype.startswith("uint") else b.abs(input)
-
-
 @rows.row("sign")
 def sign(b: TorchBuilder, input: Any) -> Any:
     """torch.sign: 0 of NaN."""
     if is_floating(input.dtype):
         return b.subtract(b.cast(b.greater(input, 0.0), input.dtype), b.cast(b.less(input, 0.0), input.dtype))
     return input if input.dtype == "bool" else b.sign(input)
-
-
-@rows.row("sgn")
-def sgn(b: TorchBuilder, input: Any) -> Any:
-    """torch.sgn: ``sign``, and ``x / abs(x)`` of complex numbers."""
-    return b.sign(input) if is_complex(input.dtype) else sign(b, input)
 
 
 @rows.row("round", "special_round")
@@ -219,15 +182,8 @@ def round_(b: TorchBuilder, input: Any, *, decimals: int = 0) -> Any:
     return b.multiply(b.round(b.divide(input, power)), power)
 
 
-@rows.row("square")
-def square(b: TorchBuilder, input: Any) -> Any:
-    """torch.square, which is ``pow(input, 2)``: of bools, integers."""
-    return b.square(b.promote(input, 2)[0])
-
-
 @rows.row("clamp", "clip")
 def clamp(b: TorchBuilder, input: Any, min: Any = None, max: Any = None) -> Any:
-    """torch.clamp."""
     given = [operand for operand in (input, min, max) if operand is not None]
     promoted = iter(b.promote(*given))
     operands: list[Any] = [None if operand is None else next(promoted) for operand in (input, min, max)]
@@ -240,29 +196,19 @@ def clamp(b: TorchBuilder, input: Any, min: Any = None, max: Any = None) -> Any:
 
 @rows.row("clamp_min")
 def clamp_min(b: TorchBuilder, input: Any, min: Any) -> Any:
-    """torch.clamp_min."""
     return clamp(b, input, min)
 
 
-@rows.row("clamp_max")
-def clamp_max(b: TorchBuilder, input: Any, max: Any) -> Any:
-    """torch.clamp_max."""
-    return clamp(b, input, None, max)
-
-
-@rows.row("real")
-def real(b: TorchBuilder, input: Any) -> Any:
-    """torch.real, torch.Tensor.real."""
-    return b.real(input) if is_complex(input.dtype) else input
-
-
-@rows.row("imag")
-def imag(b: TorchBuilder, input: Any) -> Any:
-    """torch.imag, torch.Tensor.imag."""
-    return b.imag(input)
-
-
-@rows.row("conj", "conj_physical", "_conj", "_conj_physical")
-def conj(b: TorchBuilder, input: Any) -> Any:
-    """torch.conj, torch.conj_physical."""
-    return b.conj(input) if is_complex(input.dtype) else input
+rows.table({
+    "logical_not": lambda b, input: b.logical_not(truth(b, input)),
+    ("rsub", "__rsub__"): lambda b, input, other, *, alpha=1: sub(b, other, input, alpha=alpha),  # ``other - alpha * input``
+    ("floor_divide", "__floordiv__"): lambda b, input, other: div(b, input, other, rounding_mode="floor"),
+    "__rpow__": lambda b, input, other: power(b, other, input),  # ``other ** input``
+    ("abs", "absolute", "__abs__"): lambda b, input: input if input.dtype.startswith("uint") else b.abs(input),
+    "sgn": lambda b, input: b.sign(input) if is_complex(input.dtype) else sign(b, input),  # ``sign``, and ``x / abs(x)`` of complex numbers
+    "square": lambda b, input: b.square(b.promote(input, 2)[0]),  # ``pow(input, 2)``: of bools, integers
+    "clamp_max": lambda b, input, max: clamp(b, input, None, max),
+    "real": lambda b, input: b.real(input) if is_complex(input.dtype) else input,
+    "imag": lambda b, input: b.imag(input),
+    ("conj", "conj_physical", "_conj", "_conj_physical"): lambda b, input: b.conj(input) if is_complex(input.dtype) else input,
+})  # fmt: skip

@@ -34,7 +34,6 @@ def _along_one(name: str) -> Callable[..., Any]:
         x, place = b.floating(input), axis(dim, input.ndim)
         return getattr(b, name)(_filled(b, x, place, name), n=n, axis=place, norm=_norm(norm))
 
-    row.__doc__ = f"torch.fft.{name}."
     return row
 
 
@@ -72,15 +71,8 @@ def _over_several(name: str, two: bool) -> Callable[..., Any]:
             return b.conj(b.rfftn(x, **where, norm=_OPPOSITE[_norm(norm)]))
         return getattr(b, name)(x, **where, norm=_norm(norm))
 
-    def over_two(b: TorchBuilder, input: Any, s: Any = None, dim: Any = (-2, -1), norm: Any = None) -> Any:
-        return transform(b, input, s, dim, norm)
-
-    def over_all(b: TorchBuilder, input: Any, s: Any = None, dim: Any = None, norm: Any = None) -> Any:
-        return transform(b, input, s, dim, norm)
-
-    row = over_two if two else over_all
-    row.__doc__ = f"torch.fft.{name[:-1] + '2' if two else name}."
-    return row
+    places = (-2, -1) if two else None
+    return lambda b, input, s=None, dim=places, norm=None: transform(b, input, s, dim, norm)
 
 
 for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
@@ -95,20 +87,17 @@ _INVERSE = ("forward", "ortho", "backward")
 
 @rows.row("_fft_c2c")
 def fft_c2c(b: TorchBuilder, input: Any, dim: Any, normalization: int, forward: bool) -> Any:
-    """aten._fft_c2c."""
     transform, norms = (b.fftn, _FORWARD) if forward else (b.ifftn, _INVERSE)
     return transform(input, axes=axes(dim, input.ndim), norm=norms[normalization])
 
 
 @rows.row("_fft_r2c")
 def fft_r2c(b: TorchBuilder, input: Any, dim: Any, normalization: int, onesided: bool) -> Any:
-    """aten._fft_r2c."""
     return (b.rfftn if onesided else b.fftn)(input, axes=axes(dim, input.ndim), norm=_FORWARD[normalization])
 
 
 @rows.row("_fft_c2r")
 def fft_c2r(b: TorchBuilder, input: Any, dim: Any, normalization: int, last_dim_size: Any) -> Any:
-    """aten._fft_c2r."""
     where = axes(dim, input.ndim) or ()
     sizes = (*(input.shape[i] for i in where[:-1]), last_dim_size)
     return b.irfftn(input, s=sizes, axes=where, norm=_INVERSE[normalization])
@@ -116,19 +105,11 @@ def fft_c2r(b: TorchBuilder, input: Any, dim: Any, normalization: int, last_dim_
 
 # ---------------------------------------------------------------------------------------------- frequencies
 def _frequencies(name: str) -> Callable[..., Any]:
-    def row(b: TorchBuilder, n: Any, d: float = 1.0, *, dtype: Any = None, **_options: Any) -> Any:
-        return getattr(b, name)(n=n, d=float(d), dtype=dtype_name(dtype))
-
-    row.__doc__ = f"torch.fft.{name}."
-    return row
+    return lambda b, n, d=1.0, *, dtype=None, **_options: getattr(b, name)(n=n, d=float(d), dtype=dtype_name(dtype))
 
 
 def _shifted(name: str) -> Callable[..., Any]:
-    def row(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
-        return getattr(b, name)(input, axes=axes(dim, input.ndim) or tuple(range(input.ndim)))
-
-    row.__doc__ = f"torch.fft.{name}."
-    return row
+    return lambda b, input, dim=None: getattr(b, name)(input, axes=axes(dim, input.ndim) or tuple(range(input.ndim)))
 
 
 for _name in ("fftfreq", "rfftfreq"):
@@ -160,7 +141,6 @@ def stft(
     return_complex: Any = None,
     align_to_window: Any = None,
 ) -> Any:
-    """torch.stft."""
     if align_to_window:
         raise NotImplementedError("stft with align_to_window")
     size = b.fix(n_fft)
@@ -188,7 +168,6 @@ def istft(
     length: Any = None,
     return_complex: bool = False,
 ) -> Any:
-    """torch.istft."""
     size = b.fix(n_fft)
     window = _window(b, window, size, win_length, real_of(input.dtype))
     hop = size // 4 if hop_length is None else b.fix(hop_length)

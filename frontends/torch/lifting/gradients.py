@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from .table import rows
 
-from .table import TorchBuilder, rows
-
-
-@rows.row("refuse_gradient")
-def refuse_gradient(b: TorchBuilder, value: Any, sources: Any, message: str) -> Any:
-    """A value of which no gradient may be taken."""
-    return b.refuse_gradient(value, *sources, message=message)
+# a value of which no gradient may be taken
+rows.table({"refuse_gradient": lambda b, value, sources, message: b.refuse_gradient(value, *sources, message=message)})

@@ -10,7 +10,6 @@ from .table import TorchBuilder, rows
 
 @rows.row("__getitem__")
 def getitem(b: TorchBuilder, self: Any, index: Any) -> Any:
-    """torch.Tensor.__getitem__."""
     return read_index(b, self, index)
 
 

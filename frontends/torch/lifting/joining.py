@@ -25,7 +25,6 @@ def cat(b: TorchBuilder, tensors: Any, dim: int = 0) -> Any:
 
 @rows.row("stack")
 def stack(b: TorchBuilder, tensors: Any, dim: int = 0) -> Any:
-    """torch.stack."""
     arrays = b.promote(*tensors)
     return b.stack(*arrays, axis=axis(dim, arrays[0].ndim + 1))
 
@@ -37,22 +36,13 @@ def hstack(b: TorchBuilder, tensors: Any) -> Any:
     return cat(b, arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
-@rows.row("vstack", "row_stack")
-def vstack(b: TorchBuilder, tensors: Any) -> Any:
-    """torch.vstack: along the first axis, vectors as rows."""
-    return cat(b, [at_least(b, tensor, 2) for tensor in tensors], 0)
-
-
-@rows.row("dstack")
-def dstack(b: TorchBuilder, tensors: Any) -> Any:
-    """torch.dstack: along the third axis."""
-    return cat(b, [at_least(b, tensor, 3) for tensor in tensors], 2)
-
-
-@rows.row("column_stack")
-def column_stack(b: TorchBuilder, tensors: Any) -> Any:
-    """torch.column_stack: vectors become columns."""
-    return cat(b, [b.reshape(x, shape=(product(x.shape), 1)) if x.ndim < 2 else x for x in tensors], 1)
+rows.table({
+    # along the first axis, vectors as rows
+    ("vstack", "row_stack"): lambda b, tensors: cat(b, [at_least(b, tensor, 2) for tensor in tensors], 0),
+    "dstack": lambda b, tensors: cat(b, [at_least(b, tensor, 3) for tensor in tensors], 2),  # along the third axis
+    # vectors become columns
+    "column_stack": lambda b, tensors: cat(b, [b.reshape(x, shape=(product(x.shape), 1)) if x.ndim < 2 else x for x in tensors], 1),
+})  # fmt: skip
 
 
 @rows.row("block_diag")
@@ -66,7 +56,6 @@ def block_diag(b: TorchBuilder, *tensors: Any) -> Any:
 
 @rows.row("cartesian_prod")
 def cartesian_prod(b: TorchBuilder, *tensors: Any) -> Any:
-    """torch.cartesian_prod."""
     vectors = tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors
     if len(vectors) == 1:
         return vectors[0]
@@ -157,22 +146,12 @@ def evenly(b: TorchBuilder, x: Any, where: Any, place: int) -> tuple[Any, ...]:
     return parted(b, x, [x.shape[place] // where] * where, place)
 
 
-@rows.row("hsplit")
-def hsplit(b: TorchBuilder, input: Any, indices_or_sections: Any) -> Any:
-    """torch.hsplit: along the second axis, of a vector along its only one."""
-    return evenly(b, input, indices_or_sections, 0 if input.ndim == 1 else 1)
-
-
-@rows.row("vsplit")
-def vsplit(b: TorchBuilder, input: Any, indices_or_sections: Any) -> Any:
-    """torch.vsplit: along the first axis."""
-    return evenly(b, input, indices_or_sections, 0)
-
-
-@rows.row("dsplit")
-def dsplit(b: TorchBuilder, input: Any, indices_or_sections: Any) -> Any:
-    """torch.dsplit: along the third axis."""
-    return evenly(b, input, indices_or_sections, 2)
+rows.table({
+    # along the second axis, of a vector along its only one
+    "hsplit": lambda b, input, indices_or_sections: evenly(b, input, indices_or_sections, 0 if input.ndim == 1 else 1),
+    "vsplit": lambda b, input, indices_or_sections: evenly(b, input, indices_or_sections, 0),  # along the first axis
+    "dsplit": lambda b, input, indices_or_sections: evenly(b, input, indices_or_sections, 2),  # along the third axis
+})  # fmt: skip
 
 
 @rows.row("unbind", "unbind_copy")
@@ -192,10 +171,11 @@ def iterate(b: TorchBuilder, self: Any) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- one part
-@rows.row("select", "select_copy")
-def select(b: TorchBuilder, input: Any, dim: int, index: Any) -> Any:
-    """torch.select."""
-    return pick(b, input, axis(dim, input.ndim), index)
+rows.table({
+    ("select", "select_copy"): lambda b, input, dim, index: pick(b, input, axis(dim, input.ndim), index),
+    # aten.slice: ``input[start:end:step]`` along one axis
+    ("slice", "slice_copy"): lambda b, input, dim=0, start=None, end=None, step=1: cut(b, input, axis(dim, input.ndim), start, end, step),
+})  # fmt: skip
 
 
 @rows.row("narrow", "narrow_copy")
@@ -207,9 +187,3 @@ def narrow(b: TorchBuilder, input: Any, dim: int, start: Any, length: Any) -> An
         return b.take(input, b.add(steps, b.reshape(start, shape=())), axis=place)
     first = start + input.shape[place] if isinstance(start, int) and start < 0 else start
     return cut(b, input, place, first, first + length)
-
-
-@rows.row("slice", "slice_copy")
-def slice_(b: TorchBuilder, input: Any, dim: int = 0, start: Any = None, end: Any = None, step: Any = 1) -> Any:
-    """aten.slice: ``input[start:end:step]`` along one axis."""
-    return cut(b, input, axis(dim, input.ndim), start, end, step)

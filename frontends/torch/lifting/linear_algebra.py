@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ....sizes import hint_of
@@ -10,42 +9,18 @@ from .demands import assume
 from .manipulation import broadcast_all
 from .table import TorchBuilder, axes, rows
 
-
 # ---------------------------------------------------------------------------------------------- products of two
-@rows.row("matmul", "__matmul__", "linalg_matmul")
-def matmul(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.matmul."""
-    return b.matmul(input, other)
-
-
-@rows.row("__rmatmul__")
-def rmatmul(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """Tensor.__rmatmul__: ``other @ input``."""
-    return b.matmul(other, input)
-
-
-@rows.row("mm", "bmm")
-def mm(b: TorchBuilder, input: Any, mat2: Any) -> Any:
-    """torch.mm, torch.bmm."""
-    return b.matmul(input, mat2)
-
-
-@rows.row("mv")
-def mv(b: TorchBuilder, input: Any, vec: Any) -> Any:
-    """torch.mv."""
-    return b.matmul(input, vec)
-
-
-@rows.row("dot")
-def dot(b: TorchBuilder, input: Any, tensor: Any) -> Any:
-    """torch.dot: nothing is conjugated."""
-    return b.matmul(input, tensor)
-
-
-@rows.row("vdot")
-def vdot(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.vdot: ``input`` is conjugated."""
-    return b.vecdot(input, other)
+rows.table({
+    ("matmul", "__matmul__", "linalg_matmul"): lambda b, input, other: b.matmul(input, other),
+    "__rmatmul__": lambda b, input, other: b.matmul(other, input),  # ``other @ input``
+    ("mm", "bmm"): lambda b, input, mat2: b.matmul(input, mat2),
+    "mv": lambda b, input, vec: b.matmul(input, vec),
+    "dot": lambda b, input, tensor: b.matmul(input, tensor),  # nothing is conjugated
+    "vdot": lambda b, input, other: b.vecdot(input, other),  # ``input`` is conjugated
+    ("outer", "ger"): lambda b, input, vec2: b.outer(*b.promote(input, vec2)),
+    "kron": lambda b, input, other: b.kron(*b.promote(input, other)),
+    "linalg_cross": lambda b, input, other, *, dim=-1: b.cross(input, other, axis=_from_the_back(dim, input.ndim)),
+})  # fmt: skip
 
 
 @rows.row("linalg_vecdot")
@@ -68,24 +43,6 @@ def inner(b: TorchBuilder, input: Any, other: Any) -> Any:
     if input.ndim == 0 or other.ndim == 0:
         return b.multiply(*b.promote(input, other))
     return b.inner(input, other)
-
-
-@rows.row("outer", "ger")
-def outer(b: TorchBuilder, input: Any, vec2: Any) -> Any:
-    """torch.outer."""
-    return b.outer(*b.promote(input, vec2))
-
-
-@rows.row("kron")
-def kron(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.kron."""
-    return b.kron(*b.promote(input, other))
-
-
-@rows.row("linalg_cross")
-def linalg_cross(b: TorchBuilder, input: Any, other: Any, *, dim: int = -1) -> Any:
-    """torch.linalg.cross."""
-    return b.cross(input, other, axis=_from_the_back(dim, input.ndim))
 
 
 @rows.row("cross")
@@ -113,40 +70,21 @@ def _added(b: TorchBuilder, input: Any, product: Any, beta: Any, alpha: Any) -> 
     return result if not hasattr(beta, "spec") and beta == 0 else b.add(_scaled(b, b.cast(input, result.dtype), beta), result)
 
 
-def _with_product(multiply: Callable[[TorchBuilder, Any, Any], Any], name: str) -> Callable[..., Any]:
-    def addmm(b: TorchBuilder, input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        return _added(b, input, multiply(b, mat1, mat2), beta, alpha)
-
-    def addmv(b: TorchBuilder, input: Any, mat: Any, vec: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        return _added(b, input, multiply(b, mat, vec), beta, alpha)
-
-    def addr(b: TorchBuilder, input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        x, product = b.promote(input, multiply(b, *b.promote(vec1, vec2)))
-        return _added(b, x, product, beta, alpha)
-
-    def baddbmm(b: TorchBuilder, input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
-        return _added(b, input, multiply(b, batch1, batch2), beta, alpha)
-
-    row: Callable[..., Any] = {"addmm": addmm, "addmv": addmv, "addr": addr}.get(name, baddbmm)
-    row.__doc__ = f"torch.{name}."
-    return row
+@rows.row("addr")
+def addr(b: TorchBuilder, input: Any, vec1: Any, vec2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+    x, product = b.promote(input, b.outer(*b.promote(vec1, vec2)))
+    return _added(b, x, product, beta, alpha)
 
 
-def _matmul(b: TorchBuilder, x: Any, y: Any) -> Any:
-    return b.matmul(x, y)
-
-
-def _outer(b: TorchBuilder, x: Any, y: Any) -> Any:
-    return b.outer(x, y)
-
-
-def _summed_bmm(b: TorchBuilder, x: Any, y: Any) -> Any:
-    """The sum over a batch of products is one product over both axes."""
-    return b.einsum(x, y, equation="bij,bjk->ik")
-
-
-for _name, _product in {"addmm": _matmul, "addmv": _matmul, "addr": _outer, "baddbmm": _matmul, "addbmm": _summed_bmm}.items():
-    rows.row(_name)(_with_product(_product, _name))
+rows.table({
+    "addmm": lambda b, input, mat1, mat2, *, beta=1, alpha=1: _added(b, input, b.matmul(mat1, mat2), beta, alpha),
+    "addmv": lambda b, input, mat, vec, *, beta=1, alpha=1: _added(b, input, b.matmul(mat, vec), beta, alpha),
+    "baddbmm": lambda b, input, batch1, batch2, *, beta=1, alpha=1: _added(b, input, b.matmul(batch1, batch2), beta, alpha),
+    # the sum over a batch of products is one product over both axes
+    "addbmm": lambda b, input, batch1, batch2, *, beta=1, alpha=1: _added(
+        b, input, b.einsum(batch1, batch2, equation="bij,bjk->ik"), beta, alpha
+    ),
+})  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------- products of many
@@ -211,32 +149,19 @@ def _summed(b: TorchBuilder, x: Any, axis: tuple[int, ...]) -> Any:
 
 @rows.row("chain_matmul")
 def chain_matmul(b: TorchBuilder, *matrices: Any, out: Any = None) -> Any:
-    """torch.chain_matmul."""
     arrays = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (list, tuple)) else matrices
     return linalg_multi_dot(b, arrays)
 
 
 @rows.row("linalg_multi_dot")
 def linalg_multi_dot(b: TorchBuilder, tensors: Any) -> Any:
-    """torch.linalg.multi_dot."""
     if len(tensors) <= 2:
         return b.matmul(*tensors) if len(tensors) == 2 else tensors[0]
     return b.multi_dot(*tensors)
 
 
-@rows.row("matrix_power", "linalg_matrix_power")
-def matrix_power(b: TorchBuilder, input: Any, n: int) -> Any:
-    """torch.linalg.matrix_power."""
-    return b.matrix_power(input, n=n)
-
-
-@rows.row("matrix_exp", "linalg_matrix_exp")
-def matrix_exp(b: TorchBuilder, A: Any) -> Any:
-    """torch.linalg.matrix_exp."""
-    return b.matrix_exp(A)
-
-
-@rows.row("trace")
-def trace(b: TorchBuilder, input: Any) -> Any:
-    """torch.trace."""
-    return b.trace(input, dtype=None if input.dtype == "int64" or "int" not in input.dtype else "int64")
+rows.table({
+    ("matrix_power", "linalg_matrix_power"): lambda b, input, n: b.matrix_power(input, n=n),
+    ("matrix_exp", "linalg_matrix_exp"): lambda b, A: b.matrix_exp(A),
+    "trace": lambda b, input: b.trace(input, dtype=None if input.dtype == "int64" or "int" not in input.dtype else "int64"),
+})  # fmt: skip

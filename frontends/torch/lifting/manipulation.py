@@ -53,21 +53,17 @@ def _name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
-@rows.row("reshape")
-def reshape(b: TorchBuilder, input: Any, *sizes: Any, shape: Any = None) -> Any:
-    """torch.reshape."""
-    return reshaped(b, input, given(sizes, shape))
-
-
-@rows.row("view_as", "reshape_as")
-def view_as(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.Tensor.view_as."""
-    return reshaped(b, input, other.shape)
+rows.table({
+    "reshape": lambda b, input, *sizes, shape=None: reshaped(b, input, given(sizes, shape)),
+    ("view_as", "reshape_as"): lambda b, input, other: reshaped(b, input, other.shape),
+    "atleast_1d": lambda b, *tensors: _each_at_least(b, tensors, 1),
+    "atleast_2d": lambda b, *tensors: _each_at_least(b, tensors, 2),
+    "atleast_3d": lambda b, *tensors: _each_at_least(b, tensors, 3),
+})  # fmt: skip
 
 
 @rows.row("flatten")
 def flatten(b: TorchBuilder, input: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """torch.flatten."""
     if input.ndim == 0:
         return b.reshape(input, shape=(1,))
     start, end = axis(start_dim, input.ndim), axis(end_dim, input.ndim)
@@ -76,13 +72,11 @@ def flatten(b: TorchBuilder, input: Any, start_dim: int = 0, end_dim: int = -1) 
 
 @rows.row("ravel")
 def ravel(b: TorchBuilder, input: Any) -> Any:
-    """torch.ravel."""
     return b.reshape(input, shape=(product(input.shape),))
 
 
 @rows.row("unflatten")
 def unflatten(b: TorchBuilder, input: Any, dim: int, sizes: Any) -> Any:
-    """torch.unflatten."""
     place = axis(dim, input.ndim)
     parts = whole_shape(given(tuple(sizes)), input.shape[place])
     b.guard(apply("eq", input.shape[place], product(parts)))
@@ -91,7 +85,6 @@ def unflatten(b: TorchBuilder, input: Any, dim: int, sizes: Any) -> Any:
 
 @rows.row("unsqueeze", "unsqueeze_copy")
 def unsqueeze(b: TorchBuilder, input: Any, dim: int) -> Any:
-    """torch.unsqueeze."""
     place = axis(dim, input.ndim + 1)
     return b.reshape(input, shape=(*input.shape[:place], 1, *input.shape[place:]))
 
@@ -113,24 +106,6 @@ def is_one(b: TorchBuilder, size: Any) -> bool:
     return False
 
 
-@rows.row("atleast_1d")
-def atleast_1d(b: TorchBuilder, *tensors: Any) -> Any:
-    """torch.atleast_1d."""
-    return _each_at_least(b, tensors, 1)
-
-
-@rows.row("atleast_2d")
-def atleast_2d(b: TorchBuilder, *tensors: Any) -> Any:
-    """torch.atleast_2d."""
-    return _each_at_least(b, tensors, 2)
-
-
-@rows.row("atleast_3d")
-def atleast_3d(b: TorchBuilder, *tensors: Any) -> Any:
-    """torch.atleast_3d."""
-    return _each_at_least(b, tensors, 3)
-
-
 def _each_at_least(b: TorchBuilder, tensors: tuple[Any, ...], rank: int) -> Any:
     if len(tensors) == 1 and isinstance(tensors[0], Value):
         return at_least(b, tensors[0], rank)
@@ -147,15 +122,20 @@ def at_least(b: TorchBuilder, x: Any, rank: int) -> Any:
 
 
 # ---------------------------------------------------------------------------------------------- order of axes
-@rows.row("permute", "permute_copy")
-def permute(b: TorchBuilder, input: Any, *axes: Any, dims: Any = None) -> Any:
-    """torch.permute."""
-    return b.permute_dims(input, axes=tuple(axis(d, input.ndim) for d in given(axes, dims)))
+rows.table({
+    ("permute", "permute_copy"): lambda b, input, *axes, dims=None: b.permute_dims(
+        input, axes=tuple(axis(d, input.ndim) for d in given(axes, dims))
+    ),
+    # all axes in reverse order
+    ("t", "t_copy", "T", "numpy_T"): lambda b, input: b.permute_dims(input, axes=tuple(reversed(range(input.ndim)))),
+    ("movedim", "moveaxis"): lambda b, input, source, destination: b.permute_dims(
+        input, axes=moved_axes(input.ndim, _tuple(source), _tuple(destination))
+    ),
+})  # fmt: skip
 
 
 @rows.row("transpose", "transpose_copy")
 def transpose(b: TorchBuilder, input: Any, dim0: int, dim1: int) -> Any:
-    """torch.transpose."""
     order = list(range(input.ndim))
     if order:
         first, second = axis(dim0, input.ndim), axis(dim1, input.ndim)
@@ -165,20 +145,12 @@ def transpose(b: TorchBuilder, input: Any, dim0: int, dim1: int) -> Any:
 
 @rows.row("swapaxes")
 def swapaxes(b: TorchBuilder, input: Any, axis0: int, axis1: int) -> Any:
-    """torch.swapaxes."""
     return transpose(b, input, axis0, axis1)
 
 
 @rows.row("swapdims")
 def swapdims(b: TorchBuilder, input: Any, dim0: int, dim1: int) -> Any:
-    """torch.swapdims."""
     return transpose(b, input, dim0, dim1)
-
-
-@rows.row("t", "t_copy", "T", "numpy_T")
-def reversed_axes(b: TorchBuilder, input: Any) -> Any:
-    """torch.t, Tensor.T: all axes in reverse order."""
-    return b.permute_dims(input, axes=tuple(reversed(range(input.ndim))))
 
 
 @rows.row("mT", "matrix_T")
@@ -192,12 +164,6 @@ def adjoint(b: TorchBuilder, input: Any) -> Any:
     """torch.adjoint: the last two axes swapped, and conjugated."""
     swapped = transpose(b, input, -2, -1)
     return b.conj(swapped) if "complex" in input.dtype else swapped
-
-
-@rows.row("movedim", "moveaxis")
-def movedim(b: TorchBuilder, input: Any, source: Any, destination: Any) -> Any:
-    """torch.movedim."""
-    return b.permute_dims(input, axes=moved_axes(input.ndim, _tuple(source), _tuple(destination)))
 
 
 def _tuple(value: Any) -> tuple[Any, ...]:
@@ -226,10 +192,10 @@ def expand(b: TorchBuilder, input: Any, *sizes: Any, size: Any = None, implicit:
     return b.broadcast_to(input, shape=tuple(h if isinstance(w, int) and w == -1 else w for h, w in zip(have, wanted, strict=False)))
 
 
-@rows.row("expand_as")
-def expand_as(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.Tensor.expand_as."""
-    return b.broadcast_to(input, shape=other.shape)
+rows.table({
+    "expand_as": lambda b, input, other: b.broadcast_to(input, shape=other.shape),
+    "broadcast_tensors": lambda b, *tensors: broadcast_all(b, *(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)),
+})  # fmt: skip
 
 
 def broadcast_all(b: TorchBuilder, *arrays: Any) -> tuple[Any, ...]:
@@ -257,15 +223,8 @@ def _common(b: TorchBuilder, dim: Any, place: int, shapes: tuple[Any, ...]) -> A
     return large
 
 
-@rows.row("broadcast_tensors")
-def broadcast_tensors(b: TorchBuilder, *tensors: Any) -> Any:
-    """torch.broadcast_tensors."""
-    return broadcast_all(b, *(tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors))
-
-
 @rows.row("meshgrid")
 def meshgrid(b: TorchBuilder, *tensors: Any, indexing: str | None = None) -> Any:
-    """torch.meshgrid."""
     vectors = [b.reshape(x, shape=(product(x.shape),)) for x in (tensors[0] if isinstance(tensors[0], (tuple, list)) else tensors)]
     places = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
@@ -276,15 +235,15 @@ def meshgrid(b: TorchBuilder, *tensors: Any, indexing: str | None = None) -> Any
 
 
 # ---------------------------------------------------------------------------------------------- repetition and order of elements
-@rows.row("repeat")
-def repeat(b: TorchBuilder, input: Any, *sizes: Any, repeats: Any = None) -> Any:
-    """torch.Tensor.repeat."""
-    return b.tile(input, repetitions=given(sizes, repeats))
+rows.table({
+    "repeat": lambda b, input, *sizes, repeats=None: b.tile(input, repetitions=given(sizes, repeats)),
+    "fliplr": lambda b, input: b.flip(input, axis=1),
+    "flipud": lambda b, input: b.flip(input, axis=0),
+})  # fmt: skip
 
 
 @rows.row("tile")
 def tile(b: TorchBuilder, input: Any, *sizes: Any, dims: Any = None) -> Any:
-    """torch.tile."""
     counts = given(sizes, dims)
     return b.tile(input, repetitions=(1,) * (input.ndim - len(counts)) + counts)
 
@@ -319,23 +278,10 @@ def roll(b: TorchBuilder, input: Any, shifts: Any, dims: Any = None) -> Any:
 
 @rows.row("flip")
 def flip(b: TorchBuilder, input: Any, *axes: Any, dims: Any = None) -> Any:
-    """torch.flip."""
     if input.ndim == 0:
         return input
     places = tuple(sorted(axis(d, input.ndim) for d in given(axes, dims)))
     return b.flip(input, axis=places[0] if len(places) == 1 else places)
-
-
-@rows.row("fliplr")
-def fliplr(b: TorchBuilder, input: Any) -> Any:
-    """torch.fliplr."""
-    return b.flip(input, axis=1)
-
-
-@rows.row("flipud")
-def flipud(b: TorchBuilder, input: Any) -> Any:
-    """torch.flipud."""
-    return b.flip(input, axis=0)
 
 
 @rows.row("rot90")

@@ -19,19 +19,10 @@ def _pad(b: TorchBuilder, input: Any, pad: Any, mode: str = "constant", value: A
     return b.pad(input, padding=padding, mode=_MODES[mode], value=b.operand(value or 0, input.dtype))
 
 
-@rows.row("constant_pad_nd")
-def constant_pad_nd(b: TorchBuilder, input: Any, pad: Any, value: Any = 0) -> Any:
-    """torch.constant_pad_nd."""
-    return _pad(b, input, pad, "constant", value)
-
-
-@rows.row("reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
-def reflection_pad(b: TorchBuilder, input: Any, padding: Any) -> Any:
-    """aten.reflection_pad2d and its like."""
-    return _pad(b, input, padding, "reflect")
-
-
-@rows.row("replication_pad1d", "replication_pad2d", "replication_pad3d")
-def replication_pad(b: TorchBuilder, input: Any, padding: Any) -> Any:
-    """aten.replication_pad2d and its like."""
-    return _pad(b, input, padding, "replicate")
+rows.table({
+    "constant_pad_nd": lambda b, input, pad, value=0: _pad(b, input, pad, "constant", value),
+    # aten.reflection_pad2d and its like
+    ("reflection_pad1d", "reflection_pad2d", "reflection_pad3d"): lambda b, input, padding: _pad(b, input, padding, "reflect"),
+    # aten.replication_pad2d and its like
+    ("replication_pad1d", "replication_pad2d", "replication_pad3d"): lambda b, input, padding: _pad(b, input, padding, "replicate"),
+})  # fmt: skip

@@ -36,7 +36,6 @@ def per_tensor_with_mask(b: TorchBuilder, input: Any, scale: Any, zero_point: An
 def per_tensor_where_enabled(
     b: TorchBuilder, input: Any, scale: Any, zero_point: Any, fake_quant_enabled: Any, quant_min: int, quant_max: int
 ) -> tuple[Any, Any]:
-    """aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams."""
     value, inside = per_tensor_with_mask(b, input, scale, zero_point, quant_min, quant_max)
     enabled = b.not_equal(_alone(b, fake_quant_enabled, fake_quant_enabled.dtype), 0)
     return b.where(enabled, value, input), b.logical_or(b.logical_not(enabled), inside)

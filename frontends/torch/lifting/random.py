@@ -43,10 +43,7 @@ def generator(b: TorchBuilder) -> Any:
     return made
 
 
-@rows.row("get_rng_state")
-def get_rng_state(b: TorchBuilder) -> Any:
-    """torch.get_rng_state: the array stands for the stream of the moment."""
-    return _kept_state(b, None)
+rows.table({"get_rng_state": lambda b: _kept_state(b, None)})  # the array stands for the stream of the moment
 
 
 @rows.row("get_state")
@@ -126,10 +123,7 @@ def randint_like(b: TorchBuilder, input: Any, *args: Any, low: Any = None, high:
     return _integers(b, input.shape, low, high, dtype_name(dtype or input.dtype))
 
 
-@rows.row("randperm")
-def randperm(b: TorchBuilder, n: Any, *, dtype: Any = None, **_: Any) -> Any:
-    """torch.randperm."""
-    return b.random_permutation(b.next_key(), n=n, dtype=dtype_name(dtype or "int64"))
+rows.table({"randperm": lambda b, n, *, dtype=None, **_: b.random_permutation(b.next_key(), n=n, dtype=dtype_name(dtype or "int64"))})
 
 
 @rows.row("normal")
@@ -181,26 +175,24 @@ def uniform(b: TorchBuilder, input: Any, low: Any = 0.0, high: Any = 1.0, *, gen
 
 @rows.row("normal_")  # not the row "normal": its first argument is the mean
 def normal_fill(b: TorchBuilder, input: Any, mean: Any = 0.0, std: Any = 1.0, *, generator: Any = None) -> Any:
-    """Tensor.normal_."""
     return _filled(b, input.shape, input.dtype, mean, std)
 
 
-@rows.row("log_normal")
-def log_normal(b: TorchBuilder, input: Any, mean: Any = 1.0, std: Any = 2.0, *, generator: Any = None) -> Any:
-    """Tensor.log_normal_."""
-    return b.exp(normal_fill(b, input, mean, std))
+rows.table({
+    "log_normal": lambda b, input, mean=1.0, std=2.0, *, generator=None: b.exp(normal_fill(b, input, mean, std)),
+    "nn.init.uniform_": lambda builder, /, tensor, a=0.0, b=1.0, generator=None: uniform(builder, tensor, a, b),
+    "nn.init.normal_": lambda b, tensor, mean=0.0, std=1.0, generator=None: normal_fill(b, tensor, mean, std),
+})  # fmt: skip
 
 
 @rows.row("exponential")
 def exponential(b: TorchBuilder, input: Any, lambd: float = 1.0, *, generator: Any = None) -> Any:
-    """Tensor.exponential_."""
     drawn = b.random_exponential(b.next_key(), shape=input.shape, dtype=input.dtype)
     return drawn if lambd == 1 else b.divide(drawn, lambd)
 
 
 @rows.row("cauchy")
 def cauchy(b: TorchBuilder, input: Any, median: float = 0.0, sigma: float = 1.0, *, generator: Any = None) -> Any:
-    """Tensor.cauchy_."""
     return _scaled(b, b.random_cauchy(b.next_key(), shape=input.shape, dtype=input.dtype), median, sigma)
 
 
@@ -234,18 +226,6 @@ def random(b: TorchBuilder, input: Any, low: Any = None, high: Any = None, *, ge
     return b.cast(b.random_integers(b.next_key(), shape=input.shape, low=low, high=high, dtype=kind), input.dtype)
 
 
-@rows.row("nn.init.uniform_")
-def initial_uniform(builder: TorchBuilder, /, tensor: Any, a: Any = 0.0, b: Any = 1.0, generator: Any = None) -> Any:
-    """torch.nn.init.uniform_."""
-    return uniform(builder, tensor, a, b)
-
-
-@rows.row("nn.init.normal_")
-def initial_normal(b: TorchBuilder, tensor: Any, mean: Any = 0.0, std: Any = 1.0, generator: Any = None) -> Any:
-    """torch.nn.init.normal_."""
-    return normal_fill(b, tensor, mean, std)
-
-
 @rows.row("nn.init.kaiming_uniform_")
 def initial_kaiming_uniform(
     b: TorchBuilder, tensor: Any, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", generator: Any = None
@@ -265,37 +245,20 @@ def bernoulli(b: TorchBuilder, input: Any, p: Any = None, *, generator: Any = No
     return b.cast(b.random_bernoulli(b.next_key(), probability, shape=input.shape), input.dtype)
 
 
-@rows.row("bernoulli_")  # not the row "bernoulli": without p it reads its probabilities from the array
-def bernoulli_fill(b: TorchBuilder, input: Any, p: Any = 0.5, *, generator: Any = None) -> Any:
-    """Tensor.bernoulli_."""
-    return bernoulli(b, input, p)
+rows.table({
+    "bernoulli_": lambda b, input, p=0.5, *, generator=None: bernoulli(b, input, p),
+    "poisson": lambda b, input, generator=None: b.random_poisson(b.next_key(), input),
+    "binomial": lambda b, count, prob, generator=None: b.random_binomial(b.next_key(), count, prob),
+    "_standard_gamma": lambda b, input, generator=None: b.random_gamma(b.next_key(), input),  # torch.distributions.Gamma calls
+})  # fmt: skip
 
 
 @rows.row("multinomial")
 def multinomial(b: TorchBuilder, input: Any, num_samples: Any, replacement: bool = False, *, generator: Any = None) -> Any:
-    """torch.multinomial."""
     b.guard(apply("le", input.shape[-1], 2**24))
     if not replacement:
         b.guard(apply("le", num_samples, input.shape[-1]))
     return b.random_categorical(b.next_key(), input, samples=num_samples, replacement=replacement)
-
-
-@rows.row("poisson")
-def poisson(b: TorchBuilder, input: Any, generator: Any = None) -> Any:
-    """torch.poisson."""
-    return b.random_poisson(b.next_key(), input)
-
-
-@rows.row("binomial")
-def binomial(b: TorchBuilder, count: Any, prob: Any, generator: Any = None) -> Any:
-    """torch.binomial."""
-    return b.random_binomial(b.next_key(), count, prob)
-
-
-@rows.row("_standard_gamma")
-def standard_gamma(b: TorchBuilder, input: Any, generator: Any = None) -> Any:
-    """torch._standard_gamma, which torch.distributions.Gamma calls."""
-    return b.random_gamma(b.next_key(), input)
 
 
 @rows.row("_sample_dirichlet")

@@ -45,34 +45,26 @@ def _accumulate(b: TorchBuilder, name: str, x: Any, dim: Any, keepdim: bool, dty
     return getattr(b, name)(x, **where, dtype=None if kind == x.dtype == accumulated(x.dtype) else kind)
 
 
-@rows.row("sum")
-def sum_(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.sum."""
-    return _accumulate(b, "sum", input, dim, keepdim, dtype)
-
-
-@rows.row("nansum")
-def nansum(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.nansum."""
-    return _accumulate(b, "nansum" if "float" in input.dtype else "sum", input, dim, keepdim, dtype)
-
-
-@rows.row("prod")
-def prod(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.prod."""
-    return _accumulate(b, "prod", input, dim, keepdim, dtype)
+rows.table({
+    "sum": lambda b, input, dim=None, keepdim=False, *, dtype=None: _accumulate(b, "sum", input, dim, keepdim, dtype),
+    "nansum": lambda b, input, dim=None, keepdim=False, *, dtype=None: _accumulate(
+        b, "nansum" if "float" in input.dtype else "sum", input, dim, keepdim, dtype
+    ),
+    "prod": lambda b, input, dim=None, keepdim=False, *, dtype=None: _accumulate(b, "prod", input, dim, keepdim, dtype),
+    ("logsumexp", "special_logsumexp"): lambda b, input, dim, keepdim=False: b.logsumexp(
+        b.floating(input), axis=over(dim, input), keepdims=bool(keepdim)
+    ),
+})  # fmt: skip
 
 
 @rows.row("mean")
 def mean(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.mean."""
     x = input if dtype is None else b.cast(input, dtype)
     return b.mean(x, axis=over(dim, x), keepdims=bool(keepdim))
 
 
 @rows.row("nanmean")
 def nanmean(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    """torch.nanmean."""
     x = input if dtype is None else b.cast(input, dtype)
     return b.nanmean(x, axis=over(dim, x), keepdims=bool(keepdim))
 
@@ -87,7 +79,6 @@ def _spread(name: str, with_mean: bool) -> Callable[..., Any]:
         result = getattr(b, name)(input, correction=correction, **where)
         return (result, b.mean(input, **where)) if with_mean else result
 
-    row.__doc__ = f"torch.{name}{'_mean' if with_mean else ''}."
     return row
 
 
@@ -96,14 +87,10 @@ for _name in ("var", "std"):
     rows.row(f"{_name}_mean")(_spread(_name, with_mean=True))
 
 
-@rows.row("logsumexp", "special_logsumexp")
-def logsumexp(b: TorchBuilder, input: Any, dim: Any, keepdim: bool = False) -> Any:
-    """torch.logsumexp."""
-    return b.logsumexp(b.floating(input), axis=over(dim, input), keepdims=bool(keepdim))
-
-
 # ---------------------------------------------------------------------------------------------- extremes
 def _extreme(name: str) -> Callable[..., Any]:
+    """Of all, along one axis (with indices), or of two tensors."""
+
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
         other = dim if hasattr(dim, "spec") else other
         if other is not None:
@@ -112,24 +99,15 @@ def _extreme(name: str) -> Callable[..., Any]:
         values = getattr(b, name)(input, **where, first=where["axis"] is not None)
         return values if dim is None else (values, getattr(b, f"arg{name}")(input, **where))
 
-    row.__doc__ = f"torch.{name}: of all, along one axis (with indices), or of two tensors."
     return row
 
 
 def _extremes(name: str) -> Callable[..., Any]:
-    def row(b: TorchBuilder, input: Any, dim: Any = (), keepdim: bool = False) -> Any:
-        return getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
-
-    row.__doc__ = f"torch.a{name}."
-    return row
+    return lambda b, input, dim=(), keepdim=False: getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
 
 
 def _index_of_extreme(name: str) -> Callable[..., Any]:
-    def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
-
-    row.__doc__ = f"torch.{name}."
-    return row
+    return lambda b, input, dim=None, keepdim=False: getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
 
 
 for _name in ("max", "min"):
@@ -140,13 +118,14 @@ for _name in ("max", "min"):
 
 @rows.row("aminmax")
 def aminmax(b: TorchBuilder, input: Any, *, dim: Any = None, keepdim: bool = False) -> Any:
-    """torch.aminmax."""
     where = {"axis": over(dim, input), "keepdims": bool(keepdim)}
     return b.min(input, **where), b.max(input, **where)
 
 
 # ---------------------------------------------------------------------------------------------- truth
 def _truth(name: str) -> Callable[..., Any]:
+    """Of uint8 it is uint8."""
+
     def row(b: TorchBuilder, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
         if isinstance(dim, (tuple, list)) and not dim:  # here, unlike in sum, no axes are none
             found = b.astype(input, dtype="bool")
@@ -154,7 +133,6 @@ def _truth(name: str) -> Callable[..., Any]:
             found = getattr(b, name)(input, axis=over(dim, input), keepdims=bool(keepdim))
         return b.astype(found, dtype="uint8") if input.dtype == "uint8" else found
 
-    row.__doc__ = f"torch.{name}; of uint8 it is uint8."
     return row
 
 
@@ -162,10 +140,7 @@ rows.row("any", "_is_any_true")(_truth("any"))
 rows.row("all", "_is_all_true")(_truth("all"))
 
 
-@rows.row("count_nonzero")
-def count_nonzero(b: TorchBuilder, input: Any, dim: Any = None) -> Any:
-    """torch.count_nonzero."""
-    return b.count_nonzero(input, axis=over(dim, input))
+rows.table({"count_nonzero": lambda b, input, dim=None: b.count_nonzero(input, axis=over(dim, input))})
 
 
 # ---------------------------------------------------------------------------------------------- order statistics
@@ -195,7 +170,6 @@ def _median(skip_nan: bool) -> Callable[..., Any]:
         values, indices = b.lower_median(x, axis=place, keepdims=bool(keepdim) and input.ndim > 0, skip_nan=skip_nan)
         return values if dim is None else (values, indices)
 
-    row.__doc__ = f"torch.{'nan' * skip_nan}median."
     return row
 
 
@@ -205,7 +179,6 @@ rows.row("nanmedian")(_median(skip_nan=True))
 
 @rows.row("mode")
 def mode(b: TorchBuilder, input: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """torch.mode."""
     x, place = along(b, input, dim)
     return b.mode(x, axis=place, keepdims=bool(keepdim) and input.ndim > 0)
 
@@ -221,7 +194,6 @@ def _quantile(skip_nan: bool) -> Callable[..., Any]:
             skip_nan=skip_nan,
         )
 
-    row.__doc__ = f"torch.{'nan' * skip_nan}quantile."
     return row
 
 
@@ -236,7 +208,6 @@ def _running(name: str) -> Callable[..., Any]:
         kind = None if accumulated(x.dtype) == x.dtype else x.dtype
         return getattr(b, name)(x, axis=axis(dim, x.ndim), dtype=kind) if x.ndim else x
 
-    row.__doc__ = f"torch: {name}."
     return row
 
 
@@ -246,7 +217,6 @@ rows.row("cumprod")(_running("cumulative_prod"))
 
 @rows.row("logcumsumexp")
 def logcumsumexp(b: TorchBuilder, input: Any, dim: int) -> Any:
-    """torch.logcumsumexp."""
     if "complex" in input.dtype:
         raise NotImplementedError("logcumsumexp of complex numbers, of which torch follows the phase")
     return b.logcumsumexp(input, axis=axis(dim, input.ndim)) if input.ndim else input
@@ -258,7 +228,6 @@ def _running_extreme(name: str) -> Callable[..., Any]:
         values, indices = getattr(b, name)(b.astype(x, dtype="uint8") if x.dtype == "bool" else x, axis=place)
         return b.reshape(b.astype(values, dtype=input.dtype), shape=input.shape), b.reshape(indices, shape=input.shape)
 
-    row.__doc__ = f"torch.{name}."
     return row
 
 

@@ -53,15 +53,11 @@ def take_along_dim(b: TorchBuilder, input: Any, indices: Any, dim: int | None = 
     return b.take_along_axis(input, b.remainder(indices, input.shape[place]), axis=place)
 
 
-@rows.row("take")
-def take(b: TorchBuilder, input: Any, index: Any) -> Any:
-    """torch.take: from the flattened array."""
-    return b.take(ravel(b, input), index, axis=0)
+rows.table({"take": lambda b, input, index: b.take(ravel(b, input), index, axis=0)})  # from the flattened array
 
 
 @rows.row("index_select", "index_select_copy")
 def index_select(b: TorchBuilder, input: Any, dim: int, index: Any) -> Any:
-    """torch.index_select."""
     if input.ndim == 0:
         return b.reshape(b.take(vector(b, input), vector(b, index), axis=0), shape=())
     return b.take(input, vector(b, index), axis=axis(dim, input.ndim))
@@ -69,7 +65,6 @@ def index_select(b: TorchBuilder, input: Any, dim: int, index: Any) -> Any:
 
 @rows.row("masked_select")
 def masked_select(b: TorchBuilder, input: Any, mask: Any) -> Any:
-    """torch.masked_select."""
     x, where = broadcast_all(b, input, mask)
     return b.boolean_mask(x, where, axis=0, hint=b.recorded[0].hints[0] if b.recorded else 0)
 
@@ -99,16 +94,12 @@ def scatter(b: TorchBuilder, input: Any, dim: int, index: Any, src: Any = None, 
     return scattered(b, input, dim, index, source, reduce)
 
 
-@rows.row("scatter_add")
-def scatter_add(b: TorchBuilder, input: Any, dim: int, index: Any, src: Any) -> Any:
-    """torch.scatter_add."""
-    return scattered(b, input, dim, index, src, "sum")
-
-
-@rows.row("scatter_reduce")
-def scatter_reduce(b: TorchBuilder, input: Any, dim: int, index: Any, src: Any, reduce: str, *, include_self: bool = True) -> Any:
-    """torch.scatter_reduce."""
-    return scattered(b, input, dim, index, src, reduce, include_self)
+rows.table({
+    "scatter_add": lambda b, input, dim, index, src: scattered(b, input, dim, index, src, "sum"),
+    "scatter_reduce": lambda b, input, dim, index, src, reduce, *, include_self=True: scattered(
+        b, input, dim, index, src, reduce, include_self
+    ),
+})  # fmt: skip
 
 
 # ---------------------------------------------------------------------------------------------- writing slices along an axis
@@ -124,27 +115,17 @@ def indexed(b: TorchBuilder, x: Any, dim: int, index: Any, source: Any, reduce: 
 
 @rows.row("index_add")
 def index_add(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any, *, alpha: Any = 1) -> Any:
-    """torch.index_add."""
     source = vector(b, source)
     return indexed(b, input, dim, index, source if alpha == 1 else b.multiply(source, b.operand(alpha, source.dtype)), "sum")
 
 
-@rows.row("index_copy")
-def index_copy(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any) -> Any:
-    """torch.index_copy."""
-    return indexed(b, input, dim, index, vector(b, source), None)
-
-
-@rows.row("index_fill")
-def index_fill(b: TorchBuilder, input: Any, dim: int, index: Any, value: Any) -> Any:
-    """torch.index_fill."""
-    return indexed(b, input, dim, index, value, None)
-
-
-@rows.row("index_reduce")
-def index_reduce(b: TorchBuilder, input: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True) -> Any:
-    """torch.index_reduce."""
-    return indexed(b, input, dim, index, vector(b, source), reduce, include_self)
+rows.table({
+    "index_copy": lambda b, input, dim, index, source: indexed(b, input, dim, index, vector(b, source), None),
+    "index_fill": lambda b, input, dim, index, value: indexed(b, input, dim, index, value, None),
+    "index_reduce": lambda b, input, dim, index, source, reduce, *, include_self=True: indexed(
+        b, input, dim, index, vector(b, source), reduce, include_self
+    ),
+})  # fmt: skip
 
 
 @rows.row("put")
@@ -159,7 +140,6 @@ def put(b: TorchBuilder, input: Any, index: Any, source: Any, accumulate: bool =
 # ---------------------------------------------------------------------------------------------- masks
 @rows.row("masked_fill")
 def masked_fill(b: TorchBuilder, input: Any, mask: Any, value: Any) -> Any:
-    """torch.masked_fill."""
     if isinstance(value, Value) and "complex" in value.dtype and "complex" not in input.dtype:
         b.expect(b.all(b.equal(b.imag(value), 0.0)), True)
     return b.where(b.cast(mask, "bool"), b.operand(value, input.dtype), input)
@@ -167,7 +147,6 @@ def masked_fill(b: TorchBuilder, input: Any, mask: Any, value: Any) -> Any:
 
 @rows.row("masked_scatter")
 def masked_scatter(b: TorchBuilder, input: Any, mask: Any, source: Any) -> Any:
-    """torch.masked_scatter."""
     x, where = broadcast_all(b, input, b.cast(mask, "bool"))
     return b.masked_scatter(x, where, source)
 

@@ -18,30 +18,16 @@ def where(b: TorchBuilder, condition: Any, input: Any = None, other: Any = None)
     return b.where(b.cast(condition, "bool"), x, y)
 
 
-@rows.row("Tensor.where")
-def where_method(b: TorchBuilder, input: Any, condition: Any, other: Any) -> Any:
-    """Tensor.where: ``x.where(condition, other)``."""
-    return where(b, condition, input, other)
-
-
 @rows.row("nonzero")
 def nonzero(b: TorchBuilder, input: Any, *, as_tuple: bool = False) -> Any:
-    """torch.nonzero."""
     hint = b.recorded[0].shape[0]
     if not as_tuple:
         return b.argwhere(input, hint=hint)
     return b.nonzero(along(b, input, 0)[0], hint=hint)
 
 
-@rows.row("nonzero_static")
-def nonzero_static(b: TorchBuilder, input: Any, *, size: Any, fill_value: int = -1) -> Any:
-    """torch.nonzero_static: a given number of rows."""
-    return b.argwhere(input, size=size, fill_value=fill_value)
-
-
 @rows.row("argwhere")
 def argwhere(b: TorchBuilder, input: Any) -> Any:
-    """torch.argwhere."""
     return nonzero(b, input)
 
 
@@ -49,7 +35,6 @@ def argwhere(b: TorchBuilder, input: Any) -> Any:
 def searchsorted(
     b: TorchBuilder, sorted_sequence: Any, input: Any, *, out_int32: bool = False, right: bool = False, side: Any = None, sorter: Any = None
 ) -> Any:
-    """torch.searchsorted."""
     number = not hasattr(input, "spec")
     sequence, values = b.promote(sorted_sequence, input)
     if number:
@@ -58,24 +43,26 @@ def searchsorted(
     return b.astype(found, dtype="int32") if out_int32 else found
 
 
-@rows.row("bucketize")
-def bucketize(b: TorchBuilder, input: Any, boundaries: Any, *, out_int32: bool = False, right: bool = False) -> Any:
-    """torch.bucketize."""
-    return searchsorted(b, boundaries, input, out_int32=out_int32, right=right)
-
-
 @rows.row("isin")
 def isin(b: TorchBuilder, elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Any:
-    """torch.isin."""
     x, y = b.promote(elements, test_elements)
     kind = next(item.dtype for item in (x, y) if hasattr(item, "spec"))
     return b.isin(b.array(x, kind), b.array(y, kind), invert=bool(invert))
 
 
+rows.table({
+    "Tensor.where": lambda b, input, condition, other: where(b, condition, input, other),  # ``x.where(condition, other)``
+    # a given number of rows
+    "nonzero_static": lambda b, input, *, size, fill_value=-1: b.argwhere(input, size=size, fill_value=fill_value),
+    "bucketize": lambda b, input, boundaries, *, out_int32=False, right=False: searchsorted(
+        b, boundaries, input, out_int32=out_int32, right=right
+    ),
+})  # fmt: skip
+
+
 # ---------------------------------------------------------------------------------------------- sorting
 @rows.row("sort")
 def sort(b: TorchBuilder, input: Any, dim: int = -1, descending: bool = False, *, stable: Any = False) -> Any:
-    """torch.sort."""
     x, place = along(b, input, dim)
     pair = b.sort_with_indices(x, axis=place, descending=bool(descending), stable=bool(stable))
     return tuple(b.reshape(item, shape=input.shape) for item in pair)
@@ -83,20 +70,15 @@ def sort(b: TorchBuilder, input: Any, dim: int = -1, descending: bool = False, *
 
 @rows.row("argsort")
 def argsort(b: TorchBuilder, input: Any, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
-    """torch.argsort."""
     x, place = along(b, input, dim)
     return b.reshape(b.argsort(x, axis=place, descending=bool(descending), stable=bool(stable)), shape=input.shape)
 
 
-@rows.row("msort")
-def msort(b: TorchBuilder, input: Any) -> Any:
-    """torch.msort."""
-    return b.sort(input, axis=0) if input.ndim else input
+rows.table({"msort": lambda b, input: b.sort(input, axis=0) if input.ndim else input})
 
 
 @rows.row("topk")
 def topk(b: TorchBuilder, input: Any, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True) -> Any:
-    """torch.topk."""
     x, place = along(b, input, dim)
     pair = b.top_k(x, k=k, axis=place, largest=bool(largest))
     return pair if input.ndim else tuple(b.reshape(item, shape=()) for item in pair)
@@ -104,7 +86,6 @@ def topk(b: TorchBuilder, input: Any, k: Any, dim: int = -1, largest: bool = Tru
 
 @rows.row("kthvalue")
 def kthvalue(b: TorchBuilder, input: Any, k: Any, dim: int = -1, keepdim: bool = False) -> Any:
-    """torch.kthvalue."""
     x, place = along(b, input, dim)
     return b.kth_value(x, k=k, axis=place, keepdims=bool(keepdim) and input.ndim > 0)
 
@@ -139,7 +120,6 @@ def unique_dim(
 
 @rows.row("unique_consecutive")
 def unique_consecutive(b: TorchBuilder, input: Any, return_inverse: bool = False, return_counts: bool = False, dim: Any = None) -> Any:
-    """torch.unique_consecutive."""
     x, place = _slices(b, input, dim)
     results = b.unique_consecutive(x, axis=place, hint=b.recorded[0].shape[place or 0])
     return _chosen(b, input, dim, results, return_inverse, return_counts)

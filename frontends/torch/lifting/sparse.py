@@ -29,16 +29,10 @@ def sparse_coo_tensor(
     return write_arrays(b, whole, list(enumerate(lines)), values, "sum")
 
 
-@rows.row("coalesce", "to_sparse", "to_sparse_coo")
-def same(b: TorchBuilder, self: Any, *_options: Any, **_named: Any) -> Any:
-    """Other forms of the same elements."""
-    return self
-
-
-@rows.row("_sparse_mm")
-def sparse_mm(b: TorchBuilder, sparse: Any, dense: Any) -> Any:
-    """torch.sparse.mm."""
-    return b.matmul(*b.promote(sparse, dense))
+rows.table({
+    ("coalesce", "to_sparse", "to_sparse_coo"): lambda b, self, *_options, **_named: self,  # other forms of the same elements
+    "_sparse_mm": lambda b, sparse, dense: b.matmul(*b.promote(sparse, dense)),
+})  # fmt: skip
 
 
 @rows.row("_sparse_sum")

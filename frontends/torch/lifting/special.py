@@ -81,7 +81,6 @@ for _name, _kind in _POLYNOMIALS.items():
 
 @rows.row("logit", "special_logit")
 def logit(b: TorchBuilder, input: Any, eps: float | None = None) -> Any:
-    """torch.logit."""
     return b.logit(b.floating(input), eps=eps)
 
 
@@ -103,16 +102,18 @@ def mvlgamma(b: TorchBuilder, input: Any, p: int) -> Any:
     return b.add(total, p * (p - 1) / 4 * math.log(math.pi)) if p > 1 else total
 
 
-@rows.row("frexp")
-def frexp(b: TorchBuilder, input: Any) -> Any:
-    """torch.frexp: (mantissa, exponent)."""
-    return b.frexp(input)
-
-
-@rows.row("ldexp")
-def ldexp(b: TorchBuilder, input: Any, other: Any) -> Any:
-    """torch.ldexp: ``input * 2 ** other``."""
-    return b.multiply(*b.promote(input, b.exp2(b.floating(other))))
+rows.table({
+    "frexp": lambda b, input: b.frexp(input),  # (mantissa, exponent)
+    "ldexp": lambda b, input, other: b.multiply(*b.promote(input, b.exp2(b.floating(other)))),  # ``input * 2 ** other``
+    "frac": lambda b, input: b.subtract(input, b.trunc(input)),  # ``input - trunc(input)``
+    "deg2rad": lambda b, input: b.multiply(b.floating(input), math.pi / 180),
+    "rad2deg": lambda b, input: b.multiply(b.floating(input), 180 / math.pi),
+    "isposinf": lambda b, input: b.equal(input, math.inf) if is_inexact(input.dtype) else b.zeros(shape=input.shape, dtype="bool"),
+    "isneginf": lambda b, input: b.equal(input, -math.inf) if is_inexact(input.dtype) else b.zeros(shape=input.shape, dtype="bool"),
+    # no imaginary part
+    "isreal": lambda b, input: b.equal(b.imag(input), 0.0) if is_complex(input.dtype) else b.ones(shape=input.shape, dtype="bool"),
+    "angle": lambda b, input: b.angle(b.floating(input)),
+})  # fmt: skip
 
 
 @rows.row("float_power")
@@ -122,28 +123,9 @@ def float_power(b: TorchBuilder, input: Any, exponent: Any) -> Any:
     return b.pow(*b.promote(input, exponent, dtype=kind))
 
 
-@rows.row("frac")
-def frac(b: TorchBuilder, input: Any) -> Any:
-    """torch.frac: ``input - trunc(input)``."""
-    return b.subtract(input, b.trunc(input))
-
-
 @rows.row("nan_to_num")
 def nan_to_num(b: TorchBuilder, input: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
-    """torch.nan_to_num."""
     return b.nan_to_num(input, nan=nan or 0.0, posinf=posinf, neginf=neginf) if is_inexact(input.dtype) else input
-
-
-@rows.row("deg2rad")
-def deg2rad(b: TorchBuilder, input: Any) -> Any:
-    """torch.deg2rad."""
-    return b.multiply(b.floating(input), math.pi / 180)
-
-
-@rows.row("rad2deg")
-def rad2deg(b: TorchBuilder, input: Any) -> Any:
-    """torch.rad2deg."""
-    return b.multiply(b.floating(input), 180 / math.pi)
 
 
 @rows.row("heaviside")
@@ -153,35 +135,10 @@ def heaviside(b: TorchBuilder, input: Any, values: Any) -> Any:
     return b.where(b.equal(input, zero), values, b.cast(b.greater(input, zero), input.dtype))
 
 
-@rows.row("isposinf")
-def isposinf(b: TorchBuilder, input: Any) -> Any:
-    """torch.isposinf."""
-    return b.equal(input, math.inf) if is_inexact(input.dtype) else b.zeros(shape=input.shape, dtype="bool")
-
-
-@rows.row("isneginf")
-def isneginf(b: TorchBuilder, input: Any) -> Any:
-    """torch.isneginf."""
-    return b.equal(input, -math.inf) if is_inexact(input.dtype) else b.zeros(shape=input.shape, dtype="bool")
-
-
-@rows.row("isreal")
-def isreal(b: TorchBuilder, input: Any) -> Any:
-    """torch.isreal: no imaginary part."""
-    return b.equal(b.imag(input), 0.0) if is_complex(input.dtype) else b.ones(shape=input.shape, dtype="bool")
-
-
 @rows.row("isclose")
 def isclose(b: TorchBuilder, input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    """torch.isclose."""
     x, y = floats(b, input, other)
     return b.isclose(x, y, rtol=rtol, atol=atol, equal_nan=equal_nan)
-
-
-@rows.row("angle")
-def angle(b: TorchBuilder, input: Any) -> Any:
-    """torch.angle."""
-    return b.angle(b.floating(input))
 
 
 @rows.row("lerp")

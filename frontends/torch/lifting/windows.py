@@ -34,31 +34,17 @@ def _period(length: Any, periodic: bool) -> Any:
     return length if periodic else length - 1
 
 
-@rows.row("hann_window")
-def hann_window(b: TorchBuilder, window_length: Any, periodic: bool = True, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.hann_window."""
-    return _cosines(b, window_length, periodic, dtype, 0.5, -0.5)
-
-
-@rows.row("hamming_window")
-def hamming_window(
-    b: TorchBuilder,
-    window_length: Any,
-    periodic: bool = True,
-    alpha: float = 0.54,
-    beta: float = 0.46,
-    *,
-    dtype: Any = None,
-    **_options: Any,
-) -> Any:
-    """torch.hamming_window."""
-    return _cosines(b, window_length, periodic, dtype, alpha, -beta)
-
-
-@rows.row("blackman_window")
-def blackman_window(b: TorchBuilder, window_length: Any, periodic: bool = True, *, dtype: Any = None, **_options: Any) -> Any:
-    """torch.blackman_window."""
-    return _cosines(b, window_length, periodic, dtype, 0.42, -0.5, 0.08)
+rows.table({
+    "hann_window": lambda b, window_length, periodic=True, *, dtype=None, **_options: _cosines(
+        b, window_length, periodic, dtype, 0.5, -0.5
+    ),
+    "hamming_window": lambda b, window_length, periodic=True, alpha=0.54, beta=0.46, *, dtype=None, **_options: _cosines(
+        b, window_length, periodic, dtype, alpha, -beta
+    ),
+    "blackman_window": lambda b, window_length, periodic=True, *, dtype=None, **_options: _cosines(
+        b, window_length, periodic, dtype, 0.42, -0.5, 0.08
+    ),
+})  # fmt: skip
 
 
 @rows.row("bartlett_window")

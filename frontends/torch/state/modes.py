@@ -71,6 +71,3 @@ def _set(parts: Modules, modes: Sequence[bool]) -> None:
     for part, mode in zip(parts, modes):
         if part.training != mode:
             part.training = mode
-
-
-__all__ = ["Modes"]

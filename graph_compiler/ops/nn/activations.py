@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..families import declare_unary
 from ..registry import ArraySpec, declare, decomposition
 from ..rules import elementwise, normalise_axis
 
@@ -15,33 +16,26 @@ def _same(x: ArraySpec, **_: Any) -> ArraySpec:
     return ArraySpec(x.shape, x.dtype)
 
 
-@declare(_SECTION)
-def relu(x: ArraySpec, /) -> ArraySpec:
-    """``max(x, 0)``; no gradient at 0."""
-    return _same(x)
-
-
-@declare(_SECTION)
-def relu6(x: ArraySpec, /) -> ArraySpec:
-    """``min(max(x, 0), 6)``; no gradient at 0 and 6."""
-    return _same(x)
+declare_unary(
+    _SECTION,
+    elementwise,
+    {
+        "relu": "``max(x, 0)``; no gradient at 0.",
+        "relu6": "``min(max(x, 0), 6)``; no gradient at 0 and 6.",
+        "hard_sigmoid": "``relu6(x + 3) / 6``; no gradient at -3 and 3.",
+        "hard_swish": "``x * relu6(x + 3) / 6``.",
+        "selu": "Scaled ``elu`` of self-normalising networks (Klambauer et al. 2017); the slope at 0 is that of the left side.",
+        "silu": "``x * sigmoid(x)``, also called swish.",
+        "mish": "``x * tanh(softplus(x))``.",
+        "soft_sign": "``x / (1 + abs(x))``.",
+        "log_sigmoid": "``log(sigmoid(x))``, without overflow.",
+    },
+)
 
 
 @declare(_SECTION)
 def hard_tanh(x: ArraySpec, /, *, minimum: float = -1.0, maximum: float = 1.0) -> ArraySpec:
     """``x`` limited to [minimum, maximum]; unlike ``clip``, the limits themselves have no gradient."""
-    return _same(x)
-
-
-@declare(_SECTION)
-def hard_sigmoid(x: ArraySpec, /) -> ArraySpec:
-    """``relu6(x + 3) / 6``; no gradient at -3 and 3."""
-    return _same(x)
-
-
-@declare(_SECTION)
-def hard_swish(x: ArraySpec, /) -> ArraySpec:
-    """``x * relu6(x + 3) / 6``."""
     return _same(x)
 
 
@@ -64,12 +58,6 @@ def elu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
 
 
 @declare(_SECTION)
-def selu(x: ArraySpec, /) -> ArraySpec:
-    """Scaled ``elu`` of self-normalising networks (Klambauer et al. 2017); the slope at 0 is that of the left side."""
-    return _same(x)
-
-
-@declare(_SECTION)
 def celu(x: ArraySpec, /, *, alpha: float = 1.0) -> ArraySpec:
     """``max(x, 0) + min(0, alpha * expm1(x / alpha))``; the slope at 0 is 1, the second derivative 0."""
     return _same(x)
@@ -82,32 +70,8 @@ def gelu(x: ArraySpec, /, *, approximate: bool = False) -> ArraySpec:
 
 
 @declare(_SECTION)
-def silu(x: ArraySpec, /) -> ArraySpec:
-    """``x * sigmoid(x)``, also called swish."""
-    return _same(x)
-
-
-@declare(_SECTION)
-def mish(x: ArraySpec, /) -> ArraySpec:
-    """``x * tanh(softplus(x))``."""
-    return _same(x)
-
-
-@declare(_SECTION)
 def softplus(x: ArraySpec, /, *, beta: float = 1.0, threshold: float = 20.0) -> ArraySpec:
     """``log1p(exp(beta * x)) / beta``; ``x`` itself where ``beta * x`` is above ``threshold``."""
-    return _same(x)
-
-
-@declare(_SECTION)
-def soft_sign(x: ArraySpec, /) -> ArraySpec:
-    """``x / (1 + abs(x))``."""
-    return _same(x)
-
-
-@declare(_SECTION)
-def log_sigmoid(x: ArraySpec, /) -> ArraySpec:
-    """``log(sigmoid(x))``, without overflow."""
     return _same(x)
 
 

@@ -108,6 +108,3 @@ class Liveness:
     def _noted(self, statement: ast.stmt, behind: Names, start: Names) -> Names:
         statement.uses = Uses(behind, start)  # type: ignore[attr-defined]
         return start | behind if not isinstance(statement, ast.If) else start
-
-
-__all__ = ["Liveness", "Uses", "assigned_outside", "captured", "reads", "writes"]

@@ -92,6 +92,3 @@ def _bounds(code: types.CodeType) -> frozenset[str]:
 
 def _is_range(call: ast.Call) -> bool:
     return isinstance(call.func, ast.Name) and call.func.id == "range"
-
-
-__all__ = ["counting_arguments"]

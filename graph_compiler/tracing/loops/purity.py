@@ -250,6 +250,3 @@ def owner_of_function(function: Any) -> str:
 def _function(function: Any) -> Any:
     """The function behind a method, of a wrapper the wrapper."""
     return function.__func__ if isinstance(function, types.MethodType) else function
-
-
-__all__ = ["UNKNOWN", "Effect", "Purity"]

@@ -61,5 +61,3 @@ def _zip(loops: Loops, *items: Any, **kwargs: Any) -> Steps | None:
 
 _ORIGINAL: dict[str, Any] = {"range": range, "enumerate": enumerate, "zip": zip, "reversed": reversed}
 _MAKE: dict[str, Callable[..., Steps | None]] = {"range": _range, "enumerate": _enumerate, "zip": _zip, "reversed": _reversed}
-
-__all__ = ["loop_shims"]

@@ -57,6 +57,3 @@ def side_by_side(parts: tuple[Steps, ...]) -> Steps:
     return Steps(
         0, parts[0].length, 1, lambda place: tuple(part.at(place) for part in parts), lambda: zip(*(part.plain() for part in parts))
     )
-
-
-__all__ = ["Steps", "counted", "numbered", "rows", "side_by_side", "turned"]

@@ -185,6 +185,3 @@ def _codes(file: str) -> frozenset[tuple[CodeType, tuple[Any, ...]]]:
         found.add((code, _places(code)))
         to_see += [item for item in code.co_consts if isinstance(item, CodeType)]
     return frozenset(found)
-
-
-__all__ = ["Found", "Loop", "for_at", "for_over", "is_source", "while_asking"]

@@ -285,6 +285,3 @@ def _name_of(found: Found) -> str:
     called = getattr(getattr(over, "func", None), "id", "")
     named = target.elts[0] if isinstance(target, ast.Tuple) and called == "enumerate" else target if called == "range" else None
     return named.id if isinstance(named, ast.Name) else "i"
-
-
-__all__ = ["Loops", "Means"]

@@ -87,6 +87,3 @@ def named_as(original: Any, shim: Any) -> Any:
     shim.__name__ = getattr(original, "__name__", shim.__name__)
     shim.__qualname__ = getattr(original, "__qualname__", shim.__qualname__)
     return shim
-
-
-__all__ = ["ASSUME", "INPUT", "NOTE", "REFUSE", "STAND_IN", "named_as"]

@@ -61,6 +61,3 @@ def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]
                 return None
             others[step.argval] = None
     return tuple(globals_read), tuple(others)
-
-
-__all__ = ["is_self_contained", "packages_named"]

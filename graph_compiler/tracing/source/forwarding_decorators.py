@@ -86,6 +86,3 @@ def _is_whole(call: ast.Call, own: ast.arguments) -> bool:
 
 def _is_call_of(call: ast.Call, function: FunctionType, inner: Callable[..., Any]) -> bool:
     return isinstance(call.func, ast.Name) and inspect.getclosurevars(function).nonlocals.get(call.func.id) is inner
-
-
-__all__ = ["is_of_library", "unwrapped"]

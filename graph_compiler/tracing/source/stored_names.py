@@ -68,6 +68,3 @@ def _stored(code: CodeType, name: str, arg: int) -> list[str]:
         cells = (*code.co_cellvars, *code.co_freevars)
         return [code._varname_from_oparg(arg) if sys.version_info >= (3, 11) else cells[arg]]  # type: ignore[attr-defined]
     return []
-
-
-__all__ = ["stored_names"]

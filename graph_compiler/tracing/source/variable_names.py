@@ -28,6 +28,3 @@ def _name(node: Node) -> None:
     if len(names) == len(node.outputs):
         for value, name in zip(node.outputs, names):
             value.name = name
-
-
-__all__ = ["name_by_variables"]

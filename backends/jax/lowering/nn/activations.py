@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .....ops.dtypes import is_floating
 from ....rows import Operand
 from ..table import rows
@@ -31,9 +29,11 @@ rows.table(
 )
 
 
-@rows.row("leaky_relu")
-def _leaky_relu(x: Operand, *, negative_slope: Any, right: bool) -> str:
-    return f"jnp.where({x} {'>=' if right else '>'} 0, {x}, {x} * {negative_slope!r})"
+rows.table({
+    "leaky_relu": lambda x, *, negative_slope, right: f"jnp.where({x} {'>=' if right else '>'} 0, {x}, {x} * {negative_slope!r})",
+    # not ``jax.nn.soft_sign``, whose second derivative at 0 is that of the right side
+    "soft_sign": lambda x: f"{x} / (1 + {'absolute' if is_floating(x.dtype or '') else 'abs'}({x}))",
+})  # fmt: skip
 
 
 def _over_axis(name: str) -> None:
@@ -44,12 +44,6 @@ def _over_axis(name: str) -> None:
 
 _over_axis("softmax")
 _over_axis("log_softmax")
-
-
-@rows.row("soft_sign")
-def _soft_sign(x: Operand) -> str:
-    """Not ``jax.nn.soft_sign``, whose second derivative at 0 is that of the right side."""
-    return f"{x} / (1 + {'absolute' if is_floating(x.dtype or '') else 'abs'}({x}))"
 
 
 @rows.row("softplus")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .....ops.dtypes import is_complex
 from ....rows import Operand
 from ..table import rows
@@ -29,9 +27,14 @@ rows.table(
 )
 
 
-@rows.row("leaky_relu")
-def _leaky_relu(x: Operand, *, negative_slope: Any, right: bool) -> str:
-    return f"tf.where({x} {'>=' if right else '>'} 0, {x}, {x} * {negative_slope!r})"
+rows.table({
+    "leaky_relu": lambda x, *, negative_slope, right: f"tf.where({x} {'>=' if right else '>'} 0, {x}, {x} * {negative_slope!r})",
+    "elu": lambda x, *, alpha: f"tf.nn.elu({x})" if alpha == 1 else f"elu({x}, {alpha!r})",
+    # ``tf.nn.gelu``; a helper for float64, for the constants in TensorFlow's own are of single precision
+    "gelu": lambda x, *, approximate: f"{'gelu' if x.dtype == 'float64' else 'tf.nn.gelu'}({x}, approximate={approximate})",
+    # a helper around ``tf.nn.softsign``, which takes no complex numbers
+    "soft_sign": lambda x: f"{x} / tf.cast(1 + tf.abs({x}), {x}.dtype)" if is_complex(x.dtype or "") else f"soft_sign({x})",
+})  # fmt: skip
 
 
 def _over_axis(name: str) -> None:
@@ -46,25 +49,8 @@ _over_axis("softmax")
 _over_axis("log_softmax")
 
 
-@rows.row("elu")
-def _elu(x: Operand, *, alpha: float) -> str:
-    return f"tf.nn.elu({x})" if alpha == 1 else f"elu({x}, {alpha!r})"
-
-
-@rows.row("gelu")
-def _gelu(x: Operand, *, approximate: bool) -> str:
-    """``tf.nn.gelu``; a helper for float64, for the constants in TensorFlow's own are of single precision."""
-    return f"{'gelu' if x.dtype == 'float64' else 'tf.nn.gelu'}({x}, approximate={approximate})"
-
-
 @rows.row("softplus")
 def _softplus(x: Operand, *, beta: float, threshold: float) -> str:
     if beta == 1 and threshold == 20 and x.dtype != "float64":  # in less precision both are the same number above 20
         return f"tf.nn.softplus({x})"
     return f"softplus({x}, {beta!r}, {threshold!r})"
-
-
-@rows.row("soft_sign")
-def soft_sign(x: Operand) -> str:
-    """A helper around ``tf.nn.softsign``, which takes no complex numbers."""
-    return f"{x} / tf.cast(1 + tf.abs({x}), {x}.dtype)" if is_complex(x.dtype or "") else f"soft_sign({x})"

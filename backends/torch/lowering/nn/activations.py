@@ -40,6 +40,4 @@ def _leaky_relu(x: Operand, *, negative_slope: Any, right: bool) -> str:
     return call("F.leaky_relu", x, negative_slope=unless(negative_slope, 0.01))
 
 
-@rows.row("gelu")
-def _gelu(x: Operand, *, approximate: Any) -> str:
-    return call("F.gelu", x, approximate=unless("tanh" if approximate else "none", "none"))
+rows.table({"gelu": lambda x, *, approximate: call("F.gelu", x, approximate=unless("tanh" if approximate else "none", "none"))})

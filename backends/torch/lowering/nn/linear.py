@@ -9,9 +9,7 @@ from ..table import rows
 rows.table({"grouped_matmul": "grouped_matmul({x}, {weight}, {offsets})"})
 
 
-@rows.row("linear")
-def _linear(x: Operand, weight: Operand, bias: Operand | None = None) -> str:
-    return call("F.linear", x, weight, bias)
+rows.table({"linear": lambda x, weight, bias=None: call("F.linear", x, weight, bias)})
 
 
 @rows.row("bilinear")

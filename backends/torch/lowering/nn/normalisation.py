@@ -48,9 +48,7 @@ def _layer_norm(x: Operand, weight: Operand | None = None, bias: Operand | None 
     return call("F.layer_norm", x, _last(x, weight, axis), weight, bias, eps=unless(epsilon, 1e-5))
 
 
-@rows.row("rms_norm")
-def _rms_norm(x: Operand, weight: Operand | None = None, *, axis: Any, epsilon: float) -> str:
-    return call("F.rms_norm", x, _last(x, weight, axis), weight, eps=epsilon)
+rows.table({"rms_norm": lambda x, weight=None, *, axis, epsilon: call("F.rms_norm", x, _last(x, weight, axis), weight, eps=epsilon)})
 
 
 @rows.row("group_norm")

@@ -28,34 +28,14 @@ def item(b: JaxBuilder, x: Value) -> Value:
     return read(b, x)
 
 
-@rows.row("jax.numpy.arange")
-def arange(b: JaxBuilder, start: Any, stop: Any, step: Any) -> Any:
-    """The numbers of the steps of a loop."""
-    return b.arange(start=start, stop=stop, step=step, dtype="int64")
-
-
-@rows.row("jax.numpy.logical_and")
-def logical_and(b: JaxBuilder, x: Value, y: Value) -> Any:
-    """Two conditions of a loop, both of which have to hold."""
-    return b.logical_and(x, y)
-
-
-@rows.row("jax.numpy.logical_or")
-def logical_or(b: JaxBuilder, x: Value, y: Value) -> Any:
-    """Two conditions of a loop, one of which has to hold."""
-    return b.logical_or(x, y)
-
-
-@rows.row("jax.numpy.logical_not")
-def logical_not(b: JaxBuilder, x: Value) -> Any:
-    """A condition of a loop that must not hold."""
-    return b.logical_not(x)
-
-
-@rows.row("jax.numpy.copy")
-def copy(b: JaxBuilder, x: Any) -> Any:
-    """Arrays of JAX never change."""
-    return b.as_result(x)
+rows.table({
+    # the numbers of the steps of a loop
+    "jax.numpy.arange": lambda b, start, stop, step: b.arange(start=start, stop=stop, step=step, dtype="int64"),
+    "jax.numpy.logical_and": lambda b, x, y: b.logical_and(x, y),  # two conditions of a loop, both of which have to hold
+    "jax.numpy.logical_or": lambda b, x, y: b.logical_or(x, y),  # two conditions of a loop, one of which has to hold
+    "jax.numpy.logical_not": lambda b, x: b.logical_not(x),  # a condition of a loop that must not hold
+    "jax.numpy.copy": lambda b, x: b.as_result(x),  # arrays of JAX never change
+})  # fmt: skip
 
 
 @rows.row("jax.Array.__getitem__")

@@ -17,7 +17,6 @@ def _of_integers(name: str) -> Callable[..., Any]:
             raise NotImplementedError
         return getattr(b, name)(b.as_result(x1), b.as_result(x2))
 
-    row.__doc__ = f"jax.numpy.{name}."
     return row
 
 
@@ -31,7 +30,6 @@ def _of_floats(name: str) -> Callable[..., Any]:
             raise NotImplementedError
         return getattr(b, name)(b.as_result(x1), b.as_result(x2))
 
-    row.__doc__ = f"jax.numpy.{name}."
     return row
 
 

@@ -25,7 +25,6 @@ def _one(name: str) -> Callable[..., Any]:
         x = b.astype(x, dtype=complex_of(x.dtype)) if name in ("irfft", "hfft") else x
         return getattr(b, name)(x, n=n, axis=axis % x.ndim, norm=norm or "backward")
 
-    row.__doc__ = f"jax.numpy.fft.{name}."
     return row
 
 
@@ -38,7 +37,6 @@ def _several(name: str, default: Any) -> Callable[..., Any]:
         places = tuple(axis % x.ndim for axis in axes)
         return getattr(b, name)(x, s=None if s is None else tuple(s), axes=places, norm=norm or "backward")
 
-    row.__doc__ = f"jax.numpy.fft: {name} over ``axes``."
     return row
 
 
@@ -55,7 +53,6 @@ def _shift(name: str) -> Callable[..., Any]:
         places = range(x.ndim) if axes is None else (axes,) if isinstance(axes, int) else axes
         return getattr(b, name)(x, axes=tuple(axis % x.ndim for axis in places))
 
-    row.__doc__ = f"jax.numpy.fft.{name}."
     return row
 
 
@@ -69,7 +66,6 @@ def _frequencies(name: str) -> Callable[..., Any]:
             raise NotImplementedError
         return getattr(b, name)(n=n, d=float(d), dtype=b.result.dtype)
 
-    row.__doc__ = f"jax.numpy.fft.{name}."
     return row
 
 

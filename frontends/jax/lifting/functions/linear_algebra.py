@@ -11,10 +11,20 @@ def _floating(b: JaxBuilder, x: Any) -> Any:
     return b.as_result(x)
 
 
-@rows.row("jax.numpy.matmul", "jax.numpy.linalg.matmul")
-def matmul(b: JaxBuilder, a: Any, b_: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """jax.numpy.matmul."""
-    return b.matmul(b.as_result(a), b.as_result(b_))
+rows.table({
+    ("jax.numpy.matmul", "jax.numpy.linalg.matmul"): lambda b, a, b_, *, precision=None, preferred_element_type=None: b.matmul(
+        b.as_result(a), b.as_result(b_)
+    ),
+    "jax.numpy.linalg.det": lambda b, a: b.det(_floating(b, a)),
+    "jax.numpy.linalg.slogdet": lambda b, a, *, method=None: b.slogdet(_floating(b, a)),
+    "jax.numpy.linalg.inv": lambda b, a: b.inv(_floating(b, a)),
+    "jax.numpy.linalg.solve": lambda b, a, b_: b.solve(_floating(b, a), _floating(b, b_)),
+    ("jax.numpy.diagonal", "jax.Array.diagonal", "jax.numpy.linalg.diagonal"): lambda b, a, offset=0, axis1=0, axis2=1: b.diagonal(
+        a, offset=offset, axis1=axis1 % a.ndim, axis2=axis2 % a.ndim
+    ),
+    "jax.numpy.tril": lambda b, m, k=0: b.tril(m, k=k),
+    "jax.numpy.triu": lambda b, m, k=0: b.triu(m, k=k),
+})  # fmt: skip
 
 
 @rows.row("jax.numpy.dot")
@@ -27,7 +37,6 @@ def dot(b: JaxBuilder, a: Any, b_: Any, *, precision: Any = None, preferred_elem
 
 @rows.row("jax.numpy.tensordot", "jax.numpy.linalg.tensordot")
 def tensordot(b: JaxBuilder, a: Any, b_: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """jax.numpy.tensordot."""
     if isinstance(axes, int):
         pairs = tuple(range(a.ndim - axes, a.ndim)), tuple(range(axes))
     else:
@@ -55,39 +64,8 @@ def einsum(
     return b.einsum(*map(b.as_result, operands), equation=f"{inputs}->{result}")
 
 
-@rows.row("jax.numpy.linalg.det")
-def det(b: JaxBuilder, a: Any) -> Any:
-    """jax.numpy.linalg.det."""
-    return b.det(_floating(b, a))
-
-
-@rows.row("jax.numpy.linalg.slogdet")
-def slogdet(b: JaxBuilder, a: Any, *, method: Any = None) -> Any:
-    """jax.numpy.linalg.slogdet."""
-    return b.slogdet(_floating(b, a))
-
-
-@rows.row("jax.numpy.linalg.inv")
-def inv(b: JaxBuilder, a: Any) -> Any:
-    """jax.numpy.linalg.inv."""
-    return b.inv(_floating(b, a))
-
-
-@rows.row("jax.numpy.linalg.solve")
-def solve(b: JaxBuilder, a: Any, b_: Any) -> Any:
-    """jax.numpy.linalg.solve."""
-    return b.solve(_floating(b, a), _floating(b, b_))
-
-
-@rows.row("jax.numpy.diagonal", "jax.Array.diagonal", "jax.numpy.linalg.diagonal")
-def diagonal(b: JaxBuilder, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """jax.numpy.diagonal."""
-    return b.diagonal(a, offset=offset, axis1=axis1 % a.ndim, axis2=axis2 % a.ndim)
-
-
 @rows.row("jax.numpy.trace", "jax.Array.trace")
 def trace(b: JaxBuilder, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """jax.numpy.trace."""
     found = b.diagonal(a, offset=offset, axis1=axis1 % a.ndim, axis2=axis2 % a.ndim)
     return b.sum(found, axis=found.ndim - 1, dtype=b.result.dtype)
 
@@ -96,18 +74,6 @@ def trace(b: JaxBuilder, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1
 def diag(b: JaxBuilder, v: Any, k: int = 0) -> Any:
     """jax.numpy.diag: of a matrix the diagonal, of a vector the matrix."""
     return b.diag_embed(v, offset=k, axis1=0, axis2=1) if v.ndim == 1 else b.diagonal(v, offset=k, axis1=0, axis2=1)
-
-
-@rows.row("jax.numpy.tril")
-def tril(b: JaxBuilder, m: Any, k: int = 0) -> Any:
-    """jax.numpy.tril."""
-    return b.tril(m, k=k)
-
-
-@rows.row("jax.numpy.triu")
-def triu(b: JaxBuilder, m: Any, k: int = 0) -> Any:
-    """jax.numpy.triu."""
-    return b.triu(m, k=k)
 
 
 @rows.row("jax.numpy.outer", "jax.numpy.linalg.outer")

@@ -17,11 +17,7 @@ _ACTIVATIONS = {
 
 
 def _activation(name: str) -> Any:
-    def row(b: JaxBuilder, x: Any) -> Any:
-        return getattr(b, name)(_float(b, x))
-
-    row.__doc__ = f"jax.nn: {name} of floats."
-    return row
+    return lambda b, x: getattr(b, name)(_float(b, x))
 
 
 def _float(b: JaxBuilder, x: Any) -> Any:
@@ -36,7 +32,6 @@ for _public, _name in _ACTIVATIONS.items():
 
 @rows.row("jax.nn.gelu")
 def gelu(b: JaxBuilder, x: Any, approximate: bool = True) -> Any:
-    """jax.nn.gelu."""
     return b.gelu(_float(b, x), approximate=bool(approximate))
 
 
@@ -46,22 +41,16 @@ def elu(b: JaxBuilder, x: Any, alpha: Any = 1.0) -> Any:
     return b.elu(_float(b, x), alpha=_number(alpha))
 
 
-@rows.row("jax.nn.celu")
-def celu(b: JaxBuilder, x: Any, alpha: Any = 1.0) -> Any:
-    """jax.nn.celu with a known alpha."""
-    return b.celu(_float(b, x), alpha=_number(alpha))
+rows.table({
+    "jax.nn.celu": lambda b, x, alpha=1.0: b.celu(_float(b, x), alpha=_number(alpha)),  # jax.nn.celu with a known alpha
+    "jax.nn.hard_tanh": lambda b, x: b.clip(_float(b, x), -1.0, 1.0),  # has slope 1 at both ends
+})  # fmt: skip
 
 
 @rows.row("jax.nn.leaky_relu")
 def leaky_relu(b: JaxBuilder, x: Any, negative_slope: Any = 1e-2) -> Any:
     """jax.nn.leaky_relu with a known slope; at 0 it has that of the right side."""
     return b.leaky_relu(_float(b, x), negative_slope=_number(negative_slope), right=True)
-
-
-@rows.row("jax.nn.hard_tanh")
-def hard_tanh(b: JaxBuilder, x: Any) -> Any:
-    """jax.nn.hard_tanh, which has slope 1 at both ends."""
-    return b.clip(_float(b, x), -1.0, 1.0)
 
 
 def _number(x: Any) -> float:

@@ -19,7 +19,5 @@ for _name in COLLECTIVES:
     _row(_name)
 
 
-@rows.row("device_sharding_hint_p")
-def sharding_hint(b: JaxBuilder, x: Any, *, layout: Any) -> Any:
-    """A layout over a mesh of devices."""
-    return b.sharding_hint(b.as_result(x), layout=layout)
+# a layout over a mesh of devices
+rows.table({"device_sharding_hint_p": lambda b, x, *, layout: b.sharding_hint(b.as_result(x), layout=layout)})

@@ -49,19 +49,12 @@ def _broadcast(b: JaxBuilder, item: Any) -> Node | None:
 
 
 def _unary(name: str) -> Callable[..., Any]:
-    def row(b: JaxBuilder, x: Any, **_: Any) -> Any:
-        return getattr(b, name)(x)
-
-    row.__doc__ = f"``{name}``; how exact it is to be is not asked."
-    return row
+    """How exact it is to be is not asked."""
+    return lambda b, x, **_: getattr(b, name)(x)
 
 
 def _binary(name: str) -> Callable[..., Any]:
-    def row(b: JaxBuilder, x: Any, y: Any, **_: Any) -> Any:
-        return getattr(b, name)(*together(b, x, y))
-
-    row.__doc__ = f"``{name}``."
-    return row
+    return lambda b, x, y, **_: getattr(b, name)(*together(b, x, y))
 
 
 for _primitive, _name in _UNARY.items():
@@ -71,13 +64,15 @@ for _primitive, _name in _BINARY.items():
         rows.row(f"{_primitive}_p")(_binary(_name))
 
 
-@rows.row("conj_p")
-def conj(b: JaxBuilder, x: Any, **_: Any) -> Any:
-    """A complex number, of a real one too."""
-    return b.conj(b.as_result(x))
+rows.table({
+    "conj_p": lambda b, x, **_: b.conj(b.as_result(x)),  # a complex number, of a real one too
+    "regularized_incomplete_beta_p": lambda b, a, c, x: b.betainc(*together(b, a, c, x)),  # both parameters, then the argument
+})  # fmt: skip
 
 
 def _extreme(name: str, comparison: str) -> Callable[..., Any]:
+    """Complex numbers are compared by their real parts, then by their imaginary ones."""
+
     def row(b: JaxBuilder, x: Any, y: Any) -> Any:
         if not is_complex(b.result.dtype):
             return getattr(b, name)(*together(b, x, y))
@@ -86,7 +81,6 @@ def _extreme(name: str, comparison: str) -> Callable[..., Any]:
         compare = getattr(b, comparison)
         return b.where(b.where(b.equal(*first), compare(*second), compare(*first)), x, y)
 
-    row.__doc__ = f"``{name}``; of complex numbers by their real parts, then by their imaginary ones."
     return row
 
 
@@ -94,18 +88,13 @@ rows.row("max_p")(_extreme("maximum", "greater"))
 rows.row("min_p")(_extreme("minimum", "less"))
 
 
-@rows.row("regularized_incomplete_beta_p")
-def betainc(b: JaxBuilder, a: Any, c: Any, x: Any) -> Any:
-    """Both parameters, then the argument."""
-    return b.betainc(*together(b, a, c, x))
-
-
 def _logical(name: str) -> Callable[..., Any]:
+    """Of bools or bits."""
+
     def row(b: JaxBuilder, x: Any, y: Any) -> Any:
         kind = "logical" if "bool" in (getattr(x, "dtype", None), getattr(y, "dtype", None)) else "bitwise"
         return getattr(b, f"{kind}_{name}")(*together(b, x, y))
 
-    row.__doc__ = f"``{name}`` of bools or bits."
     return row
 
 
@@ -130,34 +119,26 @@ def lt_to(b: JaxBuilder, x: Any, y: Any) -> Any:
     return _before(b, x, y)
 
 
-@rows.row("le_to_p")
-def le_to(b: JaxBuilder, x: Any, y: Any) -> Any:
-    """Not after, in the total order."""
-    return b.logical_not(_before(b, y, x))
-
-
-@rows.row("eq_to_p")
-def eq_to(b: JaxBuilder, x: Any, y: Any) -> Any:
-    """Neither before nor after, in the total order."""
-    return b.logical_not(b.logical_or(_before(b, x, y), _before(b, y, x)))
-
-
-@rows.row("not_p")
-def not_(b: JaxBuilder, x: Any) -> Any:
-    """Logical, or of every bit."""
-    return b.logical_not(x) if x.dtype == "bool" else b.bitwise_invert(x)
+rows.table({
+    "le_to_p": lambda b, x, y: b.logical_not(_before(b, y, x)),  # not after, in the total order
+    # neither before nor after, in the total order
+    "eq_to_p": lambda b, x, y: b.logical_not(b.logical_or(_before(b, x, y), _before(b, y, x))),
+    "not_p": lambda b, x: b.logical_not(x) if x.dtype == "bool" else b.bitwise_invert(x),  # logical, or of every bit
+    # the exponent may be an integer beside floats
+    "pow_p": lambda b, x, y: b.pow(*together(b, *(b.operand(item, b.result.dtype) for item in (x, y)))),
+    # in the derivative of ``tanh`` since JAX 0.11; as two factors, of which none cancels near 1
+    "one_minus_square_p": lambda b, x, **_: b.multiply(b.subtract(b.operand(1, x.dtype), x), b.add(x, b.operand(1, x.dtype))),
+    "abs_p": lambda b, x, **_: b.abs(x, right=is_floating(x.dtype)),  # of real numbers with the slope of the right side at 0
+    ("copy_p", "copy_p_p"): lambda b, x: x,  # arrays of JAX never change
+    # how many bits are 1: each is taken to an axis of its own
+    "population_count_p": lambda b, x: b.sum(bits_of(b, x), axis=(x.ndim,), dtype=x.dtype),
+})  # fmt: skip
 
 
 @rows.row("div_p")
 def div(b: JaxBuilder, x: Any, y: Any) -> Any:
     """Of integers rounded towards 0."""
     return (b.divide if is_inexact(b.result.dtype) else b.trunc_divide)(*together(b, x, y))
-
-
-@rows.row("pow_p")
-def pow_(b: JaxBuilder, x: Any, y: Any) -> Any:
-    """The exponent may be an integer beside floats."""
-    return b.pow(*together(b, *(b.operand(item, b.result.dtype) for item in (x, y))))
 
 
 @rows.row("integer_pow_p")
@@ -170,23 +151,11 @@ def integer_pow(b: JaxBuilder, x: Any, *, y: int) -> Any:
     return b.pow(x, b.operand(y, x.dtype))
 
 
-@rows.row("one_minus_square_p")
-def one_minus_square(b: JaxBuilder, x: Any, **_: Any) -> Any:
-    """In the derivative of ``tanh`` since JAX 0.11; as two factors, of which none cancels near 1."""
-    return b.multiply(b.subtract(b.operand(1, x.dtype), x), b.add(x, b.operand(1, x.dtype)))
-
-
 @rows.row("cbrt_p")
 def cbrt(b: JaxBuilder, x: Any, **_: Any) -> Any:
     """The cube root, of negative numbers too."""
     length = b.pow(b.abs(x, right=is_floating(x.dtype)), 1 / 3)
     return b.where(b.signbit(x), b.negative(length), length)
-
-
-@rows.row("abs_p")
-def abs_(b: JaxBuilder, x: Any, **_: Any) -> Any:
-    """Of real numbers with the slope of the right side at 0."""
-    return b.abs(x, right=is_floating(x.dtype))
 
 
 @rows.row("sign_p")
@@ -286,12 +255,6 @@ def polygamma(b: JaxBuilder, n: Any, x: Any) -> Any:
     return b.where(pole, math.inf if int(degree) % 2 else math.nan, b.polygamma(x, n=int(degree)))
 
 
-@rows.row("copy_p", "copy_p_p")
-def copy(b: JaxBuilder, x: Any) -> Any:
-    """Arrays of JAX never change."""
-    return x
-
-
 @rows.row("reduce_precision_p")
 def reduce_precision(b: JaxBuilder, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
     """Through the type that has these bits."""
@@ -306,12 +269,6 @@ def known_number(b: JaxBuilder, x: Any) -> Any:
     while (node := b.maker(x)) is not None and node.op in ("broadcast_to", "reshape", "stop_gradient"):
         x = node.inputs[0]
     return node.params["fill_value"] if node is not None and node.op == "full" else x
-
-
-@rows.row("population_count_p")
-def population_count(b: JaxBuilder, x: Any) -> Any:
-    """How many bits are 1: each is taken to an axis of its own."""
-    return b.sum(bits_of(b, x), axis=(x.ndim,), dtype=x.dtype)
 
 
 @rows.row("clz_p")

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from ..table import rows
 
-from ..table import JaxBuilder, rows
-
-
-@rows.row("refuse_gradient_p")
-def refuse_gradient(b: JaxBuilder, value: Any, *sources: Any, message: str) -> Any:
-    """A value of which no gradient may be taken."""
-    return b.refuse_gradient(b.as_result(value), *sources, message=message)
+# a value of which no gradient may be taken
+rows.table({"refuse_gradient_p": lambda b, value, *sources, message: b.refuse_gradient(b.as_result(value), *sources, message=message)})

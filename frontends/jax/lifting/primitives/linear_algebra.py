@@ -51,10 +51,10 @@ def _equation(left_rank: int, right_rank: int, contracted: Any, batched: Any) ->
     return f"{''.join(left)},{''.join(right)}->{''.join(result)}"
 
 
-@rows.row("cholesky_p")
-def cholesky(b: JaxBuilder, x: Any, **_: Any) -> Any:
-    """The lower factor."""
-    return b.cholesky(x)
+rows.table({
+    "cholesky_p": lambda b, x, **_: b.cholesky(x),  # the lower factor
+    "householder_product_p": lambda b, x, tau: b.householder_product(x, tau),  # Q out of its reflections
+})  # fmt: skip
 
 
 @rows.row("eigh_p")
@@ -144,9 +144,3 @@ def tridiagonal_solve(b: JaxBuilder, lower: Any, diagonal: Any, upper: Any, y: A
     if perturb_singular:
         raise NotImplementedError("tridiagonal_solve with perturb_singular")
     return b.tridiagonal_solve(lower, diagonal, upper, y)
-
-
-@rows.row("householder_product_p")
-def householder_product(b: JaxBuilder, x: Any, tau: Any) -> Any:
-    """Q out of its reflections."""
-    return b.householder_product(x, tau)

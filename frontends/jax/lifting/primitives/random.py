@@ -26,10 +26,12 @@ def random_wrap(b: JaxBuilder, words: Any, *, impl: Any) -> Any:
     return words
 
 
-@rows.row("random_unwrap_p")
-def random_unwrap(b: JaxBuilder, keys: Any) -> Any:
-    """jax.random.key_data."""
-    return keys
+rows.table({
+    "random_unwrap_p": lambda b, keys: keys,
+    "random_fold_in_p": lambda b, keys, messages: b.threefry(keys, _halves(b, b.array(messages, "uint32"))),  # the hash of a number
+    "random_split_p": lambda b, keys, *, shape: _hashes(b, keys, tuple(shape)),  # the hashes of 0, 1, ...
+    "iota_2x32_shape_p": lambda b, *, shape: _counts(b, tuple(shape)),  # the words of 0, 1, ... in this shape
+})  # fmt: skip
 
 
 @rows.row("random_seed_p")
@@ -37,18 +39,6 @@ def random_seed(b: JaxBuilder, seeds: Any, *, impl: Any) -> Any:
     """jax.random.key: the upper and the lower half of a seed."""
     _checked(impl)
     return _halves(b, b.array(seeds))
-
-
-@rows.row("random_fold_in_p")
-def random_fold_in(b: JaxBuilder, keys: Value, messages: Any) -> Any:
-    """jax.random.fold_in: the hash of a number."""
-    return b.threefry(keys, _halves(b, b.array(messages, "uint32")))
-
-
-@rows.row("random_split_p")
-def random_split(b: JaxBuilder, keys: Value, *, shape: Any) -> Any:
-    """jax.random.split: the hashes of 0, 1, ..."""
-    return _hashes(b, keys, tuple(shape))
 
 
 @rows.row("random_bits_p")
@@ -68,12 +58,6 @@ def threefry2x32(b: JaxBuilder, first: Any, second: Any, upper: Any, lower: Any)
     words = [b.array(item, "uint32") for item in (first, second, upper, lower)]
     hashes = b.threefry(b.stack(*words[:2], axis=words[0].ndim), b.stack(*words[2:], axis=words[2].ndim))
     return tuple(_word(b, hashes, place) for place in range(_WORDS))
-
-
-@rows.row("iota_2x32_shape_p")
-def iota_2x32_shape(b: JaxBuilder, *, shape: Any) -> Any:
-    """The words of 0, 1, ... in this shape."""
-    return _counts(b, tuple(shape))
 
 
 def _counts(b: JaxBuilder, shape: tuple[Any, ...]) -> tuple[Value, Value]:

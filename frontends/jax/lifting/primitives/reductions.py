@@ -20,12 +20,13 @@ def over(axes: Any) -> Any:
 
 
 def _accumulate(name: str) -> Callable[..., Any]:
+    """Over ``axes``, in the type of ``x``."""
+
     def row(b: JaxBuilder, x: Any, *, axes: Any, **_: Any) -> Any:
         if not tuple(axes):
             return x
         return getattr(b, name)(x, axis=over(axes), dtype=x.dtype if is_integer(x.dtype) else None)
 
-    row.__doc__ = f"The {name} over ``axes``, in the type of ``x``."
     return row
 
 
@@ -39,7 +40,6 @@ def _extreme(name: str) -> Callable[..., Any]:
             return _complex_extreme(b, x, name, over(axes))
         return getattr(b, name)(x, axis=over(axes))
 
-    row.__doc__ = f"The {name} over ``axes``."
     return row
 
 
@@ -52,16 +52,19 @@ def _complex_extreme(b: JaxBuilder, x: Value, name: str, axis: Any) -> Any:
 
 
 def _collective(reduced: Callable[..., Any]) -> Callable[..., Any]:
+    """Over the named axis of a ``vmap``, which is one of the array's by now."""
+
     def row(b: JaxBuilder, x: Any, *, axes: Any, axis_index_groups: Any = None, **_: Any) -> Any:
         if axis_index_groups is not None or any(isinstance(axis, str) for axis in axes):
             raise NotImplementedError("a collective operation over groups, or over the devices of a mesh")
         return reduced(b, x, axes=axes)
 
-    row.__doc__ = "Over the named axis of a ``vmap``, which is one of the array's by now."
     return row
 
 
 def _bitwise(name: str) -> Callable[..., Any]:
+    """Of truth values, or of the bits of integers."""
+
     def row(b: JaxBuilder, x: Any, *, axes: Any, **_: Any) -> Any:
         if not tuple(axes):
             return x
@@ -71,7 +74,6 @@ def _bitwise(name: str) -> Callable[..., Any]:
             return b.equal(b.remainder(b.sum(x, axis=over(axes), dtype="int32"), 2), 1)
         return (b.any if name == "or" else b.all)(x, axis=over(axes))
 
-    row.__doc__ = f"``{name}`` of truth values, or of the bits of integers."
     return row
 
 
@@ -80,7 +82,6 @@ def _index(name: str) -> Callable[..., Any]:
         values = b.astype(x, dtype="uint8") if x.dtype == "bool" else x
         return b.astype(getattr(b, name)(values, axis=over(axes)), dtype=b.result.dtype)
 
-    row.__doc__ = f"``{name}`` along one axis."
     return row
 
 
@@ -105,7 +106,6 @@ def _running(name: str) -> Callable[..., Any]:
         result = result[0] if isinstance(result, tuple) else result
         return b.flip(result, axis=int(axis)) if reverse else result
 
-    row.__doc__ = f"``{name}`` from either end."
     return row
 
 

@@ -27,7 +27,6 @@ def _scatter(name: str, reduce: str | None) -> Callable[..., Any]:
         updates = b.negative(updates) if name == "scatter_sub" else updates
         return _scattered(b, x, indices, updates, dimension_numbers, mode_name(mode), reduce)
 
-    row.__doc__ = f"XLA's Scatter, {name}."
     return row
 
 

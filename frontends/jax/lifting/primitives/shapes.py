@@ -51,22 +51,14 @@ def expand_dims(b: JaxBuilder, x: Any, *, dimensions: Any) -> Any:
     return b.reshape(x, shape=tuple(1 if axis in new else next(sizes) for axis in range(x.ndim + len(new))))
 
 
-@rows.row("transpose_p")
-def transpose(b: JaxBuilder, x: Any, *, permutation: Any) -> Any:
-    """Axes in another order."""
-    return b.permute_dims(x, axes=tupled(permutation))
-
-
-@rows.row("concatenate_p")
-def concatenate(b: JaxBuilder, *arrays: Any, dimension: int) -> Any:
-    """One after the other."""
-    return b.concat(*(b.as_result(array) for array in arrays), axis=int(dimension))
-
-
-@rows.row("stack_p")
-def stack(b: JaxBuilder, *arrays: Any, axis: int, **_: Any) -> Any:
-    """Along a new axis."""
-    return b.stack(*(b.as_result(array) for array in arrays), axis=int(axis))
+rows.table({
+    "transpose_p": lambda b, x, *, permutation: b.permute_dims(x, axes=tupled(permutation)),  # axes in another order
+    # one after the other
+    "concatenate_p": lambda b, *arrays, dimension: b.concat(*(b.as_result(array) for array in arrays), axis=int(dimension)),
+    "stack_p": lambda b, *arrays, axis, **_: b.stack(*(b.as_result(array) for array in arrays), axis=int(axis)),  # along a new axis
+    "rev_p": lambda b, x, *, dimensions: b.flip(x, axis=tupled(dimensions)),  # in reverse order
+    "tile_p": lambda b, x, *, reps: b.tile(x, repetitions=tuple(reps)),  # side by side
+})  # fmt: skip
 
 
 @rows.row("unstack_p")
@@ -83,18 +75,6 @@ def split(b: JaxBuilder, x: Any, *, sizes: Any, axis: int) -> Any:
     if len(sizes) == 1:
         return (x,)
     return b.split(x, sizes=tuple(sizes), axis=int(axis))
-
-
-@rows.row("rev_p")
-def rev(b: JaxBuilder, x: Any, *, dimensions: Any) -> Any:
-    """In reverse order."""
-    return b.flip(x, axis=tupled(dimensions))
-
-
-@rows.row("tile_p")
-def tile(b: JaxBuilder, x: Any, *, reps: Any) -> Any:
-    """Side by side."""
-    return b.tile(x, repetitions=tuple(reps))
 
 
 @rows.row("pad_p")

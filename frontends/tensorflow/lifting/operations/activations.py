@@ -10,28 +10,13 @@ from ..table import TensorFlowBuilder, alike, rows
 _SCALE, _SCALE_ALPHA = 1.0507009873554804934193349852946, 1.7580993408473768599402175208123
 
 
-@rows.row("Relu")
-def relu(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """0 below 0."""
-    return b.relu(b.array(x))
-
-
-@rows.row("Relu6")
-def relu6(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """0 below 0, 6 above 6."""
-    return b.relu6(b.array(x))
-
-
-@rows.row("LeakyRelu")
-def leaky_relu(b: TensorFlowBuilder, x: Any, *, alpha: float, **_: Any) -> Any:
-    """Another slope below 0."""
-    return b.leaky_relu(b.array(x), negative_slope=float(alpha))
-
-
-@rows.row("Elu")
-def elu(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """``exp(x) - 1`` below 0."""
-    return b.elu(b.array(x), alpha=1.0)
+rows.table({
+    "Relu": lambda b, x, **_: b.relu(b.array(x)),  # 0 below 0
+    "Relu6": lambda b, x, **_: b.relu6(b.array(x)),  # 0 below 0, 6 above 6
+    "LeakyRelu": lambda b, x, *, alpha, **_: b.leaky_relu(b.array(x), negative_slope=float(alpha)),  # another slope below 0
+    "Elu": lambda b, x, **_: b.elu(b.array(x), alpha=1.0),  # ``exp(x) - 1`` below 0
+    "Softsign": lambda b, x, **_: b.soft_sign(b.array(x)),  # ``x / (1 + abs(x))``
+})  # fmt: skip
 
 
 @rows.row("Selu")
@@ -46,12 +31,6 @@ def softplus(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
     """``log(1 + exp(x))``."""
     x = b.array(x)
     return b.softplus(x, beta=1.0, threshold=40.0 if x.dtype == "float64" else 20.0)
-
-
-@rows.row("Softsign")
-def softsign(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """``x / (1 + abs(x))``."""
-    return b.soft_sign(b.array(x))
 
 
 @rows.row("Softmax")
@@ -173,10 +152,7 @@ def reciprocal_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------- losses
-@rows.row("L2Loss")
-def l2_loss(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """Half of the sum of squares."""
-    return b.multiply(b.sum(b.square(b.array(x))), 0.5)
+rows.table({"L2Loss": lambda b, x, **_: b.multiply(b.sum(b.square(b.array(x))), 0.5)})  # half of the sum of squares
 
 
 @rows.row("SoftmaxCrossEntropyWithLogits")

@@ -11,13 +11,14 @@ from ..table import TensorFlowBuilder, rows
 
 
 def _of_positive(name: str, below: float, at_zero: float) -> Callable[..., Any]:
+    """``below`` below 0, ``at_zero`` at 0."""
+
     def row(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
         x = b.array(x)
         found = b.where(b.less(x, 0), b.array(below, x.dtype), getattr(b, name)(x))
         found = found if below == at_zero else b.where(b.equal(x, 0), b.array(at_zero, x.dtype), found)
         return b.with_gradient(found, x, _BESSEL_SLOPES[name](b, x))
 
-    row.__doc__ = f"``{name}``; {below} below 0, {at_zero} at 0."
     return row
 
 
@@ -26,7 +27,6 @@ def _oscillating(name: str) -> Callable[..., Any]:
         x = b.array(x)
         return b.with_gradient(getattr(b, name)(x), x, _BESSEL_SLOPES[name](b, x))
 
-    row.__doc__ = f"``{name}``."
     return row
 
 

@@ -46,10 +46,8 @@ def _from_hsv(b: TensorFlowBuilder, images: Value) -> Any:
     return b.stack(*colours, axis=images.ndim - 1)
 
 
-@rows.row("HSVToRGB")
-def hsv_to_rgb(b: TensorFlowBuilder, images: Any, **_: Any) -> Any:
-    """Red, green and blue, of which TensorFlow takes no gradients."""
-    return b.stop_gradient(_from_hsv(b, images))
+# red, green and blue, of which TensorFlow takes no gradients
+rows.table({"HSVToRGB": lambda b, images, **_: b.stop_gradient(_from_hsv(b, images))})
 
 
 @rows.row("AdjustContrastv2")

@@ -22,16 +22,10 @@ def fill(b: TensorFlowBuilder, dims: Any, value: Any, **_: Any) -> Any:
     return b.full(shape=shape, fill_value=b.operand(value, b.result.dtype), dtype=b.result.dtype)
 
 
-@rows.row("ZerosLike")
-def zeros_like(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """Zeros of this shape."""
-    return b.zeros(shape=x.shape, dtype=x.dtype)
-
-
-@rows.row("OnesLike")
-def ones_like(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """Ones of this shape."""
-    return b.ones(shape=x.shape, dtype=x.dtype)
+rows.table({
+    "ZerosLike": lambda b, x, **_: b.zeros(shape=x.shape, dtype=x.dtype),  # zeros of this shape
+    "OnesLike": lambda b, x, **_: b.ones(shape=x.shape, dtype=x.dtype),  # ones of this shape
+})  # fmt: skip
 
 
 @rows.row("Empty", static=("shape",))

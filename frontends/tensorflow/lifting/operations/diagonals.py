@@ -65,10 +65,10 @@ def _limits(k: Any) -> tuple[int, int]:
     return int(found[0]), int(found[-1])
 
 
-@rows.row("MatrixDiagPart")
-def matrix_diag_part(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """The main diagonal."""
-    return b.diagonal(input)
+rows.table({
+    "MatrixDiagPart": lambda b, input, **_: b.diagonal(input),  # the main diagonal
+    "MatrixDiag": lambda b, diagonal, **_: b.diag_embed(diagonal),  # square matrices with a diagonal
+})  # fmt: skip
 
 
 @rows.row("MatrixDiagPartV2", "MatrixDiagPartV3", static=("k", "padding_value"))
@@ -105,12 +105,6 @@ def _placed(b: TensorFlowBuilder, whole: Value, diagonal: Value, band: _Band) ->
         padding = (*((0, 0),) * (square.ndim - 2), (0, band.height - square.shape[-2]), (0, band.width - square.shape[-1]))
         whole = b.where(b.equal(distance, number), b.pad(square, padding=padding, value=b.operand(0, square.dtype)), whole)
     return whole
-
-
-@rows.row("MatrixDiag")
-def matrix_diag(b: TensorFlowBuilder, diagonal: Any, **_: Any) -> Any:
-    """Square matrices with a diagonal."""
-    return b.diag_embed(diagonal)
 
 
 @rows.row("MatrixDiagV2", "MatrixDiagV3", static=("k", "num_rows", "num_cols", "padding_value"))

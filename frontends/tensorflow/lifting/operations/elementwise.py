@@ -32,19 +32,11 @@ _BINARY = {
 
 
 def _unary(name: str) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-        return getattr(b, name)(b.array(x))
-
-    row.__doc__ = f"``{name}``."
-    return row
+    return lambda b, x, **_: getattr(b, name)(b.array(x))
 
 
 def _binary(name: str) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
-        return getattr(b, name)(*b.beside(x, y))
-
-    row.__doc__ = f"``{name}``, broadcast."
-    return row
+    return lambda b, x, y, **_: getattr(b, name)(*b.beside(x, y))
 
 
 for _operation, _name in _UNARY.items():
@@ -53,16 +45,15 @@ for _operation, _name in _BINARY.items():
     rows.row(_operation)(_binary(_name))
 
 
-@rows.row("Abs", "ComplexAbs")
-def abs_(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """The slope at 0 is 0."""
-    return b.abs(b.array(x))
-
-
-@rows.row("Angle")
-def angle(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """Of complex numbers."""
-    return b.angle(b.array(x))
+rows.table({
+    ("Abs", "ComplexAbs"): lambda b, x, **_: b.abs(b.array(x)),  # the slope at 0 is 0
+    "Angle": lambda b, x, **_: b.angle(b.array(x)),  # of complex numbers
+    # whether two numbers are at most as far from each other as the tolerance
+    "ApproximateEqual": lambda b, x, y, *, tolerance, **_: b.less_equal(b.abs(b.subtract(*b.beside(x, y))), float(tolerance)),
+    "IdentityN": lambda b, items, **_: tuple(b.array(item) for item in items),  # the same arrays
+    ("StopGradient", "GuaranteeConst"): lambda b, x, **_: b.stop_gradient(b.array(x)),  # no gradient flows through it
+    "SelectV2": lambda b, condition, x, y, **_: b.where(b.array(condition, "bool"), *_chosen(b, x, y)),  # broadcast
+})  # fmt: skip
 
 
 @rows.row("Conj")
@@ -89,6 +80,8 @@ def round_(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 
 def _extreme(name: str, comparison: str) -> Callable[..., Any]:
+    """Of two equal numbers the first has the gradient, and NaN is what either is."""
+
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
         x, y = b.beside(x, y)
         if not is_floating(b.result.dtype):
@@ -96,7 +89,6 @@ def _extreme(name: str, comparison: str) -> Callable[..., Any]:
         second = getattr(b, comparison)(x, y)
         return b.where(b.logical_or(second, b.isnan(y)) if isinstance(y, Value) else second, y, x)
 
-    row.__doc__ = f"``{name}``; of two equal numbers the first has the gradient, and NaN is what either is."
     return row
 
 
@@ -156,18 +148,11 @@ def _comparison(name: str) -> Callable[..., Any]:
             return b.full(shape=(), fill_value=name == "not_equal", dtype="bool")  # of shapes that do not go together
         return getattr(b, name)(x, y)
 
-    row.__doc__ = f"``{name}``, broadcast."
     return row
 
 
 rows.row("Equal")(_comparison("equal"))
 rows.row("NotEqual")(_comparison("not_equal"))
-
-
-@rows.row("ApproximateEqual")
-def approximate_equal(b: TensorFlowBuilder, x: Any, y: Any, *, tolerance: float, **_: Any) -> Any:
-    """Whether two numbers are at most as far from each other as the tolerance."""
-    return b.less_equal(b.abs(b.subtract(*b.beside(x, y))), float(tolerance))
 
 
 @rows.row("Betainc")
@@ -215,13 +200,14 @@ def _digamma(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
 
 
 def _with_nothing(name: str) -> Callable[..., Any]:
+    """0 where ``x`` is 0, whatever ``y`` is, and so are the gradients there."""
+
     def row(b: TensorFlowBuilder, x: Any, y: Any, **_: Any) -> Any:
         x, y = b.arrays(x, y)
         nothing = b.equal(x, 0)
         safe = b.where(nothing, b.array(1, y.dtype), y)  # for the gradient
         return b.where(nothing, b.array(0, x.dtype), getattr(b, name)(x, safe))
 
-    row.__doc__ = f"``{name}``; 0 where ``x`` is 0, whatever ``y`` is, and so are the gradients there."
     return row
 
 
@@ -282,18 +268,6 @@ def identity(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
     return b.array(x)
 
 
-@rows.row("IdentityN")
-def identity_n(b: TensorFlowBuilder, items: Any, **_: Any) -> Any:
-    """The same arrays."""
-    return tuple(b.array(item) for item in items)
-
-
-@rows.row("StopGradient", "GuaranteeConst")
-def stop_gradient(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """No gradient flows through it."""
-    return b.stop_gradient(b.array(x))
-
-
 @rows.row("PreventGradient")
 def prevent_gradient(b: TensorFlowBuilder, x: Any, *, message: Any = "", **_: Any) -> Any:
     """An error where a gradient is taken."""
@@ -316,12 +290,6 @@ def clip_by_value(b: TensorFlowBuilder, x: Any, low: Any, high: Any, **_: Any) -
     if not isinstance(low, Value) and not isinstance(high, Value) and low <= high:
         return b.clip(x, low, high)
     return b.maximum(b.minimum(x, high), low)
-
-
-@rows.row("SelectV2")
-def select(b: TensorFlowBuilder, condition: Any, x: Any, y: Any, **_: Any) -> Any:
-    """Broadcast."""
-    return b.where(b.array(condition, "bool"), *_chosen(b, x, y))
 
 
 def _chosen(b: TensorFlowBuilder, *items: Any) -> list[Any]:

@@ -12,14 +12,13 @@ from ..table import TensorFlowBuilder, numbers, rows
 
 
 def _fourier(kind: str, rank: int) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-        return getattr(b, f"{kind}n")(input, axes=tuple(range(input.ndim - rank, input.ndim)))
-
-    row.__doc__ = f"``{kind}`` over the last axes."
-    return row
+    """Over the last axes."""
+    return lambda b, input, **_: getattr(b, f"{kind}n")(input, axes=tuple(range(input.ndim - rank, input.ndim)))
 
 
 def _real_fourier(kind: str, rank: int) -> Callable[..., Any]:
+    """Over the last axes, cut or padded with zeros to these lengths."""
+
     def row(b: TensorFlowBuilder, input: Any, fft_length: Any, **_: Any) -> Any:
         lengths = numbers(fft_length, "the length of a transform")
         axes = tuple(range(input.ndim - rank, input.ndim))
@@ -28,7 +27,6 @@ def _real_fourier(kind: str, rank: int) -> Callable[..., Any]:
             input = _resized(b, input, axis, length)
         return getattr(b, f"{kind}n")(input, s=lengths if kind == "irfft" else None, axes=axes)
 
-    row.__doc__ = f"``{kind}`` over the last axes, cut or padded with zeros to these lengths."
     return row
 
 

@@ -20,10 +20,7 @@ def _wide(b: TensorFlowBuilder, indices: Value) -> Value:
     return wide
 
 
-@rows.row("Gather")
-def gather(b: TensorFlowBuilder, params: Any, indices: Any, **_: Any) -> Any:
-    """The rows that indices name."""
-    return b.take(params, _wide(b, b.array(indices)), axis=0)
+rows.table({"Gather": lambda b, params, indices, **_: b.take(params, _wide(b, b.array(indices)), axis=0)})  # the rows that indices name
 
 
 @rows.row("GatherV2", static=("axis",))
@@ -93,7 +90,6 @@ def _scatter(reduce: str | None, negated: bool = False) -> Callable[..., Any]:
         tensor, updates = b.arrays(tensor, updates)
         return scattered(b, tensor, indices, b.negative(updates) if negated else updates, reduce)
 
-    row.__doc__ = f"Slices at index vectors: {reduce or 'written'}."
     return row
 
 
@@ -183,24 +179,19 @@ def _in_top_k(b: TensorFlowBuilder, predictions: Value, targets: Value, k: Any) 
     return b.logical_and(b.less(larger, b.array(k, "int64")), finite)
 
 
-@rows.row("InTopK")
-def in_top_k(b: TensorFlowBuilder, predictions: Any, targets: Any, *, k: int, **_: Any) -> Any:
-    """Whether the target is among the largest ``k``."""
-    return _in_top_k(b, predictions, targets, k)
-
-
-@rows.row("InTopKV2")
-def in_top_k_v2(b: TensorFlowBuilder, predictions: Any, targets: Any, k: Any, **_: Any) -> Any:
-    """Whether the target is among the largest ``k``."""
-    return _in_top_k(b, predictions, targets, k)
+rows.table({
+    # whether the target is among the largest ``k``
+    "InTopK": lambda b, predictions, targets, *, k, **_: _in_top_k(b, predictions, targets, k),
+    # whether the target is among the largest ``k``
+    "InTopKV2": lambda b, predictions, targets, k, **_: _in_top_k(b, predictions, targets, k),
+})  # fmt: skip
 
 
 def _bound(side: str) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, sorted_inputs: Any, values: Any, *, out_type: Any = "int32", **_: Any) -> Any:
-        return b.astype(b.searchsorted(*b.arrays(sorted_inputs, values), side=side), dtype=out_type)
-
-    row.__doc__ = f"Where each value would be inserted, from the {side}."
-    return row
+    """Where each value would be inserted."""
+    return lambda b, sorted_inputs, values, *, out_type="int32", **_: b.astype(
+        b.searchsorted(*b.arrays(sorted_inputs, values), side=side), dtype=out_type
+    )
 
 
 rows.row("LowerBound")(_bound("left"))

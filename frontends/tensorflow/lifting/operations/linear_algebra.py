@@ -52,17 +52,19 @@ def einsum(b: TensorFlowBuilder, inputs: Any, *, equation: str, **_: Any) -> Any
     return b.einsum(*b.arrays(*inputs), equation=f"{labels}->{result}")
 
 
-@rows.row("Cross")
-def cross(b: TensorFlowBuilder, a: Any, b_: Any, **_: Any) -> Any:
-    """Of vectors of three along the last axis."""
-    return b.cross(a, b_, axis=-1)
+rows.table({"Cross": lambda b, a, b_, **_: b.cross(a, b_, axis=-1)})  # of vectors of three along the last axis
 
 
 # ------------------------------------------------------------------------------------- decompositions
-@rows.row("Cholesky")
-def cholesky(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """The lower factor."""
-    return b.cholesky(input)
+rows.table({
+    "Cholesky": lambda b, input, **_: b.cholesky(input),  # the lower factor
+    "Qr": lambda b, input, *, full_matrices=False, **_: b.qr(input, mode="complete" if full_matrices else "reduced"),  # Q and R
+    # the inverse of a matrix or of its adjoint
+    "MatrixInverse": lambda b, input, *, adjoint=False, **_: b.inv(_turned(b, input, False, adjoint)),
+    "MatrixDeterminant": lambda b, input, **_: b.det(input),  # the determinant
+    # the solution of linear equations
+    "MatrixSolve": lambda b, matrix, rhs, *, adjoint=False, **_: b.solve(_turned(b, matrix, False, adjoint), rhs),
+})  # fmt: skip
 
 
 @rows.row("CholeskyGrad")
@@ -77,12 +79,6 @@ def cholesky_grad(b: TensorFlowBuilder, l: Any, grad: Any, **_: Any) -> Any:  # 
 
 def _diagonal_matrix(b: TensorFlowBuilder, x: Value) -> Any:
     return b.diag_embed(x)
-
-
-@rows.row("Qr")
-def qr(b: TensorFlowBuilder, input: Any, *, full_matrices: bool = False, **_: Any) -> Any:
-    """Q and R."""
-    return b.qr(input, mode="complete" if full_matrices else "reduced")
 
 
 @rows.row("Svd")
@@ -120,29 +116,11 @@ def lu(b: TensorFlowBuilder, input: Any, *, output_idx_type: Any = "int32", **_:
     return packed, b.astype(b.argmax(exchange, axis=input.ndim - 2), dtype=output_idx_type)
 
 
-@rows.row("MatrixInverse")
-def matrix_inverse(b: TensorFlowBuilder, input: Any, *, adjoint: bool = False, **_: Any) -> Any:
-    """The inverse of a matrix or of its adjoint."""
-    return b.inv(_turned(b, input, False, adjoint))
-
-
-@rows.row("MatrixDeterminant")
-def matrix_determinant(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """The determinant."""
-    return b.det(input)
-
-
 @rows.row("LogMatrixDeterminant")
 def log_matrix_determinant(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
     """The sign and the logarithm of the determinant."""
     sign, logarithm = b.slogdet(input)
     return sign, b.astype(logarithm, dtype=b.recorded[1].dtype)
-
-
-@rows.row("MatrixSolve")
-def matrix_solve(b: TensorFlowBuilder, matrix: Any, rhs: Any, *, adjoint: bool = False, **_: Any) -> Any:
-    """The solution of linear equations."""
-    return b.solve(_turned(b, matrix, False, adjoint), rhs)
 
 
 @rows.row("MatrixSolveLs", static=("l2_regularizer",))

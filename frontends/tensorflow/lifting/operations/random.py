@@ -15,12 +15,15 @@ from ....slicing import along, cut, holds
 from ..table import TensorFlowBuilder, known, numbers, rows
 from .shapes import size_of
 
-
 # ------------------------------------------------------------------------------------- of a state
-@rows.row("RandomUniform", static=("shape",))
-def random_uniform(b: TensorFlowBuilder, shape: Any, **_: Any) -> Any:
-    """Numbers in [0, 1)."""
-    return b.random_uniform(b.next_key(), shape=numbers(shape, "the shape"), dtype=b.result.dtype)
+rows.table({
+    # numbers in [0, 1)
+    "RandomUniform": lambda b, shape, **_: b.random_uniform(b.next_key(), shape=numbers(shape, "the shape"), dtype=b.result.dtype),
+    # of mean 0 and standard deviation 1
+    "RandomStandardNormal": lambda b, shape, **_: b.random_normal(b.next_key(), shape=numbers(shape, "the shape"), dtype=b.result.dtype),
+    # of these concentrations, and rate 1
+    "RandomGamma": lambda b, shape, alpha, **_: b.random_gamma(b.next_key(), _for_each(b, shape, b.array(alpha))),
+}, static=("shape",))  # fmt: skip
 
 
 @rows.row("RandomUniformInt", static=("shape", "minval", "maxval"))
@@ -28,12 +31,6 @@ def random_uniform_int(b: TensorFlowBuilder, shape: Any, minval: Any, maxval: An
     """Integers from ``minval`` to one below ``maxval``."""
     low, high = size_of(minval, "the least number"), size_of(maxval, "the largest number")
     return b.random_integers(b.next_key(), shape=numbers(shape, "the shape"), low=low, high=high, dtype=b.result.dtype)
-
-
-@rows.row("RandomStandardNormal", static=("shape",))
-def random_normal(b: TensorFlowBuilder, shape: Any, **_: Any) -> Any:
-    """Of mean 0 and standard deviation 1."""
-    return b.random_normal(b.next_key(), shape=numbers(shape, "the shape"), dtype=b.result.dtype)
 
 
 @rows.row("TruncatedNormal", static=("shape",))
@@ -52,12 +49,6 @@ def _for_each(b: TensorFlowBuilder, shape: Any, parameter: Value) -> Any:
     """A parameter for each draw: the axes of the draws come first."""
     front = numbers(shape, "the shape")
     return b.broadcast_to(parameter, shape=(*front, *parameter.shape))
-
-
-@rows.row("RandomGamma", static=("shape",))
-def random_gamma(b: TensorFlowBuilder, shape: Any, alpha: Any, **_: Any) -> Any:
-    """Of these concentrations, and rate 1."""
-    return b.random_gamma(b.next_key(), _for_each(b, shape, b.array(alpha)))
 
 
 @rows.row("RandomPoissonV2", static=("shape",))
@@ -136,16 +127,11 @@ def key_counter(b: TensorFlowBuilder, seed: Any, **_: Any) -> Any:
     return _wide(b, key, 1), _wide(b, counter, 2)
 
 
-@rows.row("StatelessRandomGetKeyCounterAlg", static=("seed",))
-def key_counter_alg(b: TensorFlowBuilder, seed: Any, **_: Any) -> Any:
-    """And the number of the algorithm: Philox."""
-    return *key_counter(b, seed), b.array(_PHILOX, "int32")
+# and the number of the algorithm: Philox
+rows.table({"StatelessRandomGetKeyCounterAlg": lambda b, seed, **_: (*key_counter(b, seed), b.array(_PHILOX, "int32"))}, static=("seed",))
 
 
-@rows.row("StatelessRandomGetAlg")
-def algorithm(b: TensorFlowBuilder, **_: Any) -> Any:
-    """The number of the algorithm: Philox."""
-    return b.array(_PHILOX, "int32")
+rows.table({"StatelessRandomGetAlg": lambda b, **_: b.array(_PHILOX, "int32")})  # the number of the algorithm: Philox
 
 
 def _words(b: TensorFlowBuilder, x: Any, count: int) -> Any:
@@ -260,19 +246,11 @@ def checked(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any) 
 
 
 def _of_key(draw: Callable[..., Any]) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, shape: Any, key: Any, counter: Any, alg: Any, **_: Any) -> Any:
-        return draw(b, *checked(b, shape, key, counter, alg), b.result.dtype)
-
-    row.__doc__ = draw.__doc__
-    return row
+    return lambda b, shape, key, counter, alg, **_: draw(b, *checked(b, shape, key, counter, alg), b.result.dtype)
 
 
 def _of_seed(draw: Callable[..., Any]) -> Callable[..., Any]:
-    def row(b: TensorFlowBuilder, shape: Any, seed: Any, **_: Any) -> Any:
-        return draw(b, numbers(shape, "the shape"), scrambled(b, seed), b.result.dtype)
-
-    row.__doc__ = draw.__doc__
-    return row
+    return lambda b, shape, seed, **_: draw(b, numbers(shape, "the shape"), scrambled(b, seed), b.result.dtype)
 
 
 _DRAWN = {

@@ -14,6 +14,8 @@ from ..table import Computed, TensorFlowBuilder, axes_in, axis_in, rows
 
 
 def _reduction(name: str, typed: bool = False) -> Callable[..., Any]:
+    """Over axes, in the type of ``input``."""
+
     def row(b: TensorFlowBuilder, input: Any, axis: Any, *, keep_dims: bool = False, **_: Any) -> Any:
         axes = axes_in(axis, input.ndim)
         if not axes:
@@ -21,7 +23,6 @@ def _reduction(name: str, typed: bool = False) -> Callable[..., Any]:
         options = {"dtype": input.dtype} if typed and is_integer(input.dtype) else {}
         return getattr(b, name)(input, axis=axes, keepdims=bool(keep_dims), **options)
 
-    row.__doc__ = f"The {name} over axes, in the type of ``input``."
     return row
 
 
@@ -38,7 +39,6 @@ def _extreme(name: str) -> Callable[..., Any]:
             return _extreme_of_nothing(b, input, axes, name)
         return getattr(b, name)(input, axis=axes, keepdims=bool(keep_dims))
 
-    row.__doc__ = f"The {name} over axes."
     return row
 
 
@@ -83,7 +83,6 @@ def _place_of_extreme(name: str) -> Callable[..., Any]:
             values = b.where(b.isnan(values), b.array(-math.inf if name == "argmax" else math.inf, values.dtype), values)
         return b.astype(getattr(b, name)(values, axis=axis_in(dimension, input.ndim)), dtype=output_type)
 
-    row.__doc__ = f"``{name}`` along one axis."
     return row
 
 
@@ -92,6 +91,8 @@ rows.row("ArgMin", static=("dimension",))(_place_of_extreme("argmin"))
 
 
 def _running(name: str) -> Callable[..., Any]:
+    """From either end, with or without the element itself."""
+
     def row(b: TensorFlowBuilder, x: Any, axis: Any, *, exclusive: bool = False, reverse: bool = False, **_: Any) -> Any:
         axis = axis_in(axis, x.ndim)
         x = b.flip(x, axis=axis) if reverse else x
@@ -102,7 +103,6 @@ def _running(name: str) -> Callable[..., Any]:
             found = b.pad(found, padding=padding, value=first)
         return b.flip(found, axis=axis) if reverse else found
 
-    row.__doc__ = f"``{name}`` from either end, with or without the element itself."
     return row
 
 
@@ -196,10 +196,8 @@ for _reduce in ("Sum", "Prod", "Max", "Min"):
     rows.row(f"Segment{_reduce}")(_sorted(_reduce.lower()))
 
 
-@rows.row("SegmentMean")
-def segment_mean(b: TensorFlowBuilder, data: Any, segment_ids: Any, **_: Any) -> Any:
-    """0 where there is none."""
-    return _mean_of_segments(b, data, segment_ids, _count_of(b, segment_ids))
+# 0 where there is none
+rows.table({"SegmentMean": lambda b, data, segment_ids, **_: _mean_of_segments(b, data, segment_ids, _count_of(b, segment_ids))})
 
 
 def _mean_of_segments(b: TensorFlowBuilder, data: Value, ids: Value, count: Any, root: bool = False) -> Any:

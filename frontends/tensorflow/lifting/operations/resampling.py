@@ -133,6 +133,8 @@ def resize_nearest(
 
 
 def _gradient(weights: Callable[..., Any]) -> Callable[..., Any]:
+    """What flows back to each old element."""
+
     def row(
         b: TensorFlowBuilder, grads: Any, original_image: Any, *, align_corners: bool = False, half_pixel_centers: bool = False, **_: Any
     ) -> Any:
@@ -141,7 +143,6 @@ def _gradient(weights: Callable[..., Any]) -> Callable[..., Any]:
         made = b.einsum(found[0], b.astype(grads, dtype="float32"), found[1], equation="yh,byxc,xw->bhwc")
         return b.stop_gradient(b.astype(made, dtype=b.result.dtype))  # TensorFlow derives it no further
 
-    row.__doc__ = "What flows back to each old element."
     return row
 
 

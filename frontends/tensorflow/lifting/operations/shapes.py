@@ -41,10 +41,8 @@ def transpose(b: TensorFlowBuilder, x: Any, perm: Any, **_: Any) -> Any:
     return b.permute_dims(x, axes=tuple(axis % x.ndim for axis in axes_of(perm, "the order of axes"))) if x.ndim else x
 
 
-@rows.row("ConjugateTranspose", static=("perm",))
-def conjugate_transpose(b: TensorFlowBuilder, x: Any, perm: Any, **_: Any) -> Any:
-    """Axes in another order, of the conjugate."""
-    return transpose(b, b.conj(x) if is_complex(x.dtype) else x, perm)
+# axes in another order, of the conjugate
+rows.table({"ConjugateTranspose": lambda b, x, perm, **_: transpose(b, b.conj(x) if is_complex(x.dtype) else x, perm)}, static=("perm",))
 
 
 @rows.row("ExpandDims", static=("axis",))
@@ -88,10 +86,7 @@ def concat(b: TensorFlowBuilder, values: Any, axis: Any, **_: Any) -> Any:
     return b.concat(*arrays, axis=axis_in(axis, arrays[0].ndim)) if len(arrays) > 1 else arrays[0]
 
 
-@rows.row("Concat", static=("concat_dim",))
-def concat_first(b: TensorFlowBuilder, concat_dim: Any, values: Any, **_: Any) -> Any:
-    """One after the other."""
-    return concat(b, values, concat_dim)
+rows.table({"Concat": lambda b, concat_dim, values, **_: concat(b, values, concat_dim)}, static=("concat_dim",))  # one after the other
 
 
 @rows.row("Split", static=("split_dim",))
@@ -114,12 +109,6 @@ def split_v(b: TensorFlowBuilder, value: Any, size_splits: Any, axis: Any, *, nu
     return b.split(value, sizes=tuple(sizes), axis=axis) if num_split > 1 else (value,)
 
 
-@rows.row("Pad", static=("paddings",))
-def pad(b: TensorFlowBuilder, input: Any, paddings: Any, **_: Any) -> Any:
-    """Zeros around."""
-    return pad_v2(b, input, paddings, False if input.dtype == "bool" else 0)
-
-
 @rows.row("PadV2", static=("paddings", "constant_values"))
 def pad_v2(b: TensorFlowBuilder, input: Any, paddings: Any, constant_values: Any, **_: Any) -> Any:
     """A number around, of which TensorFlow takes no gradient."""
@@ -129,6 +118,10 @@ def pad_v2(b: TensorFlowBuilder, input: Any, paddings: Any, constant_values: Any
     shape = tuple(size + low + high for size, (low, high) in zip(input.shape, amounts))
     whole = b.broadcast_to(b.stop_gradient(constant_values), shape=shape)
     return b.setitem(whole, input, key=tuple((low, low + size, 1) for size, (low, _) in zip(input.shape, amounts)))
+
+
+# zeros around
+rows.table({"Pad": lambda b, input, paddings, **_: pad_v2(b, input, paddings, False if input.dtype == "bool" else 0)}, static=("paddings",))
 
 
 def _mirrored(b: TensorFlowBuilder, x: Value, axis: int, low: Any, high: Any, mode: str) -> Any:
@@ -171,10 +164,8 @@ def tile(b: TensorFlowBuilder, input: Any, multiples: Any, **_: Any) -> Any:
     return b.tile(input, repetitions=numbers(multiples, "the repetitions")) if input.ndim else input
 
 
-@rows.row("BroadcastTo", static=("shape",))
-def broadcast_to(b: TensorFlowBuilder, input: Any, shape: Any, **_: Any) -> Any:
-    """Repeated up to a shape."""
-    return b.broadcast_to(input, shape=numbers(shape, "the shape"))
+# repeated up to a shape
+rows.table({"BroadcastTo": lambda b, input, shape, **_: b.broadcast_to(input, shape=numbers(shape, "the shape"))}, static=("shape",))
 
 
 @rows.row("ReverseV2", static=("axis",))
@@ -232,22 +223,13 @@ def _rolled(b: TensorFlowBuilder, x: Value, shifts: Value, axes: tuple[int, ...]
 
 
 # ------------------------------------------------------------------------------------- sizes
-@rows.row("Shape")
-def shape_(b: TensorFlowBuilder, input: Any, *, out_type: Any = "int32", **_: Any) -> Any:
-    """The sizes of an array."""
-    return b.array(tuple(input.shape), out_type)
-
-
-@rows.row("ShapeN")
-def shape_n(b: TensorFlowBuilder, input: Any, *, out_type: Any = "int32", **_: Any) -> Any:
-    """The sizes of several arrays."""
-    return tuple(b.array(tuple(item.shape), out_type) for item in input)
-
-
-@rows.row("Size")
-def size_(b: TensorFlowBuilder, input: Any, *, out_type: Any = "int32", **_: Any) -> Any:
-    """The number of elements."""
-    return b.array(product(input.shape), out_type)
+rows.table({
+    "Shape": lambda b, input, *, out_type="int32", **_: b.array(tuple(input.shape), out_type),  # the sizes of an array
+    # the sizes of several arrays
+    "ShapeN": lambda b, input, *, out_type="int32", **_: tuple(b.array(tuple(item.shape), out_type) for item in input),
+    "Size": lambda b, input, *, out_type="int32", **_: b.array(product(input.shape), out_type),  # the number of elements
+    "InvertPermutation": lambda b, x, **_: b.astype(b.argsort(x, axis=0), dtype=x.dtype),  # where each number stands
+})  # fmt: skip
 
 
 @rows.row("Rank")
@@ -271,12 +253,6 @@ def _broadcast(b: TensorFlowBuilder, one: Any, two: Any) -> Any:
         return one
     b.guard(apply("eq", two if hint_of(two) == 1 else one, 1))
     return one if hint_of(two) == 1 else two
-
-
-@rows.row("InvertPermutation")
-def invert_permutation(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
-    """Where each number stands."""
-    return b.astype(b.argsort(x, axis=0), dtype=x.dtype)
 
 
 @rows.row("DataFormatVecPermute")

@@ -27,8 +27,6 @@ def _plain(torch_name: str, name: str) -> None:
     def row(b: TorchBuilder, input: Any, inplace: bool = False) -> Any:
         return getattr(b, name)(input)
 
-    row.__doc__ = f"torch.nn.functional.{torch_name}."
-
 
 for _torch_name, _name in _PLAIN.items():
     _plain(_torch_name, _name)
@@ -41,16 +39,16 @@ def tanhshrink(b: TorchBuilder, input: Any) -> Any:
     return b.subtract(x, b.tanh(x))
 
 
-@rows.row("gelu")
-def gelu(b: TorchBuilder, input: Any, approximate: str = "none") -> Any:
-    """torch.nn.functional.gelu."""
-    return b.gelu(input, approximate=approximate == "tanh")
-
-
-@rows.row("leaky_relu")
-def leaky_relu(b: TorchBuilder, input: Any, negative_slope: float = 0.01, inplace: bool = False) -> Any:
-    """torch.nn.functional.leaky_relu."""
-    return b.leaky_relu(input, negative_slope=negative_slope)
+rows.table({
+    "gelu": lambda b, input, approximate="none": b.gelu(input, approximate=approximate == "tanh"),
+    "leaky_relu": lambda b, input, negative_slope=0.01, inplace=False: b.leaky_relu(input, negative_slope=negative_slope),
+    "nn.functional.elu": lambda b, input, alpha=1.0, inplace=False: b.elu(input, alpha=alpha),
+    "celu": lambda b, input, alpha=1.0, inplace=False: b.celu(input, alpha=alpha),
+    "softplus": lambda b, input, beta=1.0, threshold=20.0: b.softplus(input, beta=beta, threshold=threshold),
+    "softshrink": lambda b, input, lambd=0.5: widened(b, b.soft_shrink, input, threshold=lambd),
+    "hardshrink": lambda b, input, lambd=0.5: b.hard_shrink(input, threshold=held(lambd, input.dtype)),
+    "glu": lambda b, input, dim=-1: b.glu(input, axis=axis(dim, input.ndim)),
+})  # fmt: skip
 
 
 @rows.row("prelu", "_prelu_kernel")
@@ -71,18 +69,6 @@ def elu(b: TorchBuilder, input: Any, alpha: float = 1.0, scale: Any = 1, input_s
     return b.where(b.greater(input, 0), b.multiply(input, scale), below)
 
 
-@rows.row("nn.functional.elu")
-def functional_elu(b: TorchBuilder, input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """torch.nn.functional.elu."""
-    return b.elu(input, alpha=alpha)
-
-
-@rows.row("celu")
-def celu(b: TorchBuilder, input: Any, alpha: float = 1.0, inplace: bool = False) -> Any:
-    """torch.nn.functional.celu."""
-    return b.celu(input, alpha=alpha)
-
-
 @rows.row("softsign")
 def softsign(b: TorchBuilder, input: Any) -> Any:
     """torch.nn.functional.softsign; of integers, the sum below the line may wrap around."""
@@ -91,42 +77,16 @@ def softsign(b: TorchBuilder, input: Any) -> Any:
     return b.soft_sign(b.floating(input))
 
 
-@rows.row("softplus")
-def softplus(b: TorchBuilder, input: Any, beta: float = 1.0, threshold: float = 20.0) -> Any:
-    """torch.nn.functional.softplus."""
-    return b.softplus(input, beta=beta, threshold=threshold)
-
-
-@rows.row("softshrink")
-def softshrink(b: TorchBuilder, input: Any, lambd: float = 0.5) -> Any:
-    """torch.nn.functional.softshrink."""
-    return widened(b, b.soft_shrink, input, threshold=lambd)
-
-
-@rows.row("hardshrink")
-def hardshrink(b: TorchBuilder, input: Any, lambd: float = 0.5) -> Any:
-    """torch.nn.functional.hardshrink."""
-    return b.hard_shrink(input, threshold=held(lambd, input.dtype))
-
-
 @rows.row("hardtanh")
 def hardtanh(b: TorchBuilder, input: Any, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Any:
-    """torch.nn.functional.hardtanh."""
     kind = float if "float" in input.dtype else int
     return b.hard_tanh(input, minimum=kind(min_val), maximum=kind(max_val))
 
 
 @rows.row("threshold")
 def threshold(b: TorchBuilder, input: Any, threshold: float, value: float, inplace: bool = False) -> Any:
-    """torch.nn.functional.threshold."""
     kind = float if "float" in input.dtype else int
     return widened(b, b.threshold, input, threshold=kind(threshold), value=kind(value))
-
-
-@rows.row("glu")
-def glu(b: TorchBuilder, input: Any, dim: int = -1) -> Any:
-    """torch.nn.functional.glu."""
-    return b.glu(input, axis=axis(dim, input.ndim))
 
 
 # ---------------------------------------------------------------------------------------------- over an axis
@@ -148,8 +108,6 @@ def _functional(name: str, op: str, sign: int = 1) -> None:
     def row(b: TorchBuilder, input: Any, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Any:
         return over_axis(b, op, input if sign > 0 else b.negative(input), dim, dtype)
 
-    row.__doc__ = f"torch.nn.functional.{name}."
-
 
 def _native(name: str) -> None:
     @rows.row(name, f"special_{name}")
@@ -159,9 +117,6 @@ def _native(name: str) -> None:
     @rows.row(f"_{name}")
     def aten_row(b: TorchBuilder, input: Any, dim: int, half_to_float: bool = False) -> Any:
         return over_axis(b, name, input, dim, "float32" if half_to_float else None)
-
-    row.__doc__ = f"torch.{name}."
-    aten_row.__doc__ = f"aten::_{name}."
 
 
 _functional("softmax", "softmax")

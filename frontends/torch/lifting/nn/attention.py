@@ -21,7 +21,6 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Any:
-    """torch.nn.functional.scaled_dot_product_attention."""
     mask = attn_mask if attn_mask is None or attn_mask.dtype == "bool" else b.cast(attn_mask, query.dtype)
     causal, scale = bool(is_causal), _scale(b, query.shape[-1], scale)
     if enable_gqa and (dropout_p or key.shape[-3] != value.shape[-3]):  # the canonical operation knows one number of groups

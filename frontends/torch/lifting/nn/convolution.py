@@ -101,15 +101,18 @@ def _convolution_mode(b: TorchBuilder, input: Any, weight: Any, bias: Any, strid
     return _conv(b, input, weight, bias, stride, padding, dilation, groups)
 
 
-@rows.row("mkldnn_convolution")
-def mkldnn_convolution(b: TorchBuilder, self: Any, weight: Any, bias: Any, padding: Any, stride: Any, dilation: Any, groups: int) -> Any:
-    """aten::mkldnn_convolution."""
-    return _conv(b, self, weight, bias, stride, padding, dilation, groups)
+rows.table({
+    "mkldnn_convolution": lambda b, self, weight, bias, padding, stride, dilation, groups: _conv(
+        b, self, weight, bias, stride, padding, dilation, groups
+    ),
+    ("slow_conv_dilated2d", "slow_conv_dilated3d"): lambda b, self, weight, kernel_size, bias=None, stride=1, padding=0, dilation=1: _conv(
+        b, self, weight, bias, stride, padding, dilation, 1
+    ),
+})  # fmt: skip
 
 
 @rows.row("thnn_conv2d", "_slow_conv2d_forward", "slow_conv3d", "slow_conv3d_forward")
 def slow_conv(b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: Any = None, stride: Any = 1, padding: Any = 0) -> Any:
-    """aten::thnn_conv2d, aten::slow_conv3d."""
     return _conv(b, self, weight, bias, stride, padding, 1, 1)
 
 
@@ -117,14 +120,6 @@ def slow_conv(b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: A
 def depthwise(b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: Any, stride: Any, padding: Any, dilation: Any) -> Any:
     """aten::_conv_depthwise2d, aten::conv_depthwise3d: a group for each channel."""
     return _conv(b, self, weight, bias, stride, padding, dilation, b.fix(self.shape[-weight.ndim + 1]))
-
-
-@rows.row("slow_conv_dilated2d", "slow_conv_dilated3d")
-def slow_conv_dilated(
-    b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1
-) -> Any:
-    """aten::slow_conv_dilated2d, aten::slow_conv_dilated3d."""
-    return _conv(b, self, weight, bias, stride, padding, dilation, 1)
 
 
 @rows.row("slow_conv_transpose2d", "slow_conv_transpose3d")
@@ -139,7 +134,6 @@ def slow_conv_transpose(
     output_padding: Any = 0,
     dilation: Any = 1,
 ) -> Any:
-    """aten::slow_conv_transpose2d, aten::slow_conv_transpose3d."""
     return _conv_transpose(b, self, weight, bias, stride, padding, output_padding, 1, dilation)
 
 
@@ -153,7 +147,6 @@ def conv_tbc(b: TorchBuilder, self: Any, weight: Any, bias: Any, pad: int = 0) -
 
 @rows.row("nn.functional.unfold", "im2col")
 def unfold(b: TorchBuilder, input: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """torch.nn.functional.unfold."""
     options = {
         "kernel": spread(kernel_size, 2),
         "strides": spread(stride, 2),
@@ -165,7 +158,6 @@ def unfold(b: TorchBuilder, input: Any, kernel_size: Any, dilation: Any = 1, pad
 
 @rows.row("nn.functional.fold", "col2im")
 def fold(b: TorchBuilder, input: Any, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Any:
-    """torch.nn.functional.fold."""
     options = {
         "size": spread(output_size, 2),
         "kernel": spread(kernel_size, 2),

@@ -37,8 +37,6 @@ def _row(name: str, default: bool, dropped: Callable[..., Any], first_shared: Ca
         first = first_shared(input.ndim)
         return dropped(b, input, p, training, tuple(range(first, input.ndim)) if first is not None else ())
 
-    row.__doc__ = f"torch.nn.functional.{name}."
-
 
 _row("dropout", True, drop, lambda rank: None)
 _row("dropout1d", True, drop, lambda rank: rank - 1)
@@ -48,18 +46,12 @@ _row("alpha_dropout", False, drop_alpha, lambda rank: None)
 _row("feature_alpha_dropout", False, drop_alpha, lambda rank: 2)
 
 
-def _native(name: str, dropped: Callable[..., Any], shared: bool) -> None:
-    @rows.row(name)
-    def row(b: TorchBuilder, input: Any, p: float, train: bool) -> Any:
-        return dropped(b, input, p, train, tuple(range(2, input.ndim)) if shared else ())
-
-    row.__doc__ = f"torch.{name}."
-
-
-_native("dropout", drop, shared=False)
-_native("feature_dropout", drop, shared=True)
-_native("alpha_dropout", drop_alpha, shared=False)
-_native("feature_alpha_dropout", drop_alpha, shared=True)
+rows.table({
+    "dropout": lambda b, input, p, train: drop(b, input, p, train, ()),
+    "feature_dropout": lambda b, input, p, train: drop(b, input, p, train, tuple(range(2, input.ndim))),
+    "alpha_dropout": lambda b, input, p, train: drop_alpha(b, input, p, train, ()),
+    "feature_alpha_dropout": lambda b, input, p, train: drop_alpha(b, input, p, train, tuple(range(2, input.ndim))),
+})  # fmt: skip
 
 
 @rows.row("native_dropout")
@@ -80,12 +72,7 @@ def rrelu(b: TorchBuilder, input: Any, lower: float = 1 / 8, upper: float = 1 / 
     return b.prelu(input, slope)
 
 
-@rows.row("rrelu")
-def native_rrelu(
-    b: TorchBuilder, input: Any, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, generator: Any = None
-) -> Any:
-    """torch.rrelu."""
-    return rrelu(b, input, lower, upper, training)
+rows.table({"rrelu": lambda b, input, lower=1 / 8, upper=1 / 3, training=False, generator=None: rrelu(b, input, lower, upper, training)})
 
 
 @rows.row("gumbel_softmax")

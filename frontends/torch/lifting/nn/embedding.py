@@ -93,7 +93,6 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Any:
-    """torch.nn.functional.embedding_bag."""
     padding_idx = _padding_row(b, weight, padding_idx)
     weight = embedding_renorm(b, weight, input, max_norm, norm_type)
     weight = _divided_by_frequency(b, weight, input) if scale_grad_by_freq else weight

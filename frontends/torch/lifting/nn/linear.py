@@ -21,10 +21,7 @@ def linear(b: TorchBuilder, input: Any, weight: Any, bias: Any = None) -> Any:
     return b.linear(*optional(input, weight, bias))
 
 
-@rows.row("bilinear")
-def bilinear(b: TorchBuilder, input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
-    """torch.nn.functional.bilinear."""
-    return b.bilinear(*optional(input1, input2, weight, bias))
+rows.table({"bilinear": lambda b, input1, input2, weight, bias=None: b.bilinear(*optional(input1, input2, weight, bias))})
 
 
 @rows.row("grouped_mm", "_grouped_mm", "grouped_mm_fallback")

@@ -50,27 +50,19 @@ def functional_batch_norm(
     momentum: Any = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """torch.nn.functional.batch_norm."""
     if training:
         _several(b, (input.shape[0], *input.shape[2:]))
     return _batch_norm(b, input, running_mean, running_var, weight, bias, training, eps)
 
 
-@rows.row("batch_norm")
-def batch_norm(
-    b: TorchBuilder,
-    input: Any,
-    weight: Any,
-    bias: Any,
-    running_mean: Any,
-    running_var: Any,
-    training: bool,
-    momentum: Any,
-    eps: float,
-    cudnn_enabled: bool = False,
-) -> Any:
-    """torch.batch_norm."""
-    return _batch_norm(b, input, running_mean, running_var, weight, bias, training, eps)
+rows.table({
+    "batch_norm": lambda b, input, weight, bias, running_mean, running_var, training, momentum, eps, cudnn_enabled=False: _batch_norm(
+        b, input, running_mean, running_var, weight, bias, training, eps
+    ),
+    "_native_batch_norm_legit_no_training": lambda b, input, weight, bias, running_mean, running_var, momentum, eps: _native_batch_norm(
+        b, input, weight, bias, (running_mean, running_var), False, eps
+    ),
+})  # fmt: skip
 
 
 def _moved(b: TorchBuilder, running: Any, new: Any, momentum: Any) -> Any:
@@ -122,7 +114,6 @@ def native_batch_norm(
     momentum: Any,
     eps: float,
 ) -> Any:
-    """torch.native_batch_norm."""
     return _native_batch_norm(b, input, weight, bias, (running_mean, running_var), training, eps)
 
 
@@ -160,14 +151,6 @@ def native_batch_norm_functional(
     return (*outputs, *(batch_norm_statistics(b, input, *stats, momentum) if training else stats))
 
 
-@rows.row("_native_batch_norm_legit_no_training")
-def native_batch_norm_no_training(
-    b: TorchBuilder, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: Any, eps: float
-) -> Any:
-    """aten::_native_batch_norm_legit_no_training."""
-    return _native_batch_norm(b, input, weight, bias, (running_mean, running_var), False, eps)
-
-
 # ---------------------------------------------------------------------------------------------- instance
 def _instance_norm(b: TorchBuilder, x: Any, mean: Any, variance: Any, weight: Any, bias: Any, use_input_stats: bool, eps: float) -> Any:
     if use_input_stats:
@@ -187,7 +170,6 @@ def functional_instance_norm(
     momentum: Any = 0.1,
     eps: float = 1e-5,
 ) -> Any:
-    """torch.nn.functional.instance_norm."""
     if use_input_stats:
         _several(b, input.shape[2:])
     return _instance_norm(b, input, running_mean, running_var, weight, bias, use_input_stats, eps)
@@ -206,7 +188,6 @@ def instance_norm(
     eps: float,
     cudnn_enabled: bool = False,
 ) -> Any:
-    """torch.instance_norm."""
     return _instance_norm(b, input, running_mean, running_var, weight, bias, use_input_stats, eps)
 
 
@@ -237,7 +218,6 @@ def layer_norm(
     eps: float = 1e-5,
     cudnn_enable: bool = True,
 ) -> Any:
-    """torch.nn.functional.layer_norm, torch.layer_norm."""
     return b.layer_norm(*optional(input, weight, bias), axis=_last(b, input, normalized_shape, weight, bias), epsilon=eps)
 
 
@@ -256,7 +236,6 @@ def _epsilon(eps: float | None, dtype: str) -> float:
 
 @rows.row("rms_norm")
 def rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Any:
-    """torch.nn.functional.rms_norm."""
     over = _last(b, input, normalized_shape, weight)
     return b.cast(b.rms_norm(*optional(input, weight), axis=over, epsilon=_epsilon(eps, input.dtype)), b.recorded[0].dtype)
 
@@ -273,7 +252,6 @@ def fused_rms_norm(b: TorchBuilder, input: Any, normalized_shape: Any, weight: A
 
 @rows.row("nn.functional.group_norm")
 def functional_group_norm(b: TorchBuilder, input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
-    """torch.nn.functional.group_norm."""
     _several(b, (input.shape[0], input.shape[1] // num_groups, *input.shape[2:]))
     return group_norm(b, input, num_groups, weight, bias, eps)
 
@@ -288,7 +266,6 @@ def group_norm(
     eps: float = 1e-5,
     cudnn_enabled: bool = True,
 ) -> Any:
-    """torch.nn.functional.group_norm, torch.group_norm."""
     return b.group_norm(*optional(input, weight, bias), groups=num_groups, epsilon=eps)
 
 
@@ -309,7 +286,6 @@ def native_group_norm(b: TorchBuilder, input: Any, weight: Any, bias: Any, N: An
 # ---------------------------------------------------------------------------------------------- others
 @rows.row("local_response_norm")
 def local_response_norm(b: TorchBuilder, input: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Any:
-    """torch.nn.functional.local_response_norm."""
     if "float" not in input.dtype:
         return pooled_response_norm(b, input, size=size, alpha=alpha, beta=beta, k=k)
     return b.local_response_norm(input, size=size, alpha=alpha, beta=beta, k=k)
@@ -317,7 +293,6 @@ def local_response_norm(b: TorchBuilder, input: Any, size: int, alpha: float = 1
 
 @rows.row("normalize")
 def normalize(b: TorchBuilder, input: Any, p: float = 2.0, dim: Any = 1, eps: float = 1e-12) -> Any:
-    """torch.nn.functional.normalize."""
     over = axes(dim, input.ndim)
     if input.ndim == 0:
         return b.reshape(b.normalize(b.reshape(input, shape=(1,)), ord=p, axis=(0,), epsilon=held(eps, input.dtype)), shape=())
@@ -333,14 +308,12 @@ def norm_except_dim(b: TorchBuilder, v: Any, pow: int = 2, dim: int = 0) -> Any:
     return b.vector_norm(v, axis=tuple(i for i in range(v.ndim) if i != kept), keepdims=True, ord=pow)
 
 
-@rows.row("_weight_norm")
-def weight_norm(b: TorchBuilder, v: Any, g: Any, dim: int = 0) -> Any:
-    """torch._weight_norm: the directions of ``v`` with the lengths of ``g``."""
-    return weight_norm_interface(b, v, g, dim)[0]
-
-
 @rows.row("_weight_norm_interface")
 def weight_norm_interface(b: TorchBuilder, v: Any, g: Any, dim: int = 0) -> Any:
     """torch._weight_norm_interface: the weight and the norm that it divided by."""
     norm = norm_except_dim(b, v, 2, dim)
     return b.multiply(v, b.divide(g, norm)), norm
+
+
+# the directions of ``v`` with the lengths of ``g``
+rows.table({"_weight_norm": lambda b, v, g, dim=0: weight_norm_interface(b, v, g, dim)[0]})

@@ -159,7 +159,6 @@ def _unpool(rank: int) -> None:
 
 @rows.row("max_unpool2d", "max_unpool3d")
 def aten_max_unpool(b: TorchBuilder, self: Any, indices: Any, output_size: Any, stride: Any = None, padding: Any = None) -> Any:
-    """aten::max_unpool2d, aten::max_unpool3d."""
     return b.max_unpool(self, indices, size=tuple(output_size))
 
 

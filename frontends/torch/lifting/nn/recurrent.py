@@ -20,8 +20,6 @@ def _row(name: str, op: str, **options: Any) -> None:
             return _packed(b, op, options, input, second, third, *rest)
         return _padded(b, op, options, input, second, third, *rest)
 
-    row.__doc__ = f"torch.{name}."
-
 
 _row("lstm", "lstm")
 _row("gru", "gru")
@@ -134,7 +132,6 @@ def lstm_cell(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: 
 
 @rows.row("gru_cell")
 def gru_cell(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-    """torch.gru_cell."""
     reset_x, update_x, new_x = _split(b, _linear(b, input, w_ih, b_ih), 3)
     reset_h, update_h, new_h = _split(b, _linear(b, hx, w_hh, b_hh), 3)
     reset, update = b.sigmoid(b.add(reset_x, reset_h)), b.sigmoid(b.add(update_x, update_h))
@@ -146,8 +143,6 @@ def _cell(activation: str) -> None:
     @rows.row(f"rnn_{activation}_cell")
     def row(b: TorchBuilder, input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
         return getattr(b, activation)(b.add(_linear(b, input, w_ih, b_ih), _linear(b, hx, w_hh, b_hh)))
-
-    row.__doc__ = f"torch.rnn_{activation}_cell."
 
 
 _cell("tanh")

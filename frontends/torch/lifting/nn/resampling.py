@@ -64,7 +64,6 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Any:
-    """torch.nn.functional.interpolate."""
     if mode == "area":
         space = input.shape[2:]
         wanted = spread(size, len(space)) if size is not None else tuple(map(_scaled, space, spread(scale_factor, len(space))))
@@ -78,19 +77,16 @@ def interpolate(
 def upsample(
     b: TorchBuilder, input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Any:
-    """torch.nn.functional.upsample."""
     return interpolate(b, input, size, scale_factor, mode, align_corners)
 
 
 @rows.row("upsample_nearest")
 def upsample_nearest(b: TorchBuilder, input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """torch.nn.functional.upsample_nearest."""
     return interpolate(b, input, size, scale_factor)
 
 
 @rows.row("upsample_bilinear")
 def upsample_bilinear(b: TorchBuilder, input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    """torch.nn.functional.upsample_bilinear."""
     return interpolate(b, input, size, scale_factor, "bilinear", True)
 
 
@@ -131,7 +127,6 @@ for _rank in (1, 2, 3):
 def grid_sample(
     b: TorchBuilder, input: Any, grid: Any, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> Any:
-    """torch.nn.functional.grid_sample."""
     return b.grid_sample(input, grid, method=_METHODS[mode], padding=padding_mode, align_corners=bool(align_corners))
 
 
@@ -146,25 +141,13 @@ def grid_sampler(
 
 @rows.row("affine_grid", "affine_grid_generator")
 def affine_grid(b: TorchBuilder, theta: Any, size: Any, align_corners: bool | None = None) -> Any:
-    """torch.nn.functional.affine_grid."""
     assume(b, "eq", theta.shape[0], size[0])
     return b.affine_grid(theta, size=tuple(size)[2:], align_corners=bool(align_corners))
 
 
 # ---------------------------------------------------------------------------------------------- shuffles
-@rows.row("pixel_shuffle")
-def pixel_shuffle(b: TorchBuilder, input: Any, upscale_factor: int) -> Any:
-    """torch.pixel_shuffle."""
-    return b.pixel_shuffle(input, factor=upscale_factor)
-
-
-@rows.row("pixel_unshuffle")
-def pixel_unshuffle(b: TorchBuilder, input: Any, downscale_factor: int) -> Any:
-    """torch.pixel_unshuffle."""
-    return b.pixel_unshuffle(input, factor=downscale_factor)
-
-
-@rows.row("channel_shuffle", "native_channel_shuffle")
-def channel_shuffle(b: TorchBuilder, input: Any, groups: int) -> Any:
-    """torch.channel_shuffle."""
-    return b.channel_shuffle(input, groups=groups)
+rows.table({
+    "pixel_shuffle": lambda b, input, upscale_factor: b.pixel_shuffle(input, factor=upscale_factor),
+    "pixel_unshuffle": lambda b, input, downscale_factor: b.pixel_unshuffle(input, factor=downscale_factor),
+    ("channel_shuffle", "native_channel_shuffle"): lambda b, input, groups: b.channel_shuffle(input, groups=groups),
+})  # fmt: skip
