@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.framework import tensor_util
 
 from ...errors import UnsupportedOperation
 from ...sizes import Size, apply, hint_of
 from .dtypes import dtype_name
 from .evaluation import ASSIGNS, constant_of, handle_number
 from .held import Held, sizes_of
-from .known_numbers import known
+from .known_numbers import is_few, known
+from .made_later import constant
 from .names import RAW
 from .reader import Handler, Reader, as_operand
 
 
 def _const(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    return [reader.constant(constant_of(operation))]
+    proto = operation.get_attr("value")
+    shape = tuple(dim.size for dim in proto.tensor_shape.dim)
+    if not is_few(dtype_name(proto.dtype), math.prod(shape), len(shape)):
+        return [reader.constant(constant_of(operation))]
+    return [Held(known(tensor_util.MakeNdarray(proto).tolist()).reshape(shape), constant(operation, shape))]
 
 
 def _shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
@@ -33,14 +40,14 @@ def _size(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held
 
 
 def _rank(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    return [Held(known(int(operands[0].seen.shape.rank)), tf.rank(operands[0].seen))]
+    return [Held(known(int(operands[0].made.shape.rank)), tf.rank(operands[0].seen))]
 
 
 def _read_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """What a variable holds. No gradient goes from it to what was assigned before: on a tape each read is of the variable itself."""
     found = variable_of(reader, operation, operands[0])
-    if handle_number(operands[0].seen) in reader.assigned and found.seen.dtype.is_floating:
-        attributes = {"T": dtype_name(found.seen.dtype)}
+    if handle_number(operands[0].seen) in reader.assigned and found.made.dtype.is_floating:
+        attributes = {"T": dtype_name(found.made.dtype)}
         return reader.call(f"{RAW}StopGradient", (reader.value(found),), attributes, [found.seen], reader.origin(operation))
     return [found]
 
@@ -70,9 +77,9 @@ def _assign_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -
 
 def _gather_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     table, indices = variable_of(reader, operation, operands[0]), operands[1]
-    batch, dtype = operation.get_attr("batch_dims"), dtype_name(table.seen.dtype)
+    batch, dtype = operation.get_attr("batch_dims"), dtype_name(table.made.dtype)
     seen = tf.gather(table.seen, indices.seen, axis=batch, batch_dims=batch)
-    attributes = {"batch_dims": batch, "Tparams": dtype, "Tindices": dtype_name(indices.seen.dtype), "Taxis": "int32"}
+    attributes = {"batch_dims": batch, "Tparams": dtype, "Tindices": dtype_name(indices.made.dtype), "Taxis": "int32"}
     return reader.call(
         f"{RAW}GatherV2", (reader.value(table), as_operand(indices.item), batch), attributes, [seen], reader.origin(operation)
     )
