@@ -46,7 +46,7 @@ def _told(origin: Origin, data: Sequence[Held]) -> Origin:
 
 
 def _is_text(held: Held) -> bool:
-    return isinstance(held.seen, tf.Tensor) and held.seen.dtype == tf.string and held.seen.shape.rank == 0
+    return isinstance(held.seen, tf.Tensor) and held.made.dtype == tf.string and held.made.shape.rank == 0
 
 
 READ: dict[str, Handler] = {"Assert": asserted}

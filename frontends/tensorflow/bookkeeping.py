@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.framework import tensor_util
 
 from ...errors import UnsupportedOperation
 from ...sizes import Size, apply, hint_of
 from .dtypes import dtype_name
 from .evaluation import ASSIGNS, constant_of, handle_number
 from .held import Held, sizes_of
-from .known_numbers import known
+from .known_numbers import is_few, known
+from .made_later import constant
 from .names import RAW, WITH_GRADIENT
 from .reader import Handler, Reader, as_operand
 
 
 def _const(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    return [reader.constant(constant_of(operation))]
+    proto = operation.get_attr("value")
+    shape = tuple(dim.size for dim in proto.tensor_shape.dim)
+    if not is_few(dtype_name(proto.dtype), math.prod(shape), len(shape)):
+        return [reader.constant(constant_of(operation))]
+    return [Held(known(tensor_util.MakeNdarray(proto).tolist()).reshape(shape), constant(operation, shape))]
 
 
 def _shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
@@ -33,7 +40,7 @@ def _size(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held
 
 
 def _rank(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    return [Held(known(int(operands[0].seen.shape.rank)), tf.rank(operands[0].seen))]
+    return [Held(known(int(operands[0].made.shape.rank)), tf.rank(operands[0].seen))]
 
 
 def _read_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
@@ -44,13 +51,13 @@ def _read(reader: Reader, operation: Any, handle: Held) -> Held:
     """What a variable holds. On a tape each read is of the variable itself: no gradient goes to what was assigned before, and that of one
     that is trained goes to the variable."""
     found, name = variable_of(reader, operation, handle), reader.assigned.get(handle_number(handle.seen))
-    if name is None or not (found.seen.dtype.is_floating or found.seen.dtype.is_complex):
+    if name is None or not (found.made.dtype.is_floating or found.made.dtype.is_complex):
         return found
     value, origin = reader.value(found), reader.origin(operation)
     if reader.weights.is_trained(name):
         source = reader.recorder.graph.parameters[name]
         return reader.call(WITH_GRADIENT, (value, source), {}, [found.seen], origin)[0]
-    return reader.call(f"{RAW}StopGradient", (value,), {"T": dtype_name(found.seen.dtype)}, [found.seen], origin)[0]
+    return reader.call(f"{RAW}StopGradient", (value,), {"T": dtype_name(found.made.dtype)}, [found.seen], origin)[0]
 
 
 def variable_of(reader: Reader, operation: Any, handle: Held) -> Held:
@@ -78,9 +85,9 @@ def _assign_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -
 
 def _gather_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     table, indices = _read(reader, operation, operands[0]), operands[1]
-    batch, dtype = operation.get_attr("batch_dims"), dtype_name(table.seen.dtype)
+    batch, dtype = operation.get_attr("batch_dims"), dtype_name(table.made.dtype)
     seen = tf.gather(table.seen, indices.seen, axis=batch, batch_dims=batch)
-    attributes = {"batch_dims": batch, "Tparams": dtype, "Tindices": dtype_name(indices.seen.dtype), "Taxis": "int32"}
+    attributes = {"batch_dims": batch, "Tparams": dtype, "Tindices": dtype_name(indices.made.dtype), "Taxis": "int32"}
     return reader.call(
         f"{RAW}GatherV2", (reader.value(table), as_operand(indices.item), batch), attributes, [seen], reader.origin(operation)
     )

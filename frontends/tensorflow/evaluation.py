@@ -16,7 +16,7 @@ from tensorflow.python.eager import context, execute, record
 from tensorflow.python.framework import function_def_to_graph, tensor_util
 
 from .names import definition
-from .operations import for_execution, in_order
+from .operations import declared, for_execution, in_order
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
@@ -171,7 +171,7 @@ def is_repeatable(operation: Any) -> bool:
     bodies = bodies_of(operation)
     if bodies:
         return all(is_repeatable(inner) for graph in bodies for inner in graph.get_operations())
-    return operation.type in _ONLY_READ or not operation.op_def.is_stateful
+    return operation.type in _ONLY_READ or not declared(operation).is_stateful
 
 
 def branches_of(operation: Any) -> list[Any]:

@@ -41,7 +41,7 @@ def _advanced(reader: Reader, operation: Any, handle: Held, algorithm: Held, del
     if not isinstance(algorithm.item, np.ndarray) or algorithm.item.item() != _PHILOX:
         raise UnsupportedOperation(f"a generator by another algorithm than Philox\n    {reader.origin(operation)}")
     arrays, before = Arrays(reader, operation), variable_of(reader, operation, handle)
-    kind = dtype_name(delta.seen.dtype)
+    kind = dtype_name(delta.made.dtype)
     wide = arrays.call("Cast", [delta], {"SrcT": kind, "DstT": "int64", "Truncate": False}, tf.cast(delta.seen, tf.int64))
     steps = arrays.call("Mul", [wide, 256], {"T": "int64"}, wide.seen * 256)
     row = arrays.call("Reshape", [steps, (1,)], {"T": "int64", "Tshape": "int32"}, tf.reshape(steps.seen, [1]))
@@ -62,7 +62,7 @@ def _drawn(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     name, dtype = _STATELESS[operation.type], operation.get_attr("dtype")
     given = {"shape": shape.seen, "key": key.seen, "counter": counter.seen, "alg": _PHILOX}
     given.update(zip(("minval", "maxval"), (bound.seen for bound in bounds)) if bounds else {"dtype": dtype})
-    attributes = {"dtype": dtype_name(dtype), "Tshape": dtype_name(shape.seen.dtype)}
+    attributes = {"dtype": dtype_name(dtype), "Tshape": dtype_name(shape.made.dtype)}
     return [arrays.call(name, [shape, key, counter, _PHILOX, *bounds], attributes, getattr(tf.raw_ops, name)(**given))]
 
 

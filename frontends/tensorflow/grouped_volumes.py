@@ -13,7 +13,7 @@ from .reader import Handler, Reader
 
 def _convolution(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequence[Held]:
     channels = operation.get_attr("data_format").index(b"C")
-    groups = operands[0].seen.shape[channels] // operands[1].seen.shape[3]
+    groups = operands[0].made.shape[channels] // operands[1].made.shape[3]
     if groups == 1:
         return reader.computed(operation, operands)
     places = [place for place in range(1, 5) if place != channels]

@@ -52,26 +52,26 @@ class Arrays:
     def stack(self, rows: Sequence[Held]) -> Held:
         """Rows as one array."""
         arrays = [self.array(row) for row in rows]
-        dtype = dtype_name(arrays[0].seen.dtype)
+        dtype = dtype_name(arrays[0].made.dtype)
         return self.call("Pack", [arrays], {"N": len(rows), "T": dtype, "axis": 0}, tf.stack([row.seen for row in rows]))
 
     def joined(self, parts: Sequence[Held]) -> Held:
         """Arrays one behind the other."""
         if len(parts) == 1:
             return parts[0]
-        attributes = {"N": len(parts), "T": dtype_name(parts[0].seen.dtype), "Tidx": "int32"}
+        attributes = {"N": len(parts), "T": dtype_name(parts[0].made.dtype), "Tidx": "int32"}
         return self.call("ConcatV2", [list(parts), 0], attributes, tf.concat([part.seen for part in parts], 0))
 
     def row(self, array: Held, index: Held, seen: Any) -> Held:
         """One row, or several."""
-        dtypes = {"Tparams": dtype_name(seen.dtype), "Tindices": dtype_name(index.seen.dtype), "Taxis": "int32"}
+        dtypes = {"Tparams": dtype_name(seen.dtype), "Tindices": dtype_name(index.made.dtype), "Taxis": "int32"}
         return self.call("GatherV2", [array, index, 0], {"batch_dims": 0, **dtypes}, seen)
 
     def written(self, array: Held, places: Held, rows: Held, seen: Any) -> Held:
         """The array with other rows at these places, one or several."""
-        dtype = dtype_name(rows.seen.dtype)
-        attributes = {"T": dtype, "Tindices": dtype_name(places.seen.dtype), "bad_indices_policy": ""}
-        is_one = places.seen.shape.rank == 0
+        dtype = dtype_name(rows.made.dtype)
+        attributes = {"T": dtype, "Tindices": dtype_name(places.made.dtype), "bad_indices_policy": ""}
+        is_one = places.made.shape.rank == 0
         places, rows = (self.deeper(places, 2), self.deeper(self.array(rows), 1)) if is_one else (self.deeper(places, -1), self.array(rows))
         return self.call("TensorScatterUpdate", [array, places, rows], attributes, seen)
 
@@ -88,17 +88,17 @@ class Arrays:
 
     def reversed(self, array: Held) -> Held:
         """The last row first."""
-        if array.seen.dtype == tf.variant:
+        if array.made.dtype == tf.variant:
             origin = self.reader.origin(self.operation)
             raise UnsupportedOperation(
                 f"{self.operation.type}: a list of lists, as the second derivative of a loop that Python has read keeps\n    {origin}"
             )
-        attributes = {"T": dtype_name(array.seen.dtype), "Tidx": "int32"}
+        attributes = {"T": dtype_name(array.made.dtype), "Tidx": "int32"}
         return self.call("ReverseV2", [array, (0,)], attributes, tf.reverse(array.seen, [0]))
 
     def part(self, array: Held, first: Any, length: Any) -> Held:
         """So many rows."""
-        rank = array.seen.shape.rank
+        rank = array.made.shape.rank
         begin, size = (first, *[0] * (rank - 1)), (length, *[-1] * (rank - 1))
         seen = tf.slice(array.seen, [hint_of(item) for item in begin], [hint_of(item) for item in size])
         return self.call("Slice", [array, begin, size], {"T": dtype_name(seen.dtype), "Index": "int32"}, seen)

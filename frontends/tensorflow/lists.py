@@ -35,7 +35,7 @@ class Unfilled:
         """The sizes of a row, where all are known."""
         row = next(iter(self.rows.values()), None)
         if row is not None:
-            return all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.seen.shape)
+            return all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape)
         return self.shape if self.shape is not None and None not in self.shape else None
 
 
@@ -158,12 +158,12 @@ def scattered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[
     if operation.type == "TensorListScatterV2":
         rows, places, _, length = operands
         size = _length_in(reader, operation, length)
-        before = Held(Unfilled(_grown(size, places) if hint_of(size) < 0 else size, dtype_name(rows.seen.dtype)), seen)
+        before = Held(Unfilled(_grown(size, places) if hint_of(size) < 0 else size, dtype_name(rows.made.dtype)), seen)
     else:
         before, rows, places = operands
     rows = arrays.array(rows)
     array = filled(arrays, before, all_sizes(rows.item)[1:])
-    return [Held(arrays.written(array, places, rows, stack_of(seen, rows.seen.shape[1:], rows.seen.dtype)).item, seen)]
+    return [Held(arrays.written(array, places, rows, stack_of(seen, rows.made.shape[1:], rows.made.dtype)).item, seen)]
 
 
 def _grown(size: Any, places: Held) -> Any:
@@ -181,7 +181,7 @@ def split(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held
     for place, length in enumerate(lengths.item.tolist()):
         rows[place] = arrays.part(arrays.array(array), first, length)
         first += length
-    item = Unfilled(len(rows), dtype_name(array.seen.dtype), None, rows)
+    item = Unfilled(len(rows), dtype_name(array.made.dtype), None, rows)
     return [Held(item, reader.seen(operation, operands)[0])]
 
 
@@ -264,12 +264,12 @@ def with_item(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[
     if isinstance(held.item, Unfilled) and isinstance(place, int):
         length = apply("max", held.item.length, place + 1) if operation.get_attr("resize_if_index_out_of_bounds") else held.item.length
         return [Held(replace(held.item, length=length, rows={**held.item.rows, place: row}), seen)]
-    arrays, sizes = Arrays(reader, operation), all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.seen.shape)
+    arrays, sizes = Arrays(reader, operation), all_sizes(row.item) if isinstance(row.item, Value) else tuple(row.made.shape)
     array = filled(arrays, held, sizes)
     for size, wanted in zip(sizes, all_sizes(array.item)[1:]):
         if isinstance(condition := apply("eq", size, wanted), Size):
             reader.recorder.decide_size(condition, reader.origin(operation))
-    return [Held(arrays.written(array, index, row, stack_of(seen, row.seen.shape, row.seen.dtype)).item, seen)]
+    return [Held(arrays.written(array, index, row, stack_of(seen, row.made.shape, row.made.dtype)).item, seen)]
 
 
 def pushed(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:

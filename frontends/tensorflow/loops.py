@@ -100,7 +100,7 @@ class _Loop:
 
     def _first_row(self, sequence: Held) -> Held:
         spec = ArraySpec(sequence.spec.shape[1:], sequence.spec.dtype)
-        first = sequence.seen[0] if sequence.seen.shape[0] else tf.zeros(spec.hints, spec.dtype)
+        first = sequence.seen[0] if sequence.made.shape[0] else tf.zeros(spec.hints, spec.dtype)
         return Held(Value("row", spec), first)
 
     def _run(self, graph: Any) -> list[Held]:
@@ -168,7 +168,7 @@ class _Loop:
         if count == 0 or filling is None:
             return tf.repeat(row.seen[None], count, 0)
         first = hint_of(_lowest(filling, count))
-        rows = stack_of(end, row.seen.shape, row.seen.dtype)[first : first + count]
+        rows = stack_of(end, row.made.shape, row.made.dtype)[first : first + count]
         return rows if filling.step == 1 else tf.reverse(rows, [0])
 
     def _steps(self) -> int:
@@ -225,7 +225,7 @@ class _Loop:
         if (found := next(same, None)) is None:
             assert self.count is not None
             last = self.count.length - 1
-            seen = outputs.seen[-1] if outputs.seen.shape[0] else written.seen
+            seen = outputs.seen[-1] if outputs.made.shape[0] else written.seen
             found = self.arrays.row(outputs, Held(known(last), tf.constant(hint_of(last))), seen)
         return Unfilled(apply("max", before.length, row + 1), before.dtype, before.shape, {**before.rows, row: found})
 
@@ -241,7 +241,7 @@ class _Loop:
     def _check_shapes(self, results: Sequence[Held]) -> None:
         for one, held in zip(self.state, results):
             if one.spec != held.spec:
-                if isinstance(one.seen, tf.Tensor) and one.seen.dtype == tf.variant:
+                if isinstance(one.seen, tf.Tensor) and one.made.dtype == tf.variant:
                     raise UnsupportedOperation(
                         f"{self.operation.type}: a TensorArray grows in a loop whose number of steps is not known before it begins; give "
                         f"it the size that it needs at most (tf.TensorArray(..., size=...)), and cut it afterwards\n    {self.origin}"

@@ -11,13 +11,18 @@ from tensorflow.core.framework import attr_value_pb2, tensor_shape_pb2
 from ...ir.node import Origin
 from .dtypes import dtype_name
 from .folders import is_users
-from .names import RAW
+from .names import RAW, definition
+
+
+def declared(operation: Any) -> Any:
+    """What TensorFlow declares of an operation (an ``OpDef``), which each operation would read anew."""
+    return definition(operation.type) or operation.op_def
 
 
 def attributes_of(operation: Any) -> dict[str, Any]:
     """The attributes of an operation as plain data; functions and tensors among them are read by what knows them, and left out here."""
-    declared = (attribute for attribute in operation.op_def.attr if attribute.type not in ("func", "list(func)", "tensor"))
-    return {attribute.name: plain(operation.get_attr(attribute.name)) for attribute in declared}
+    plain_ones = (attribute for attribute in declared(operation).attr if attribute.type not in ("func", "list(func)", "tensor"))
+    return {attribute.name: plain(operation.get_attr(attribute.name)) for attribute in plain_ones}
 
 
 def plain(item: Any) -> Any:
@@ -37,7 +42,7 @@ def plain(item: Any) -> Any:
 
 def for_execution(operation: Any) -> tuple[Any, ...]:
     """The attributes of an operation as TensorFlow's eager runtime takes them: names and values in turn."""
-    pairs = ((attribute.name, operation.get_attr(attribute.name)) for attribute in operation.op_def.attr)
+    pairs = ((attribute.name, operation.get_attr(attribute.name)) for attribute in declared(operation).attr)
     return tuple(item for name, value in pairs for item in (name, _executed(value)))
 
 
@@ -72,6 +77,9 @@ def in_order(operations: Iterable[Any], done: set[int]) -> Iterator[Any]:
 def origin_of(operation: Any, around: Origin) -> Origin:
     """The innermost line of the user's that led to an operation, or what it stands in."""
     call = f"{RAW}{operation.type}"
+    line = getattr(operation.graph, "lines", {}).get(id(operation))  # noted by the graph
+    if line is not None:
+        return Origin(line[0], line[1], _scope_of(operation), call)
     frames = operation.traceback.get_user_frames() if operation.traceback else ()  # a list of TensorFlow's own would be made of hundreds
     for frame in reversed(frames):
         if is_users(frame.filename):

@@ -31,7 +31,7 @@ def _scattered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list
 def _scattered_rows(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``ResourceScatterAdd`` and the like, whose places are numbers of rows."""
     handle, places, rows = operands
-    if rows.seen.shape.rank == 0 and places.seen.shape.rank != 0 or variable_of(reader, operation, handle).seen.shape.rank == 0:
+    if rows.made.shape.rank == 0 and places.made.shape.rank != 0 or variable_of(reader, operation, handle).made.shape.rank == 0:
         raise UnsupportedOperation(f"{operation.type} of one number for many rows\n    {reader.origin(operation)}")
     return _scattered(reader, operation, (handle, _with_axis(reader, operation, places), rows))
 
@@ -61,7 +61,7 @@ def _leave(reader: Reader, operation: Any, handle: Held, name: str, operands: di
 
 def _made(reader: Reader, operation: Any, array: Held, name: str, operands: dict[str, Held]) -> Held:
     declared = definition(name)
-    own = {"T": dtype_name(array.seen.dtype), "Tparams": dtype_name(array.seen.dtype), "bad_indices_policy": "", **attributes_of(operation)}
+    own = {"T": dtype_name(array.made.dtype), "Tparams": dtype_name(array.made.dtype), "bad_indices_policy": "", **attributes_of(operation)}
     attributes = {attribute.name: own[attribute.name] for attribute in declared.attr}
     masks = {attribute: value for attribute, value in attributes.items() if attribute.endswith("_mask")}
     first = declared.input_arg[0].name

@@ -1,7 +1,8 @@
 """Reads traced graphs of TensorFlow: each operation becomes a node, and what only moves values about (calls, variables, shapes) is
 followed.
 
-The operations are also run as they are read, on the arrays of the call: their results have the shapes of the recording.
+Their results have the shapes of the recording: of some it is known beforehand (:mod:`.made_later`), the others are run as they are read, on
+the arrays of the call.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ from .evaluation import PASSES_ON, Evaluator, called, handle_number, is_call, is
 from .held import Held, spec_of
 from .known_numbers import known, nested
 from .lifting.driver import static_places
+from .made_later import made_later
 from .names import CONVERT, RAW, row_key
-from .operations import attributes_of, in_order, layer_path, origin_of
+from .operations import attributes_of, declared, in_order, layer_path, origin_of
 from .variables import Weights
 
 ORDERS = 2  # of derivatives that are followed: a rule may use the function that it is the rule of
@@ -101,8 +103,8 @@ class Reader:
 
     def _take_captures(self, graph: Any, progress: _Progress) -> None:
         """Arrays and variables of the outside that a graph has come to refer to."""
-        captures = graph.captures
-        fresh, progress.captured = captures[progress.captured :], len(captures)
+        outside, inside = graph.external_captures, graph.internal_captures  # ``captures`` are put together anew for each
+        fresh, progress.captured = zip(outside[progress.captured :], inside[progress.captured :]), len(inside)
         for outer, inner in fresh:
             if id(inner) in self.held:
                 continue
@@ -216,7 +218,7 @@ class Reader:
             tuple(map(self._operand, item)) if isinstance(item, list) else as_operand(item.item) if place in static else self._operand(item)
             for place, item in enumerate(operands)
         )
-        record = CallRecord(random=operation.op_def.is_stateful, extra=elements_of(self.recorder, operands, static))
+        record = CallRecord(random=declared(operation).is_stateful, extra=elements_of(self.recorder, operands, static))
         return self.call(f"{RAW}{operation.type}", inputs, attributes, seen, self.origin(operation), record)
 
     def call(
@@ -243,12 +245,14 @@ class Reader:
             raise UnsupportedOperation(f"{what_is(held.seen)} have no counterpart in other frameworks, and are no result of a graph")
         if not held.item.size:
             return self.recorder.add_constant("constant", held.seen, spec_of(held.seen))
-        made = self.call(CONVERT, (nested(held.item),), {"dtype": dtype_name(held.seen.dtype)}, [held.seen], self.around)
+        made = self.call(CONVERT, (nested(held.item),), {"dtype": dtype_name(held.made.dtype)}, [held.seen], self.around)
         assert isinstance(made[0].item, Value)
         return made[0].item
 
     def seen(self, operation: Any, operands: Sequence[Held]) -> list[Any]:
         """What the operation gives on the arrays of the call; zeros where it fails in a branch that these do not take."""
+        if (later := made_later(operation, operands)) is not None:
+            return [later]
         try:
             return list(self.evaluator.operation(operation, [operand.seen for operand in operands]))
         except tf.errors.InvalidArgumentError:
@@ -315,7 +319,7 @@ def _no_array(operation: Any, tensor: Any, origin: Origin) -> str:
 def _grouped(operation: Any, items: Sequence[Any]) -> list[Any]:
     """The operands in the order of the declaration, lists of operands as lists."""
     rest, grouped = iter(items), list[Any]()
-    for argument in operation.op_def.input_arg:
+    for argument in declared(operation).input_arg:
         if argument.number_attr:
             grouped.append([next(rest) for _ in range(operation.get_attr(argument.number_attr))])
         elif argument.type_list_attr:

@@ -41,7 +41,7 @@ class TensorFlowRegions(Regions):
         if not self.is_array(item):
             return Kind(_DTYPES[type(getattr(item, "hint", item)) if not is_symbolic(item) else int].name, (), True)
         if isinstance(item, ops.SymbolicTensor) and item.graph is self.trace.graph:
-            return Kind(item.dtype.name, tuple(self.trace.held(item).seen.shape))
+            return Kind(item.dtype.name, tuple(self.trace.held(item).made.shape))
         dtype = tf.as_dtype(item.dtype)
         return Kind(dtype.name, tuple(-1 if size is None else size for size in tf.TensorShape(item.shape)))
 

@@ -15,7 +15,6 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.python.data.ops.iterator_ops import OwnedIterator
 from tensorflow.python.framework import ops
-from tensorflow.python.framework.func_graph import FuncGraph
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
 from ...errors import TracingError, UnsupportedOperation
@@ -31,6 +30,7 @@ from .held import Held
 from .keras_sizes import inside, wants_numbers
 from .known_numbers import known
 from .names import READ
+from .noting_graph import NotingGraph
 from .reader import Reader
 from .sizes import Shape, SizeNumber, asked_by, symbolic
 
@@ -48,7 +48,7 @@ class Trace:
 
     def __init__(self, recorder: Recorder, reader: Reader, locator: Locator, reading: Reading) -> None:
         self.recorder, self.reader, self.locator, self.reading = recorder, reader, locator, reading
-        self.graph = FuncGraph(recorder.graph.name)
+        self.graph = NotingGraph(recorder.graph.name)
 
     def argument(self, value: Value, array: Any, fixed: Sequence[bool]) -> Any:
         """A tensor for an array of the arguments; the sizes of axes that are not ``fixed`` are unknown."""
@@ -103,7 +103,7 @@ class Trace:
         held = self.held(tensor)
         if isinstance(held.item, np.ndarray):
             return np.array(
-                [self.decide(one) if isinstance(one, Size) else one for one in held.item.ravel()], held.seen.dtype.as_numpy_dtype
+                [self.decide(one) if isinstance(one, Size) else one for one in held.item.ravel()], held.made.dtype.as_numpy_dtype
             ).reshape(held.item.shape)
         origin, elements = self.locator.locate(call, 3), held.seen.numpy()
         if np.size(elements) > _MOST:
@@ -132,7 +132,7 @@ class Trace:
     def _open_shape(self, tensor: Any, traced: Any) -> Any:
         held = self.held(tensor)
         if not isinstance(held.item, Value):
-            return tf.TensorShape(held.seen.shape)
+            return tf.TensorShape(held.made.shape)
         sizes = [Size.of(Symbol(held.item, axis, hint)) for axis, hint in enumerate(held.item.shape)]
         numbers = (symbolic(self, size) if dim is None else dim for dim, size in zip(traced.as_list(), sizes))
         return Shape(traced, tuple(numbers))
@@ -156,6 +156,7 @@ class Trace:
             *((tf, name, answer) for name, answer in self._modes().items()),
             (tf, "ensure_shape", lambda x, shape, name=None, said=tf.ensure_shape: said(x, self._told_shape(x, shape), name)),
             (ops.SymbolicTensor, "set_shape", lambda x, shape, said=tf.Tensor.set_shape: said(x, self._told_shape(x, shape))),
+            self.graph.place(),
             (OwnedIterator, "__next__", lambda iterator: self._next_element(iterator)),  # noqa: PLW0108  (as __iter__ below)
         )
         with replaced(places):
@@ -216,7 +217,7 @@ class Trace:
         if tensor.graph is not self.graph:
             return iter(tf.Tensor.__iter__(tensor))
         held = self.held(tensor)
-        count = held.seen.shape[0]
+        count = held.made.shape[0]
         if isinstance(held.item, Value) and _SHAPE(tensor)[0] is None:
             count = self.decide(Size.of(Symbol(held.item, 0, count)))
         return iter(tf.unstack(tensor, num=count))

@@ -124,52 +124,61 @@ def _draws(node: Node) -> bool:
 
 def _key(node: Node, leaves: list[Any], keys: Keys, counters: Collection[Value]) -> Any:
     """What equal steps have in common; ``leaves`` is told the rest."""
-    own = {value: place for place, value in enumerate(node.outputs)}
-    origin, record = node.origin, node.record
-
-    def of(item: Any) -> Any:
-        cls = type(item)
-        if cls is Value:
-            return value_of(item)
-        if cls is int or cls is float:
-            leaves.append(item)
-            return cls
-        if cls is tuple or cls is list:
-            return (cls, *map(of, item))
-        if cls is dict:
-            return tuple([(name, of(part)) for name, part in item.items()])
-        if cls is slice:
-            return (slice, of(item.start), of(item.stop), of(item.step))
-        return item.text(symbol) if cls is Size else hashable(item)
-
-    def value_of(value: Value) -> Any:
-        if value in own:
-            return own[value]
-        leaves.append(value)
-        return spec_of(value)
-
-    def spec_of(value: Value) -> Any:
-        return value.dtype if value in counters else keys.of_spec(value.spec)
-
-    def symbol(item: Symbol) -> str:
-        value_of(item.source)
-        return f"{item.kind} {item.axis}"
-
-    def opened(item: Any) -> Any:
-        return of(item) if isinstance(item, (Value, Size)) else item
-
-    parts = [node.op, origin.file, origin.line, origin.call, tuple(map(spec_of, own)), of(node.inputs), of(node.params)]
+    origin, record, read = node.origin, node.record, _Reading(node, leaves, keys, counters)
+    outputs = tuple([read.spec(value) for value in node.outputs])
+    parts = [node.op, origin.file, origin.line, origin.call, outputs, read.item(node.inputs), read.item(node.params)]
     if record is not None:
         parts += [
             _FLAGS(record),
-            *map(value_of, record.writes),
-            *((place, value_of(viewed)) for place, viewed in record.views.items()),
-            of(record.result),
+            *map(read.value, record.writes),
+            *((place, read.value(viewed)) for place, viewed in record.views.items()),
+            read.item(record.result),
         ]
-        parts.append(None if record.extra is None else record.extra.mapped(opened))
+        parts.append(None if record.extra is None else record.extra.mapped(read.opened))
     for region in node.regions:
-        parts += [tuple([of(size) for size in region.sizes.values()]), keys.of_region(region)]
+        parts += [tuple([read.item(size) for size in region.sizes.values()]), keys.of_region(region)]
     return tuple(parts)
+
+
+class _Reading:
+    """One look through the arguments of a node: methods, for functions that refer to each other would wait for the collector."""
+
+    __slots__ = ("counters", "keys", "leaves", "own")
+
+    def __init__(self, node: Node, leaves: list[Any], keys: Keys, counters: Collection[Value]) -> None:
+        self.own = {value: place for place, value in enumerate(node.outputs)}
+        self.leaves, self.keys, self.counters = leaves, keys, counters
+
+    def item(self, item: Any) -> Any:
+        cls = type(item)
+        if cls is Value:
+            return self.value(item)
+        if cls is int or cls is float:
+            self.leaves.append(item)
+            return cls
+        if cls is tuple or cls is list:
+            return (cls, *map(self.item, item))
+        if cls is dict:
+            return tuple([(name, self.item(part)) for name, part in item.items()])
+        if cls is slice:
+            return (slice, self.item(item.start), self.item(item.stop), self.item(item.step))
+        return item.text(self.symbol) if cls is Size else hashable(item)
+
+    def value(self, value: Value) -> Any:
+        if value in self.own:
+            return self.own[value]
+        self.leaves.append(value)
+        return self.spec(value)
+
+    def spec(self, value: Value) -> Any:
+        return value.dtype if value in self.counters else self.keys.of_spec(value.spec)
+
+    def symbol(self, item: Symbol) -> str:
+        self.value(item.source)
+        return f"{item.kind} {item.axis}"
+
+    def opened(self, item: Any) -> Any:
+        return self.item(item) if isinstance(item, (Value, Size)) else item
 
 
 __all__ = ["Keys", "Row", "Rows"]

@@ -1,0 +1,129 @@
+"""Operations that are not run as they are read: nearly all arrays of a recording are met for their shapes alone.
+
+The shape is known beforehand where the traced graph tells it, or follows from those of the operands by a rule. The operations below
+fail for no elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Union
+
+import numpy as np
+import tensorflow as tf
+
+from .evaluation import constant_of, executed
+from .held import Held
+from .later import Later
+
+Shape = tuple[int, ...]
+Rule = Callable[[Any, Sequence[Held], list[Shape]], Union[Shape, None]]
+_SHAPE = tf.Tensor.shape.fget  # as TensorFlow knows it, whatever the user's code sees
+
+
+def constant(operation: Any, shape: Shape) -> Later:
+    """The array of a ``Const``."""
+    return Later(shape, operation.outputs[0].dtype, lambda _: constant_of(operation))
+
+
+def made_later(operation: Any, operands: Sequence[Held]) -> Later | None:
+    """What an operation gives, computed when it is asked for; None where its shape shows when it runs, or it may fail."""
+    rule = _RULES.get(operation.type)
+    shape = None if rule is None else _shape_of(rule, operation, operands)
+    if shape is None:
+        return None
+    return Later(shape, operation.outputs[0].dtype, lambda arrays: executed(operation, arrays)[0], [each.made for each in operands])
+
+
+def _shape_of(rule: Rule, operation: Any, operands: Sequence[Held]) -> Shape | None:
+    traced = _SHAPE(operation.outputs[0])
+    if traced.rank is None:
+        return None
+    dims = traced.as_list()
+    if None not in dims and all(_SHAPE(tensor).is_fully_defined() for tensor in operation.inputs):
+        return tuple(dims)
+    shape = rule(operation, operands, [tuple(held.made.shape) for held in operands])
+    return shape if shape is not None and len(shape) == len(dims) and all(dim in (None, size) for dim, size in zip(dims, shape)) else None
+
+
+# ------------------------------------------------------------------------------------- rules
+def _none(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+    """No shape but one that the traced graph knows."""
+    return None
+
+
+def _of_first(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+    return shapes[0]
+
+
+def _together(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        return None
+
+
+def _with_bias(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+    return shapes[0] if shapes[0][-1:] == shapes[1] and operation.get_attr("data_format") == b"NHWC" else None
+
+
+def _product(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+    rows, inner = shapes[0][:: -1 if operation.get_attr("transpose_a") else 1]
+    others, columns = shapes[1][:: -1 if operation.get_attr("transpose_b") else 1]
+    return (rows, columns) if inner == others else None
+
+
+def _padded(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+    paddings = _numbers(operands[1])
+    return None if paddings is None else tuple(size + sum(pair) for size, pair in zip(shapes[0], paddings))
+
+
+def _reduced(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+    axes = _numbers(operands[1])
+    if axes is None:
+        return None
+    gone = {axis % len(shapes[0]) for axis in np.ravel(axes)}
+    kept = [(1,), ()][not operation.get_attr("keep_dims")]
+    return tuple(part for axis, size in enumerate(shapes[0]) for part in (kept if axis in gone else (size,)))
+
+
+def _convolved(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+    """Windows of the kernel's sizes; the channels are those that the traced graph knows."""
+    channels = _SHAPE(operation.outputs[0]).as_list()[-1]
+    return _windowed(operation, shapes[0], [1, *shapes[1][:-2], 1], operation.get_attr("dilations"), channels)
+
+
+def _pooled(operation: Any, operands: Sequence[Held], shapes: list[Shape]) -> Shape | None:
+    window = operation.get_attr("ksize")
+    return _windowed(operation, shapes[0], window, [1] * len(window), shapes[0][-1])
+
+
+def _windowed(operation: Any, given: Shape, window: Sequence[int], dilations: Sequence[int], channels: Any) -> Shape | None:
+    """The sizes of what windows make that move over an array, whose channels are last."""
+    padding, strides = operation.get_attr("padding"), operation.get_attr("strides")
+    is_usual = operation.get_attr("data_format") in (b"NHWC", b"NDHWC") and padding in (b"SAME", b"VALID")
+    if not is_usual or channels is None or len(given) != len(window):
+        return None
+    lost = [(size - 1) * step if padding == b"VALID" else 0 for size, step in zip(window, dilations)]
+    found = [-(-(size - less) // stride) for size, less, stride in zip(given, lost, strides)]
+    return (*found[:-1], channels) if min(found[1:-1]) > 0 else None
+
+
+def _numbers(held: Held) -> Any:
+    """The elements of an array that are numbers; None where they are not known."""
+    item = held.item
+    return item.tolist() if isinstance(item, np.ndarray) and all(isinstance(one, int) for one in item.ravel()) else None
+
+
+_RULES: dict[str, Rule] = {
+    **dict.fromkeys(("Conv2D", "Conv3D", "DepthwiseConv2dNative"), _convolved),
+    **dict.fromkeys(("MaxPool", "MaxPool3D", "AvgPool", "AvgPool3D"), _pooled),
+    **dict.fromkeys(("Mean", "Sum", "Max", "Min", "Prod"), _reduced),
+    **dict.fromkeys(("Pad", "PadV2"), _padded),
+    **dict.fromkeys(("Add", "AddV2", "Sub", "Mul", "RealDiv", "Maximum", "Minimum", "SquaredDifference"), _together),
+    **dict.fromkeys(("Relu", "Relu6", "Elu", "Selu", "LeakyRelu", "Sigmoid", "Tanh", "Erf", "Softplus", "Softsign"), _of_first),
+    **dict.fromkeys(("Neg", "Abs", "Exp", "Log", "Square", "Sqrt", "Rsqrt", "Softmax", "LogSoftmax"), _of_first),
+    **dict.fromkeys(("Reshape", "Squeeze", "ExpandDims", "Transpose"), _none),
+    "BiasAdd": _with_bias,
+    "MatMul": _product,
+}
