@@ -112,7 +112,7 @@ def _parts(item: Any) -> list[Any]:
 def _of_users(item: Any) -> list[Any]:
     """An object of Keras whose class is the user's, and what it holds that has attributes or code of the user's."""
     held = [vars(item)[name] for name in _attributes(item)]
-    own = [one for one in held if isinstance(one, _NO_LAYERS) or isinstance(one, FunctionType) and not _is_library(one.__module__)]
+    own = [one for one in held if isinstance(one, (*_NO_LAYERS, dict)) or isinstance(one, FunctionType) and not _is_library(one.__module__)]
     return own if _is_library(type(item).__module__) else [item, *own]
 
 

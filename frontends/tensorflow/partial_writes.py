@@ -41,14 +41,25 @@ def _multiplied_rows(reader: Reader, operation: Any, operands: Sequence[Held]) -
     """``ResourceScatterMul`` and ``ResourceScatterDiv``, of which one row may get several factors."""
     handle, places, rows = operands
     _refuse_one_for_many(reader, operation, operands)
-    before, arrays = variable_of(reader, operation, handle), Arrays(reader, operation)
-    dtype = dtype_name(before.seen.dtype)
-    attributes = {"T": dtype, "Tindices": dtype_name(places.seen.dtype), "Tnumsegments": "int32"}
-    count, seen = sizes_of_variable(reader, operation, handle)[0], factors(before.seen, places.seen, rows.seen)
+    before, arrays, dtype = variable_of(reader, operation, handle), Arrays(reader, operation), dtype_name(rows.seen.dtype)
+    count, seen, kind = (
+        sizes_of_variable(reader, operation, handle)[0],
+        factors(before.seen, places.seen, rows.seen),
+        dtype_name(places.seen.dtype),
+    )
+    attributes = {"T": dtype, "Tindices": kind, "Tnumsegments": "int32"}
     product = arrays.call("UnsortedSegmentProd", [arrays.array(rows), places, count], attributes, seen)
+    of_rows = {"batch_dims": 0, "Tparams": dtype, "Tindices": kind, "Taxis": "int32"}
+    old, factor = (
+        arrays.call("GatherV2", [arrays.array(whole), places, 0], of_rows, tf.gather(whole.seen, places.seen))
+        for whole in (before, product)
+    )
     name = FACTORS[operation.type]
-    changed = arrays.call(name, [arrays.array(before), product], {"T": dtype}, getattr(tf.raw_ops, name)(x=before.seen, y=seen))
-    _hold(reader, handle, changed)
+    new = arrays.call(name, [old, factor], {"T": dtype}, getattr(tf.raw_ops, name)(x=old.seen, y=factor.seen))
+    wide = _with_axis(reader, operation, places)
+    after = tf.tensor_scatter_nd_update(before.seen, wide.seen, new.seen)
+    attributes = {"T": dtype, "Tindices": kind, "bad_indices_policy": ""}
+    _hold(reader, handle, arrays.call("TensorScatterUpdate", [arrays.array(before), wide, new], attributes, after))
     return []
 
 

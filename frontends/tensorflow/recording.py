@@ -268,5 +268,5 @@ class _Attempt:
             )
         self.reached.extend(self.globals.functions())
         outside = outside_of(self.reached, self._referred())
-        facts = [*self.globals.facts(), *self.session.facts(), self.mode.fact(), *outside, *self.weights.facts()]
+        facts = [*self.globals.facts(), *self.session.facts(), self.mode.fact(), *outside, *self.weights.facts(self.reached.names)]
         return EnvironmentGuards(facts, gathered if is_readable else None)

@@ -492,6 +492,28 @@ def trained_weights_of_a_model() -> Any:
     return _of(model, function)
 
 
+@_changed(
+    lambda f: setattr(f.held.blocks[0].kernel, "trainable", False),
+    lambda f: setattr(f.held.head.bias, "trainable", False),
+    lambda f: setattr(f.held.blocks[0].kernel, "trainable", True),
+)
+def marks_of_weights() -> Any:
+    model = Stack()
+    model(tf.zeros((1, 3)))
+
+    def function(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(model(x) ** 2)
+        return loss, tape.gradient(loss, [v.value for v in model.trainable_variables])
+
+    return _of(model, function)
+
+
+@_changed(lambda m: m.layers[0].arguments.update({"scale": 3.0}), lambda m: m.layers[0].arguments.update({"shift": 1.0}))
+def arguments_of_a_lambda_layer() -> Any:
+    return keras.Sequential([L.Lambda(lambda x, scale, shift=0.0: x * scale + shift, arguments={"scale": 2.0}), L.Activation("tanh")])
+
+
 @_changed(_set_held("learning_rate", 0.5), lambda f: f.held.learning_rate.assign(0.25), _set_held("learning_rate", 1.0))
 def learning_rate_of_an_optimizer() -> Any:
     weight = keras.Variable([1.0, 2.0, 3.0])
