@@ -43,10 +43,14 @@ STATELESS: dict[str, Callable[[Any, Any], Any]] = {
     "dropout": lambda x, s: tf.nn.experimental.stateless_dropout(tf.ones((4, 5)), 0.4, s),
 }
 _WIDE = {ELSEWHERE: "random int64 of a seed"}  # Philox of 64 bits
+_NO_UINT64 = {"jax": "JAX has no uint64 unless jax_enable_x64 is set"}
+_OF_SEEDS = {
+    "integers_of_64_bits": _WIDE,
+    "raw_counter": _NO_UINT64,
+    "by_name_of_an_algorithm": {**_NO_UINT64, "torch": "not implemented for 'UInt64'"},  # how TensorFlow makes the key
+}
 _SEEDS = tuple(lambda n=n, rows=rows: (drawn(rows), tf.constant([n, 2 * n + 1], tf.int32)) for n, rows in ((1, 4), (2, 4), (-7, 6)))
-TRAPS.update(
-    {f"of_a_seed_{name}": Trap(lambda f=function: f, _SEEDS, _WIDE if "64" in name else {}) for name, function in STATELESS.items()}
-)
+TRAPS.update({f"of_a_seed_{name}": Trap(lambda f=function: f, _SEEDS, _OF_SEEDS.get(name, {})) for name, function in STATELESS.items()})
 
 
 @TRAPS.function(*_SEEDS)
@@ -272,7 +276,7 @@ STATEFUL: dict[str, Callable[[Any], Any]] = {
     "truncated": lambda x: _R.truncated_normal((3, 2)),
     "gamma": lambda x: _R.gamma((2,), tf.abs(x[0]) + 1.0),
     "poisson": lambda x: _R.poisson((2,), tf.abs(x[0]) + 1.0),
-    "categorical": lambda x: _R.categorical(x, 5),
+    "categorical": lambda x: _R.categorical(x, 5, tf.int32),
     "shuffled": _R.shuffle,
     "dropped": lambda x: tf.nn.dropout(x, 0.5),
     "of_python_seed": lambda x: _R.uniform((3,), seed=5),

@@ -27,8 +27,8 @@ def assigned_before_the_gradient_is_taken() -> Any:
     def function(x: Any) -> Any:
         with tf.GradientTape() as tape:
             y = tf.reduce_sum(tf.tanh(x @ w + b) * b)
-        w.assign(w * 2.0)
-        b.assign_add([1.0, 1.0, 1.0])
+        w.assign(w * -0.5)
+        b.assign_add([0.1, 0.2, 0.3])
         return tape.gradient(y, [w, b])
 
     return function
@@ -725,7 +725,7 @@ def layer_that_is_computed_again() -> Any:
     def function(x: Any) -> Any:
         with tf.GradientTape() as tape:
             tape.watch(x)
-            y = tf.reduce_sum(layer(x) ** 2)
+            y = tf.reduce_sum(layer(x * 0.1) ** 2)
         return tape.gradient(y, [x, layer.kernel.value])
 
     return function
