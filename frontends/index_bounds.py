@@ -1,29 +1,39 @@
-"""Which elements the integer arrays among the inputs may have, where a call picks or writes by them: torch and NumPy refuse others, targets
-clamp or give NaN.
+"""Which elements the integer arrays among the inputs may have, where a call picks or writes by them: torch, NumPy and TensorFlow refuse
+others, targets clamp or give NaN.
 
 Only arrays that come in as they are used are looked at: for those it costs no waiting for a result.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from ..ir.node import Node, Value
-from ..sizes import product
+from ..sizes import apply, product
 from .building import RaisingBuilder
 
+_SCATTERS = ("ScatterNd", *(f"TensorScatter{kind}" for kind in ("Update", "Add", "Sub", "Min", "Max")))
+_OF_VECTORS, _BY_VECTORS = frozenset({"GatherNd", *_SCATTERS}), frozenset({"gather_nd", "scatter_nd"})
+OF_TENSORFLOW = frozenset({"Gather", "GatherV2", "StridedSlice", "TensorStridedSliceUpdate", *_OF_VECTORS})
 _FROM_THE_FRONT = frozenset(
     {
+        *(OF_TENSORFLOW - {"StridedSlice", "TensorStridedSliceUpdate"}),
         *("gather", "index_select", "index_select_copy", "scatter", "scatter_add", "scatter_reduce"),
         *("index_add", "index_copy", "index_reduce", "multi_margin_loss", "take_along_dim"),
     }
-)  # calls of torch that take no negative indices; of others that pick along axes, some do
+)  # calls that take no negative indices; of others that pick along axes, some do
 _FIRST = {"lu_unpack": 1, "lu_solve": 1}  # operations whose numbers do not begin with 0
 MOST = 2**62
+_PARTS = frozenset({"getitem"})
 _SAME_ELEMENTS = frozenset({"reshape", "permute_dims", "expand_dims", "squeeze", "broadcast_to", "copy"})
 
 Picked = Iterator[tuple[Value, Any, int | None]]
+
+
+def _nothing(node: Node) -> Picked:
+    yield from ()
 
 
 def _along_axis(node: Node) -> Picked:
@@ -98,20 +108,28 @@ PICKING: dict[str, Callable[[Node], Picked]] = {
 }
 
 
+def _of_vectors(node: Node) -> Picked:
+    """Index vectors, of whose numbers each is a part: one that is as large as the largest axis lies outside of all."""
+    indices = node.inputs[1:] if node.op == "gather_nd" else node.inputs[2:]
+    sizes = [node.inputs[0].shape[axis] for axis in node.params["axes"]]
+    yield indices[0], functools.reduce(functools.partial(apply, "max"), sizes), None
+
+
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
     """The graph holds only where the inputs that the operations ``made`` of one call pick by lie inside."""
     for node in made:
-        for indices, size, besides in PICKING[node.op](node) if node.op in PICKING else ():
-            if (given := _as_given(b, indices)) is not None:
+        picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op, _nothing)
+        for indices, size, besides in picked(node):
+            if (given := _as_given(b, indices, key)) is not None:
                 first = -size if node.op in _ALONG_AXES and key not in _FROM_THE_FRONT else _FIRST.get(node.op, 0)
                 b.bound(given, first, size, besides)
 
 
-def _as_given(b: RaisingBuilder, value: Any) -> Value | None:
-    """The input whose elements these are, all of them and nothing else."""
+def _as_given(b: RaisingBuilder, value: Any, key: str) -> Value | None:
+    """The input whose elements these are, all of them and nothing else; of index vectors, a part of them."""
     while isinstance(value, Value) and value not in b.graph.inputs:
         node = b.maker(value)
-        if node is None or not (node.op in _SAME_ELEMENTS or _widens(node)):
+        if node is None or not (node.op in _SAME_ELEMENTS or _widens(node) or node.op in _PARTS and key in _OF_VECTORS):
             return None
         value = node.inputs[0]
     return value if isinstance(value, Value) and "int" in value.dtype else None

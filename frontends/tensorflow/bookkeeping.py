@@ -93,9 +93,15 @@ def _gather_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -
     )
 
 
+def sizes_of_variable(reader: Reader, operation: Any, handle: Held) -> tuple[Any, ...]:
+    """The sizes of what the variable with this handle holds: numbers where the variable has no other ones, otherwise symbols."""
+    held = variable_of(reader, operation, handle)
+    return sizes_of(held, reader.weights.variables[str(reader.weights.name_of(handle.seen, ()))])
+
+
 def _variable_shape(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    held = variable_of(reader, operation, operands[0])
-    return [Held(known(sizes_of(held, operands[0].seen)), tf.shape(held.seen, operation.get_attr("out_type")))]
+    sizes, held = sizes_of_variable(reader, operation, operands[0]), variable_of(reader, operation, operands[0])
+    return [Held(known(sizes), tf.shape(held.seen, operation.get_attr("out_type")))]
 
 
 def _broadcast_axes(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:

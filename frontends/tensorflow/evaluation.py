@@ -17,6 +17,7 @@ from tensorflow.python.framework import function_def_to_graph, tensor_util
 
 from .names import definition
 from .operations import declared, for_execution, in_order
+from .partial_operations import READS, WRITES, result_of
 
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
@@ -24,7 +25,7 @@ LOOPS = frozenset({"While", "StatelessWhile"})
 PASSES_ON = frozenset({"Identity", "PlaceholderWithDefault", "PreventGradient", "Snapshot"})
 ASSIGNS = {"AssignVariableOp": None, "AssignAddVariableOp": "AddV2", "AssignSubVariableOp": "Sub"}
 
-_ONLY_READ = frozenset({"ReadVariableOp", "ResourceGather", "Placeholder", "VariableShape", "Assert", "PrintV2"})
+_ONLY_READ = frozenset({"ReadVariableOp", *READS, "Placeholder", "Assert", "PrintV2"})
 _ADVANCES = frozenset({"RngReadAndSkip", "RngSkip"})  # the state of a generator
 
 
@@ -83,6 +84,12 @@ class Evaluator:
             return [before][: len(operation.outputs)]
         if kind == "ReadVariableOp":
             return [self.variables[handle_number(operands[0])]]
+        if kind in WRITES:
+            number = handle_number(operands[0])
+            self.variables[number] = result_of(operation, self.variables[number], operands[1:])
+            return []
+        if kind in READS:
+            return [result_of(operation, self.variables[handle_number(operands[0])], operands[1:])]
         return [constant_of(operation)] if kind == "Const" else executed(operation, operands)
 
     def assign(self, kind: str, number: int, array: Any) -> None:

@@ -16,6 +16,7 @@ from .held import Held
 from .reader import Handler, Reader
 
 _FULL = "OptionalFromValue"
+_OF_GRADIENT = f"{_FULL}_grad"  # what the derivative of a derivative reads
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,12 @@ def _value(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     """``OptionalGetValue``: the arrays, computed again."""
     kept = operands[0].item
     if not isinstance(kept, Intermediate) or kept.branch is None:
-        return reader.computed(operation, operands)
+        if _OF_GRADIENT not in operation.name:
+            return reader.computed(operation, operands)
+        raise UnsupportedOperation(
+            "a derivative of a derivative goes through a branch (tf.cond, or an if of a tf.function); choose between the two results with "
+            f"tf.where, or take one of the derivatives outside of the function\n    {reader.origin(operation)}"
+        )
     graph = kept.graphs[kept.branch]
     if not all(is_repeatable(inner) for inner in graph.get_operations()):
         raise UnsupportedOperation(

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import array
+import inspect
+import operator
 from collections.abc import Iterable, Iterator
+from types import FunctionType, ModuleType
 from typing import Any
 
 import keras
@@ -11,16 +15,72 @@ import tensorflow as tf
 
 from ...tracing import Reached, facts_outside
 from ...tracing.environment.conjunction import EnvironmentGuard
+from ...tracing.environment.same_value import same_items
 from ...tracing.reach.walk import Policy
+
+# Whose methods read what the user gave them, or sets between calls: the activation of a layer, the rate of an optimizer.
+_NO_LAYERS = (
+    keras.optimizers.Optimizer,
+    keras.optimizers.schedules.LearningRateSchedule,
+    keras.losses.Loss,
+    keras.metrics.Metric,
+    keras.regularizers.Regularizer,
+    keras.constraints.Constraint,
+)
+_WHOLE = (keras.Layer, *_NO_LAYERS)
+_USED = frozenset({"_dtype_policy", "_supports_masking", "activity_regularizer", "autocast"})  # by each call of a layer
+_OF_MODELS = (
+    "_inputs",
+    "_inputs_struct",
+    "_nodes",
+    "_nodes_by_depth",
+    "_operations",
+    "_operations_by_depth",
+    "_outputs",
+    "_outputs_struct",
+)
+_HIDDEN = frozenset({*vars(keras.Layer()), *vars(keras.Model()), *_OF_MODELS, "optimizer"} - _USED)
+_CALLED = frozenset({"call", "build", "compute_mask"})  # by Keras, of the user's layers
 
 _FUNCTION = tf.function(lambda: None)
 _KEPT = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}  # which it has once it is traced
 
 
 def outside_of(reached: Reached, roots: Iterable[Any]) -> list[EnvironmentGuard]:
-    """What these callables refer to is as it was; of layers of Keras, whether they are trained."""
-    facts = (fact for layer in layers_of(reached, roots) for fact in _of_layer(layer))
-    return [*facts_outside(reached, contents=_contents, free=_is_kept_by_tensorflow), *facts]
+    """What these callables refer to is as it was; of layers of Keras, also what their own code reads."""
+    facts = (fact for layer in layers_of(reached, roots) for fact in (*_of_layer(layer), *_of_keras(layer)))
+    return [*facts_outside(reached, _of_others, _contents, _is_kept_by_tensorflow), *facts, *_settings(reached)]
+
+
+def _of_others(owner: Any) -> Iterator[EnvironmentGuard]:
+    """Of objects of Keras that are no layers."""
+    yield from () if isinstance(owner, keras.Layer) else _of_keras(owner)
+
+
+def _of_keras(owner: Any) -> Iterator[EnvironmentGuard]:
+    """One fact for all attributes of an object of Keras: its own code, which reads them, is not looked into."""
+    if isinstance(owner, _WHOLE) and (names := _attributes(owner)):
+        own, read, what = vars(owner), operator.itemgetter(*names, names[0]), f"{type(owner).__name__} {getattr(owner, 'name', '')}"
+        yield EnvironmentGuard("{}({}({}), {})", (same_items, read, own, read(own)), f"an attribute of {what.rstrip()}", own)
+
+
+def _attributes(owner: Any) -> list[str]:
+    return [name for name in vars(owner) if name not in _HIDDEN and not name.startswith("_self_")]  # which are TensorFlow's
+
+
+def _settings(reached: Reached) -> Iterator[EnvironmentGuard]:
+    """What Keras is told for the whole process, where something within reach is Keras'."""
+    if any(_module_of(item).partition(".")[0] == "keras" for item in reached.found()):
+        yield EnvironmentGuard("{}() == {}", (_configured, _configured()), "a setting of Keras (keras.config)")
+
+
+def _configured() -> tuple[Any, ...]:
+    config = keras.config
+    return config.epsilon(), config.floatx(), config.image_data_format()
+
+
+def _module_of(item: Any) -> str:
+    return item.__name__ if isinstance(item, ModuleType) else item.__module__ if isinstance(item, FunctionType) else type(item).__module__
 
 
 def layers_of(reached: Reached, roots: Iterable[Any]) -> list[Any]:
@@ -31,20 +91,33 @@ def layers_of(reached: Reached, roots: Iterable[Any]) -> list[Any]:
 def reach_of(objects: Iterable[Any]) -> Reached:
     """All that these callables refer to; of a ``tf.function``, what its Python function refers to."""
     roots = [root for item in objects for root in (item, *_behind(item))]
-    return Reached(roots, Policy(_is_leaf, _called))
+    return Reached(roots, Policy(_is_leaf, _parts, called=_CALLED))
 
 
 def _behind(item: Any) -> Iterator[Any]:
-    python = getattr(item, "python_function", None)
-    if python is not None:
-        yield python
+    if inspect.getattr_static(item, "python_function", None) is not None:
+        yield item.python_function
 
 
-def _called(item: Any) -> list[Any]:
-    """The code of a layer, a module or a ``tf.function``."""
+def _parts(item: Any) -> list[Any]:
+    """The code of a layer, a module or a ``tf.function``, and what of the user's an object of Keras calls."""
+    found = list(_behind(item))
     if isinstance(item, (keras.Layer, tf.Module)):
-        return [method for name in ("call", "__call__") if (method := getattr(type(item), name, None)) is not None]
-    return list(_behind(item))
+        found = [method for name in ("call", "__call__") if (method := getattr(type(item), name, None)) is not None]
+    if isinstance(item, _WHOLE):
+        found += [type(item), *(part for one in (_layers_of(item) if isinstance(item, keras.Layer) else [item]) for part in _of_users(one))]
+    return found
+
+
+def _of_users(item: Any) -> list[Any]:
+    """An object of Keras whose class is the user's, and what it holds that has attributes or code of the user's."""
+    held = [vars(item)[name] for name in _attributes(item)]
+    own = [one for one in held if isinstance(one, (*_NO_LAYERS, dict)) or isinstance(one, FunctionType) and not _is_library(one.__module__)]
+    return own if _is_library(type(item).__module__) else [item, *own]
+
+
+def _is_library(module: str) -> bool:
+    return module.startswith(("keras.", "tensorflow."))
 
 
 def _is_kept_by_tensorflow(holder: Any, key: Any) -> bool:
@@ -61,8 +134,11 @@ def _layers_of(layer: keras.Layer) -> list[Any]:
 
 
 def _of_layer(layer: keras.Layer) -> Iterator[EnvironmentGuard]:
-    yield EnvironmentGuard("{}.trainable is {}", (layer, layer.trainable), f"whether the layer {layer.name} is trainable")
+    own = vars(layer) if type(layer).trainable is keras.Layer.trainable else None  # which reads nothing else
+    yield EnvironmentGuard("{}.trainable is {}", (layer, layer.trainable), f"whether the layer {layer.name} is trainable", own)
 
 
 def _contents(item: Any) -> bytes | None:
-    return item.tobytes() if isinstance(item, np.ndarray) else bytes(item) if isinstance(item, bytearray) else None
+    if isinstance(item, (np.ndarray, array.array)):
+        return item.tobytes()
+    return bytes(item) if isinstance(item, bytearray) else None

@@ -9,31 +9,66 @@ import numpy as np
 import tensorflow as tf
 
 from ...errors import UnsupportedOperation
-from .bookkeeping import variable_of
+from ...ir.record import CallRecord
+from .bookkeeping import sizes_of_variable, variable_of
+from .computed_operands import elements_of
 from .dtypes import dtype_name
 from .evaluation import handle_number
 from .held import Held
+from .lifting.driver import static_places
+from .list_arrays import Arrays
 from .names import RAW, definition
 from .operations import attributes_of
+from .partial_operations import FACTORS, READS, WRITES, factors
 from .reader import Handler, Reader, as_operand
-
-_SCATTERS = ("Update", "Add", "Sub", "Min", "Max")
 
 
 def _scattered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``ResourceScatterNdAdd`` and the like: ``TensorScatterAdd`` of what the variable holds."""
     handle, places, rows = operands
-    name = f"TensorScatter{operation.type.removeprefix('ResourceScatter').removeprefix('Nd')}"
-    _leave(reader, operation, handle, name, {"indices": places, "updates": rows})
+    _leave(reader, operation, handle, {"indices": places, "updates": rows})
     return []
 
 
 def _scattered_rows(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``ResourceScatterAdd`` and the like, whose places are numbers of rows."""
     handle, places, rows = operands
-    if rows.made.shape.rank == 0 and places.made.shape.rank != 0 or variable_of(reader, operation, handle).made.shape.rank == 0:
-        raise UnsupportedOperation(f"{operation.type} of one number for many rows\n    {reader.origin(operation)}")
+    _refuse_one_for_many(reader, operation, operands)
     return _scattered(reader, operation, (handle, _with_axis(reader, operation, places), rows))
+
+
+def _multiplied_rows(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
+    """``ResourceScatterMul`` and ``ResourceScatterDiv``, of which one row may get several factors."""
+    handle, places, rows = operands
+    _refuse_one_for_many(reader, operation, operands)
+    before, arrays, dtype = variable_of(reader, operation, handle), Arrays(reader, operation), dtype_name(rows.seen.dtype)
+    count, seen, kind = (
+        sizes_of_variable(reader, operation, handle)[0],
+        factors(before.seen, places.seen, rows.seen),
+        dtype_name(places.seen.dtype),
+    )
+    attributes = {"T": dtype, "Tindices": kind, "Tnumsegments": "int32"}
+    product = arrays.call("UnsortedSegmentProd", [arrays.array(rows), places, count], attributes, seen)
+    of_rows = {"batch_dims": 0, "Tparams": dtype, "Tindices": kind, "Taxis": "int32"}
+    old, factor = (
+        arrays.call("GatherV2", [arrays.array(whole), places, 0], of_rows, tf.gather(whole.seen, places.seen))
+        for whole in (before, product)
+    )
+    name = FACTORS[operation.type]
+    new = arrays.call(name, [old, factor], {"T": dtype}, getattr(tf.raw_ops, name)(x=old.seen, y=factor.seen))
+    wide = _with_axis(reader, operation, places)
+    after = tf.tensor_scatter_nd_update(before.seen, wide.seen, new.seen)
+    attributes = {"T": dtype, "Tindices": kind, "bad_indices_policy": ""}
+    _hold(reader, handle, arrays.call("TensorScatterUpdate", [arrays.array(before), wide, new], attributes, after))
+    return []
+
+
+def _refuse_one_for_many(reader: Reader, operation: Any, operands: Sequence[Held]) -> None:
+    handle, places, rows = operands
+    if rows.seen.shape.rank == 0 and places.seen.shape.rank != 0 or variable_of(reader, operation, handle).seen.shape.rank == 0:
+        raise UnsupportedOperation(
+            f"{operation.type} of one number for many rows; give it a row for each (tf.fill)\n    {reader.origin(operation)}"
+        )
 
 
 def _with_axis(reader: Reader, operation: Any, places: Held) -> Held:
@@ -47,19 +82,22 @@ def _with_axis(reader: Reader, operation: Any, places: Held) -> Held:
 def _slice_assigned(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``ResourceStridedSliceAssign``: ``TensorStridedSliceUpdate`` of what the variable holds."""
     handle, begin, end, strides, value = operands
-    parts = {"begin": begin, "end": end, "strides": strides, "value": value}
-    _leave(reader, operation, handle, "TensorStridedSliceUpdate", parts)
+    _leave(reader, operation, handle, {"begin": begin, "end": end, "strides": strides, "value": value})
     return []
 
 
-def _leave(reader: Reader, operation: Any, handle: Held, name: str, operands: dict[str, Held]) -> None:
+def _leave(reader: Reader, operation: Any, handle: Held, operands: dict[str, Held]) -> None:
     """The variable holds what an operation on its elements gives."""
+    _hold(reader, handle, _made(reader, operation, variable_of(reader, operation, handle), operands))
+
+
+def _hold(reader: Reader, handle: Held, array: Held) -> None:
     number = handle_number(handle.seen)
-    reader.variables[number] = _made(reader, operation, variable_of(reader, operation, handle), name, operands)
-    reader.assigned[number] = str(reader.weights.name_of(handle.seen, ()))
+    reader.variables[number], reader.assigned[number] = array, str(reader.weights.name_of(handle.seen, ()))
 
 
-def _made(reader: Reader, operation: Any, array: Held, name: str, operands: dict[str, Held]) -> Held:
+def _made(reader: Reader, operation: Any, array: Held, operands: dict[str, Held]) -> Held:
+    name = (WRITES | READS)[operation.type]
     declared = definition(name)
     own = {"T": dtype_name(array.made.dtype), "Tparams": dtype_name(array.made.dtype), "bad_indices_policy": "", **attributes_of(operation)}
     attributes = {attribute.name: own[attribute.name] for attribute in declared.attr}
@@ -67,18 +105,19 @@ def _made(reader: Reader, operation: Any, array: Held, name: str, operands: dict
     first = declared.input_arg[0].name
     seen = getattr(tf.raw_ops, name)(**{first: array.seen}, **{key: held.seen for key, held in operands.items()}, **masks)
     inputs = (reader.value(array), *(as_operand(held.item) for held in operands.values()))
-    return reader.call(f"{RAW}{name}", inputs, attributes, [seen], reader.origin(operation))[0]
+    record = CallRecord(extra=elements_of(reader.recorder, [array, *operands.values()], static_places(name)))
+    return reader.call(f"{RAW}{name}", inputs, attributes, [seen], reader.origin(operation), record)[0]
 
 
 def _gathered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``ResourceGatherNd``: ``GatherNd`` of what the variable holds."""
     handle, places = operands
-    return [_made(reader, operation, variable_of(reader, operation, handle), "GatherNd", {"indices": places})]
+    return [_made(reader, operation, variable_of(reader, operation, handle), {"indices": places})]
 
 
 READ: dict[str, Handler] = {
-    **{f"ResourceScatterNd{kind}": _scattered for kind in _SCATTERS},
-    **{f"ResourceScatter{kind}": _scattered_rows for kind in _SCATTERS},
+    **{kind: _scattered if "ScatterNd" in kind else _scattered_rows for kind in WRITES},
+    **dict.fromkeys(FACTORS, _multiplied_rows),
     "ResourceStridedSliceAssign": _slice_assigned,
     "ResourceGatherNd": _gathered,
 }

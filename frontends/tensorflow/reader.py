@@ -180,6 +180,11 @@ class Reader:
         attributes = attributes_of(operation)
         if any(kind in operation.type for kind in _WAITS):  # it is not run: a queue that is empty would never answer
             raise UnsupportedOperation(_no_array(operation, operation.inputs[0], self.origin(operation)))
+        if any(one.item is None and handle_number(one.seen) in self.variables for one in operands):  # it is not run either
+            raise UnsupportedOperation(
+                f"{operation.type}: a kernel of TensorFlow's own that reads or writes a variable; compute with what the variable holds, "
+                f"and assign the result\n    {self.origin(operation)}"
+            )
         seen = self.seen(operation, operands)
         arrays = [operand.item for operand in operands if isinstance(operand.item, np.ndarray)]
         if len(arrays) == len(operands) and of_shapes.takes_integers(operation.type, attributes) and of_shapes.fits(operation.type, arrays):

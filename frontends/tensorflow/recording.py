@@ -24,12 +24,14 @@ from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.attempts import recorded
 from ...tracing.control_flow import open_regions
+from ...tracing.environment.versions import gathered, is_readable
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads, all_of
 from ...tracing.probes.host_math import MATH
 from ...tracing.probes.settings import SETTINGS
 from ...tracing.reach.origin import owner_of
 from ...tracing.recording_lock import recording_lock
+from ...tracing.source.code_names import compares_identities
 from ...tracing.state.iterators import refuse_outside
 from ...trees import Tree, call_of, flatten, plain_classes, referred
 from ..reading import Reading
@@ -185,6 +187,7 @@ class _Attempt:
         self.recorder = Recorder(request.name, "tensorflow")
         locator = Locator()
         layers = layers_of(reached, self._referred())
+        was_unbuilt = not all(layer.built for layer in layers)
         self.reader = Reader(self.recorder, self.weights, _HANDLERS, (layer.name for layer in layers))
         trace = Trace(self.recorder, self.reader, locator, self.hypotheses.reading)
         self.session.symbols = symbols = symbols_of(trace)
@@ -199,7 +202,7 @@ class _Attempt:
                 result, tree = self._traced(trace, leaves)
             return self._finished(result, tree)
         except Exception:
-            if self.created.count and self.is_first:
+            if self.is_first and (self.created.count or was_unbuilt):
                 return _Attempt(request, self.hypotheses, is_first=False).run()
             raise
 
@@ -207,13 +210,22 @@ class _Attempt:
         """The leaves of the result (values, sizes), and its structure."""
         names = input_names(_called(self.request.function), self.request.args, self.tree)
         arrays = [self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))]
-        args, kwargs = call_of(self.tree, arrays)
+        self.firsts = self._firsts(leaves)
+        args, kwargs = call_of(self.tree, [array if first == NO_ARRAY else arrays[first] for array, first in zip(arrays, self.firsts)])
         with trace.graph.as_default(), trace.answering(), self.mode.applied(), open_regions(TensorFlowRegions(trace)):
             result = unwrapped(self.request.function(*args, **kwargs))
             found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]
         with computing():
             return [expression_of(item) if is_symbolic(item) else self._output(trace, item) for item in tensors], tree
+
+    def _firsts(self, leaves: list[Any]) -> tuple[int, ...]:
+        """The number of the first leaf that is the same object, where the code may ask; otherwise arrays, which never change, may be one or
+        two."""
+        if len(leaves) < 2 or not any(compares_identities(function.__code__) for function in self.reached.functions):
+            return (NO_ARRAY,) * len(leaves)
+        given = list(map(id, leaves))
+        return tuple(map(given.index, given))
 
     def _argument(self, trace: Trace, index: int, name: str, leaf: Any) -> Any:
         array = as_tensor(leaf)
@@ -240,7 +252,7 @@ class _Attempt:
             left = {name: self.reader.value(self.reader.variables[number]) for number, name in self.reader.assigned.items()}
         graph.effects = [Effect("buffer", name, value) for name, value in left.items() if value is not graph.parameters[name]]
         graph.input_tree, graph.output_tree = self.tree, tree
-        graph.assume(SameArray((NO_ARRAY,) * len(graph.inputs)))  # tensors never change: they may be one or two
+        graph.assume(SameArray(self.firsts))
         self.recorder.forget_arrays()
         return Recording(carry_out(graph, checks.recorded), self.weights, self._unchanged(), opened=self.hypotheses.reading.any)
 
@@ -256,4 +268,5 @@ class _Attempt:
             )
         self.reached.extend(self.globals.functions())
         outside = outside_of(self.reached, self._referred())
-        return EnvironmentGuards([*self.globals.facts(), *self.session.facts(), self.mode.fact(), *outside, *self.weights.facts()])
+        facts = [*self.globals.facts(), *self.session.facts(), self.mode.fact(), *outside, *self.weights.facts(self.reached.names)]
+        return EnvironmentGuards(facts, gathered if is_readable else None)

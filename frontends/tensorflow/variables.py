@@ -108,14 +108,22 @@ class Weights(contracts.Weights):
         """Whether layers are trained: not before somebody asks for it."""
         return bool(self.mode.training) if self.has_modes else True
 
-    def facts(self) -> list[EnvironmentGuard]:
-        """That variables which may take arrays of other shapes hold arrays of the shapes of now."""
+    def facts(self, names: Iterable[str]) -> list[EnvironmentGuard]:
+        """That variables which may take arrays of other shapes hold arrays of the shapes of now; of code that reads one of these ``names``,
+        that those which are marked as trainable are so still."""
+        asked = [pair for pair in self._marked.items() if isinstance(pair[1], keras.Variable)] if not _ASKED.isdisjoint(names) else []
         return [
-            EnvironmentGuard(
-                "tuple({}.read_value().shape) == {}", (one, tuple(one.read_value().shape)), f"the shape of the variable {name}"
-            )
-            for name, one in self.variables.items()
-            if not one.shape.is_fully_defined()
+            *(
+                EnvironmentGuard(
+                    "tuple({}.read_value().shape) == {}", (one, tuple(one.read_value().shape)), f"the shape of the variable {name}"
+                )
+                for name, one in self.variables.items()
+                if not one.shape.is_fully_defined()
+            ),
+            *(
+                EnvironmentGuard("{}.trainable is {}", (one, one.trainable), f"whether the variable {name} is trainable", vars(one))
+                for name, one in asked
+            ),
         ]
 
     # ------------------------------------------------------------------------------ beside a graph
@@ -158,6 +166,7 @@ class Weights(contracts.Weights):
                 self.rebind(name, array)
 
 
+_ASKED = frozenset({"trainable", "trainable_variables", "trainable_weights", "non_trainable_variables", "non_trainable_weights"})
 _MANY, _OFTEN = 24, 8  # variables, and calls, from which on one function that reads all takes less time than it takes to trace
 
 

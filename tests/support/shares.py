@@ -112,7 +112,7 @@ SHARES = {
     "tests/tensorflow_source/test_tensorflow_sample_gradients.py": {"test_gradients": 12},
     "tests/tensorflow_source/test_tensorflow_samples.py": {"test_sample": 9},
     "tests/tensorflow_source/test_tensorflow_source.py": {"test_written_for_the_compiler_of_tensorflow": 4},
-    "tests/tensorflow_source/test_tensorflow_traps.py": {"test_trap": 12},
+    "tests/tensorflow_source/test_tensorflow_traps.py": {"test_trap": 24},
     "tests/test_adding_an_operation.py": {"test_the_blocks_of_the_page_make_an_operation": 6},
     "tests/test_agreement.py": {"test_sizes_that_torch_refuses_are_refused": 2},
     "tests/test_alternatives.py": {

@@ -16,10 +16,56 @@ pytest.importorskip("tensorflow")
 from graph_compiler.errors import GraphCompilerError
 
 from ..support.turns import marks
-from .traps import branches, checks, foreign, functions, gradients, keras_layers, loops, mixtures, sizes, values, variables
+from .traps import (
+    aliases,
+    branches,
+    changes,
+    checks,
+    foreign,
+    functions,
+    gradients,
+    keras_layers,
+    loops,
+    mixtures,
+    models,
+    outside,
+    randomness,
+    reads,
+    resets,
+    sizes,
+    states,
+    tapes,
+    training,
+    values,
+    variables,
+    writes,
+)
 from .traps.table import TARGETS, check
 
-MODULES: tuple[ModuleType, ...] = (branches, checks, foreign, functions, gradients, keras_layers, loops, mixtures, sizes, values, variables)
+MODULES: tuple[ModuleType, ...] = (
+    aliases,
+    branches,
+    changes,
+    checks,
+    foreign,
+    functions,
+    gradients,
+    keras_layers,
+    loops,
+    mixtures,
+    models,
+    outside,
+    randomness,
+    reads,
+    resets,
+    sizes,
+    states,
+    tapes,
+    training,
+    values,
+    variables,
+    writes,
+)
 TRAPS = {f"{module.__name__.rpartition('.')[2]}-{name}": trap for module in MODULES for name, trap in module.TRAPS.items()}
 
 

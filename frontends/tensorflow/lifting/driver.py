@@ -15,6 +15,7 @@ from ....ir.node import Node, Value
 from ....ops.registry import ArraySpec
 from ....sizes import Size
 from ...collectives import CALLS, exchanged
+from ...index_bounds import OF_TENSORFLOW, note_bounds
 from ...lifter import Lifter
 from ...read_numbers import fixed, is_read, read
 from ..computed_operands import Elements, tied
@@ -43,6 +44,13 @@ class _TensorFlowLifter(Lifter):
         return rows.get(row_key(node.op))
 
     def call(self, node: Node) -> Any:
+        before = len(self.result.nodes)
+        result = self._by_row(node)
+        if (key := self.key(node)) in OF_TENSORFLOW:
+            note_bounds(self.b, key, self.result.nodes[before:])
+        return result
+
+    def _by_row(self, node: Node) -> Any:
         self.b.recorded = self.specs_recorded(node)
         operands, attributes = self.arguments(node)
         if node.op == CONVERT:

@@ -27,6 +27,19 @@ def names_read(code: types.CodeType) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=4096)
+def compares_identities(code: types.CodeType) -> bool:
+    """Whether code, functions inside of it included, asks whether two objects are one (``a is b``, ``id(a)``).
+
+    >>> compares_identities((lambda a, b: a is b).__code__), compares_identities((lambda a: a is None).__code__)
+    (True, False)
+    """
+    asks = _has(code, {"IS_OP"}) and any(
+        step.opname == "IS_OP" and before.opname != "LOAD_CONST" for before, step in pairwise(_steps(code))
+    )
+    return asks or "id" in names_read(code) or any(map(compares_identities, _inner(code)))
+
+
+@functools.lru_cache(maxsize=4096)
 def imports_of(code: types.CodeType) -> frozenset[str]:
     """The modules that code imports when it runs, functions inside of it included, without those that are named from where it stands.
 

@@ -1,0 +1,50 @@
+"""Operations on a part of what a variable holds, as operations on the whole array: which one each is, and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import tensorflow as tf
+
+_SCATTERS = ("Update", "Add", "Sub", "Min", "Max")
+_BY_ROWS = {f"ResourceScatter{kind}": f"TensorScatter{kind}" for kind in _SCATTERS}  # whose places are numbers of rows
+FACTORS = {"ResourceScatterMul": "Mul", "ResourceScatterDiv": "RealDiv"}  # of all rows, by the product of what each row gets
+
+WRITES = {
+    **{f"ResourceScatterNd{kind}": f"TensorScatter{kind}" for kind in _SCATTERS},
+    **_BY_ROWS,
+    **FACTORS,
+    "ResourceStridedSliceAssign": "TensorStridedSliceUpdate",
+}
+READS = {"ResourceGather": "GatherV2", "ResourceGatherNd": "GatherNd", "VariableShape": "Shape"}
+
+
+def result_of(operation: Any, array: Any, operands: Sequence[Any]) -> Any:
+    """What an operation of :data:`WRITES` leaves in a variable that holds ``array``, or what one of :data:`READS` gives."""
+    kind = operation.type
+    if kind == "ResourceGather":
+        batch = operation.get_attr("batch_dims")
+        return tf.gather(array, operands[0], axis=batch, batch_dims=batch)
+    if kind == "VariableShape":
+        return tf.shape(array, operation.get_attr("out_type"))
+    if kind in FACTORS:
+        return getattr(tf.raw_ops, FACTORS[kind])(x=array, y=factors(array, *operands))
+    if kind in _BY_ROWS:
+        operands = [tf.expand_dims(operands[0], -1), *operands[1:]]
+    masks = {one.name: operation.get_attr(one.name) for one in operation.op_def.attr if one.name.endswith("_mask")}
+    return getattr(tf.raw_ops, (WRITES | READS)[kind])(**dict(zip(_PARAMETERS[kind], [array, *operands])), **masks)
+
+
+def factors(array: Any, places: Any, rows: Any) -> Any:
+    """The product of the rows that each row of ``array`` gets; 1 where it gets none."""
+    return tf.math.unsorted_segment_prod(rows, places, tf.shape(array)[0])
+
+
+_PARAMETERS = {
+    **dict.fromkeys(WRITES, ("tensor", "indices", "updates")),
+    "ResourceStridedSliceAssign": ("input", "begin", "end", "strides", "value"),
+    "ResourceGatherNd": ("params", "indices"),
+}
+
+__all__ = ["FACTORS", "READS", "WRITES", "factors", "result_of"]
