@@ -181,9 +181,10 @@ class Reader:
         seen = self.seen(operation, operands)
         arrays = [operand.item for operand in operands if isinstance(operand.item, np.ndarray)]
         if len(arrays) == len(operands) and of_shapes.takes_integers(operation.type, attributes) and of_shapes.fits(operation.type, arrays):
-            found = of_shapes.computed(operation.type, arrays, attributes, self._decide(operation))
-            if found is not None:
-                return [Held(*pair) for pair in zip(found, seen)]
+            found = of_shapes.computed(operation.type, arrays, attributes, self._decide(operation)) or ()
+            whole = [of_shapes.in_range(array, dtype_name(one.dtype)) for array, one in zip(found, seen)]
+            if found and all(array is not None for array in whole):
+                return [Held(*pair) for pair in zip(whole, seen)]
         if (number := self._between(operation, operands)) is not None:
             return [Held(known(number), seen[0])]
         if operation.outputs and not any(is_numeric(tensor.dtype) for tensor in operation.outputs):

@@ -231,12 +231,6 @@ def draws_by_numpy(x: Any) -> Any:
     return x + np.random.normal(size=3).astype("float32")
 
 
-@TRAPS.function(errors={EVERYWHERE: "gives something else at each call"})
-@tf.function
-def draws_by_python_in_a_tf_function(x: Any) -> Any:
-    return x * random.choice([1.0, 2.0, 3.0])
-
-
 @TRAPS.function(*_SIGNS)
 def context_manager_of_ones_own(x: Any) -> Any:
     scales = [1.0]

@@ -12,7 +12,8 @@ from .table import ELSEWHERE, Traps, drawn, whole
 
 TRAPS = Traps()
 _INTEGERS = (tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8, tf.uint16, tf.uint32, tf.uint64)
-_SIGNED = _INTEGERS[:4]
+_SHORT = tuple(dtype for dtype in _INTEGERS if dtype.size < 8)  # JAX has no wider ones, where numbers end elsewhere
+_SIGNED = _SHORT[:3]
 _FLOATS = (tf.float16, tf.bfloat16, tf.float32, tf.float64)
 
 
@@ -52,22 +53,24 @@ _TRUTH = (lambda: (drawn() > 0, drawn(seed=1) > 0), lambda: (drawn(6) > 0, drawn
 
 TRAPS.rows(*_two(*_INTEGERS))(
     floor_of_whole_numbers=lambda a, b: (a // b, a % b),
-    sums_that_overflow=lambda a, b: (a + b + a, a - b - a, a * b),
     greatest_and_least=lambda a, b: (tf.maximum(a, b), tf.minimum(a, b), a.dtype.max, a.dtype.min),
     compares_whole_numbers=lambda a, b: (a > b, a == b, tf.cast(a >= b, a.dtype)),
-    bitwise_of_whole_numbers=lambda a, b: (
-        tf.bitwise.bitwise_and(a, b),
-        tf.bitwise.bitwise_or(a, b),
-        tf.bitwise.bitwise_xor(a, b),
-        tf.bitwise.invert(a),
-    ),
-    shifts_of_whole_numbers=lambda a, b: (tf.bitwise.left_shift(a, b % 5), tf.bitwise.right_shift(a, b % 5)),
     sum_of_a_narrow_type=lambda a, b: (tf.reduce_sum(a), tf.reduce_prod(b, 0), tf.cumsum(a)),
-    extremes_of_a_narrow_type=lambda a, b: (tf.reduce_max(a), tf.reduce_min(b, 1), tf.argmax(a, 0)),
-    number_of_python_beside_whole_numbers=lambda a, b: (a + 3, a * 2, 7 - b, a // 4, a % 4),
     whole_numbers_to_floats=lambda a, b: (tf.cast(a, tf.float32) / tf.cast(b, tf.float32), tf.cast(a, tf.float16)),
     whole_numbers_to_each_other=lambda a, b: (tf.cast(a, tf.int8), tf.cast(a * b, tf.uint8), tf.cast(a, tf.int64), tf.cast(a, tf.bool)),
     sorted_whole_numbers=lambda a, b: (tf.sort(a, 0), tf.sort(b, 1, "DESCENDING")) if a.dtype not in (tf.uint32, tf.uint64) else a,
+)
+TRAPS.rows(*_two(*_SHORT))(
+    sums_that_overflow=lambda a, b: (a + b + a, a - b - a, a * b),
+    bitwise_of_whole_numbers=lambda a, b: (tf.bitwise.bitwise_and(a, b), tf.bitwise.bitwise_or(a, b), tf.bitwise.invert(a)),
+    exclusive_or_of_whole_numbers=lambda a, b: tf.bitwise.bitwise_xor(a, b),
+    number_of_python_beside_whole_numbers=lambda a, b: (a + 3, a * 2, 7 - b, a // 4, a % 4),
+    shifts_of_whole_numbers=lambda a, b: (tf.bitwise.left_shift(a, b % 5), tf.bitwise.right_shift(a, b % 5)),
+    extremes_of_a_narrow_type=lambda a, b: (tf.reduce_max(a), tf.reduce_min(b, 1), tf.argmax(a, 0)),
+)
+TRAPS.rows(*_two(tf.uint64), errors={"torch": "not implemented for 'UInt64'"})(
+    extremes_of_the_widest_type=lambda a, b: (tf.reduce_max(a), tf.reduce_min(b, 1)),
+    shifts_of_the_widest_type=lambda a, b: tf.bitwise.left_shift(a, b % 5),
 )
 TRAPS.rows(*_two(*_SIGNED, least=-40))(
     floor_of_negative_numbers=lambda a, b: (a // -7, a % -7, a % 7, tf.math.floormod(a, -5), tf.truncatediv(a, tf.ones_like(a) * 7)),
@@ -100,7 +103,7 @@ TRAPS.rows(*_floats(*_FLOATS))(
     functions_of_a_float_type=lambda x: (tf.exp(x / 4), tf.tanh(x), tf.nn.relu(x), tf.sqrt(tf.abs(x))),
     softmax_of_a_float_type=lambda x: (tf.nn.softmax(x), tf.nn.log_softmax(x, 0)),
     comparisons_of_floats=lambda x: (x > 0.5, tf.equal(x, x), tf.where(x > 0, x, tf.zeros_like(x))),
-    limits_of_a_float_type=lambda x: (x + x.dtype.max / 4, x.dtype.min, x.dtype.size, x.dtype.name),
+    limits_of_a_float_type=lambda x: (x.dtype.max, x.dtype.min, x.dtype.size, x.dtype.name),
     selected_by_type=lambda x: x * (2 if x.dtype == tf.float16 else 3 if x.dtype == "float64" else 4),
 )
 TRAPS.rows(*_floats(tf.float32, tf.float64, tf.float32))(
@@ -110,11 +113,10 @@ TRAPS.rows(*_floats(tf.float32, tf.float64, tf.float32))(
     division_of_floats=lambda x: (x // 0.7, x % 0.7, x // -0.7, x % -0.7, tf.math.floordiv(x, 2), tf.math.divide_no_nan(x, tf.round(x))),
     powers_of_floats=lambda x: (tf.abs(x) ** 0.5, x**3, 2**x, x**-1, x**0, 0.0**0.0 * x),
     rounding_half_to_even=lambda x: (tf.round(tf.constant([0.5, 1.5, 2.5, -0.5], x.dtype)), tf.math.rint(x * 4) / 4),
-    bits_of_floats=lambda x: tf.bitcast(x, tf.int32 if x.dtype == tf.float32 else tf.int64),
     bytes_of_floats=lambda x: tf.bitcast(x, tf.uint8).shape[-1] * x,
     equality_of_close_floats=lambda x: (tf.abs(x - (x + 1e-6)) < 1e-4, tf.equal(x + 0.1 - 0.1, x).dtype.name),
     large_whole_floats=lambda x: tf.cast(tf.constant(16777217, tf.int32), x.dtype) + tf.zeros_like(x),
-    small_differences=lambda x: (x + 1e8) - 1e8 if x.dtype == tf.float64 else x,
+    small_differences=lambda x: (x + 1e3) - 1e3,
     python_integer_powers=lambda x: (x**2.0, tf.pow(x, 2), tf.pow(2, 3), tf.pow(2.0, tf.cast(3, tf.float32))),
     rsub_and_rdiv=lambda x: (1 - x, 1 / (tf.abs(x) + 1), 2 // (tf.abs(x) + 1), 5 % (tf.abs(x) + 1)),
     negative_zero=lambda x: (-(x * 0.0), 1.0 / (x * 0.0), tf.math.sign(-0.0 * x)),
@@ -122,6 +124,12 @@ TRAPS.rows(*_floats(tf.float32, tf.float64, tf.float32))(
     random_of_a_type=lambda x: (
         x + tf.random.stateless_uniform((3,), [1, 2], dtype=tf.float32, maxval=1.0).numpy().astype(x.dtype.as_numpy_dtype)
     ),
+)
+TRAPS.rows(*_floats(tf.float32, tf.float64), errors={"jax": "JAX has no float64 unless jax_enable_x64 is set"})(
+    bits_of_floats=lambda x: tf.bitcast(x, tf.int32 if x.dtype == tf.float32 else tf.int64),
+)
+TRAPS.rows(*_floats(tf.float32))(
+    bits_of_short_floats=lambda x: (tf.bitcast(x, tf.int32), tf.bitcast(tf.bitcast(x, tf.int32), tf.float32)),
 )
 TRAPS.rows(*_SPECIAL)(
     infinity_minus_infinity=lambda x: (x - x, x * 0.0, x / x),
@@ -224,7 +232,32 @@ def quantised_integers(n: Any) -> Any:
     return tf.quantization.quantize(tf.cast(n, tf.float32), 0.0, 9.0, tf.quint8).output
 
 
-@TRAPS.function(lambda: (whole(4, most=200),), lambda: (whole(4, most=200, seed=1),), lambda: (whole(5, most=200, seed=2),))
+_MOST = 2147483647
+
+TRAPS.rows(lambda: (whole(4),), lambda: (whole(6, seed=1),))(
+    constants_that_overflow=lambda x: (tf.constant(_MOST) + 1 + x, tf.constant(65536) * 65536 + x, -tf.constant(-_MOST - 1) + x),
+    sums_of_constants_that_overflow=lambda x: (
+        tf.reduce_sum([_MOST, _MOST]) + x,
+        tf.reduce_prod([_MOST, _MOST]) + x,
+        tf.cumsum([_MOST, 1]) + x[:2],
+    ),
+    powers_of_constants_that_overflow=lambda x: (
+        tf.pow(tf.constant(10), 12) + x,
+        tf.square(tf.constant(100000)) + x,
+        abs(tf.constant(-_MOST - 1)),
+    ),
+    constant_that_overflows_decides=lambda x: (x * 3 if tf.constant(_MOST) + 1 > 0 else x, tf.where(tf.constant(_MOST) + 1 > 0, x, -x)),
+    sizes_that_overflow=lambda x: (tf.shape(x)[0] * _MOST * 3 + x, tf.cast(tf.shape(x)[0] * 65536 * 65536, tf.float32)),
+    sizes_in_a_narrow_type=lambda x: (tf.cast(tf.shape(x)[0] * 200, tf.int8), tf.cast(tf.shape(x)[0] * 16777217, tf.float32)),
+)
+
+
+@TRAPS.function(
+    lambda: (whole(4, most=200),),
+    lambda: (whole(4, most=200, seed=1),),
+    lambda: (whole(5, most=200, seed=2),),
+    errors={"jax": "JAX has numbers of more than 32 bits only where jax_enable_x64 is set"},
+)
 def hash_of_whole_numbers(n: Any) -> Any:
     code = tf.constant(5381, tf.int32)
     for place in range(4):
@@ -232,7 +265,11 @@ def hash_of_whole_numbers(n: Any) -> Any:
     return code, tf.bitwise.bitwise_xor(code, 0x5BD1E995), tf.cast(code, tf.int64) * 2654435761
 
 
-@TRAPS.function(lambda: (tf.cast(whole(4, most=200), tf.uint32),), lambda: (tf.cast(whole(5, most=200, seed=1), tf.uint32),))
+@TRAPS.function(
+    lambda: (tf.cast(whole(4, most=200), tf.uint32),),
+    lambda: (tf.cast(whole(5, most=200, seed=1), tf.uint32),),
+    errors={"jax": "JAX has numbers of more than 32 bits only where jax_enable_x64 is set"},
+)
 def hash_of_unsigned_numbers(n: Any) -> Any:
     mixed = n * tf.constant(2654435761, tf.uint32)
     mixed = tf.bitwise.bitwise_xor(mixed, tf.bitwise.right_shift(mixed, tf.constant(15, tf.uint32)))

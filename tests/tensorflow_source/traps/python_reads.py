@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from .table import ELSEWHERE, EVERYWHERE, Traps, drawn, whole
+from .table import Traps, drawn, whole
 
 TRAPS = Traps()
 _HERE = "python_reads.py"
@@ -398,7 +398,7 @@ def machine_of_states(x: Any) -> Any:
     return total, state
 
 
-@TRAPS.function(*_SIGNS, errors={ELSEWHERE: _HERE, EVERYWHERE: _HERE})
+@TRAPS.function(*_SIGNS)
 def identity_of_an_object(x: Any) -> Any:
     return {id(x): x}[id(x)], x.ref() in {x.ref()}
 
