@@ -123,6 +123,21 @@ def test_a_float_of_sizes_is_no_index(source: str) -> None:
         assert np.asarray(graph(_ones(source, rows, 1)))[0, 0] == 7
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_number_that_is_computed_of_itself_again_and_again_is_a_guard(source: str) -> None:
+    """Each step of Newton's method has the number before three times in it."""
+
+    def function(x: Any) -> Any:
+        root = 1.0
+        for _ in range(20):
+            root -= (root * root - x.shape[0]) / (2 * root)
+        return x * root
+
+    graph = graph_compiler.compile(function, to="numpy")
+    for rows in (4, 9):
+        assert abs(np.asarray(graph(_ones(source, rows, 1)))[0, 0] - rows**0.5) < 1e-5
+
+
 @pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
 def test_batch_norm_with_the_mean_of_all_batches(to: str) -> None:
     torch = pytest.importorskip("torch")

@@ -32,7 +32,7 @@ def asserted(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[H
         reader.seen(operation, operands)
     origin = _told(reader.origin(operation), data)
     if isinstance(condition.item, Value):
-        reader.recorder.decide_value(condition.item, True, origin)
+        reader.recorder.decide_value(condition.item, True, origin, in_place=True)
     elif hasattr(nested(condition.item), "hint"):
         reader.recorder.decide_size(nested(condition.item), origin)
     return []

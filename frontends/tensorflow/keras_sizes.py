@@ -1,18 +1,25 @@
-"""Code of Keras that goes another way where it knows no size: it gets the numbers that it has eagerly, as symbols.
+"""Code that goes another way where it knows no size: Keras' gets the numbers that it has eagerly, as symbols, and what a ``tf.function``
+inside asks has to be known.
 
 Other code of Keras, and TensorFlow's, hears that sizes of a traced tensor are not known, and computes with ``tf.shape``.
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
+from types import FrameType
 from typing import Any
 
-import tensorflow as tf
+from tensorflow.python.eager.polymorphic_function.polymorphic_function import Function
+
+from .folders import PACKAGES
+from .shapes import NeededShape
 
 # It goes through as many steps as there are samples where the number of steps is unknown.
 _THROUGH_TIME = "keras.src.layers.rnn.time_distributed."
 _MODULES = ("keras.src.backend.tensorflow.", "keras.src.layers.preprocessing.", _THROUGH_TIME)
+_CALL, _CONCRETE = (inspect.unwrap(method).__code__ for method in (Function.__call__, Function.get_concrete_function))
 _OTHERS = frozenset({("keras.src.backend.tensorflow.numpy", "add")})  # of these modules: it only looks for a bias, by sets of sizes
 
 
@@ -24,17 +31,18 @@ def wants_numbers(depth: int) -> bool:
 
 def inside(traced: Any, depth: int) -> Any:
     """The shape of a tensor in a ``tf.function``, which may have to be known where it is asked for, ``depth`` frames above the caller."""
-    return NeededShape(traced) if _asking(depth + 1)[0] == _THROUGH_TIME else traced
+    module = _asking(depth + 1)[0]
+    is_needed = module == _THROUGH_TIME or not module.startswith(PACKAGES) and not _has_signature(sys._getframe(depth + 1))
+    return NeededShape(traced) if is_needed else traced
 
 
-class NeededShape(tf.TensorShape):
-    """A shape whose unknown sizes are errors, which sizes of the arguments that are fixed avoid."""
-
-    def __getitem__(self, key: Any) -> Any:
-        found = super().__getitem__(key)
-        if found is None:
-            raise RuntimeError(f"a layer of Keras needs the number of axis {key}, which is unknown in a tf.function")
-        return found
+def _has_signature(frame: FrameType | None) -> bool:
+    """Whether the ``tf.function`` that is being traced says itself which sizes are unknown."""
+    while frame is not None:
+        if frame.f_code in (_CALL, _CONCRETE):
+            return frame.f_code is _CONCRETE or frame.f_locals["self"].input_signature is not None
+        frame = frame.f_back
+    return False
 
 
 def _asking(depth: int) -> tuple[str, str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...sizes import Size, apply, negate
+from ...sizes import Size, apply, hint_of, negate
 from .names import definition
 
 Known = np.ndarray[Any, Any]  # of dtype object
@@ -70,6 +70,20 @@ def computed(key: str, operands: list[Known], attributes: dict[str, Any], decide
         for item in (found if isinstance(found, list) else [found])
     ]
     return made if all(item.size <= _MOST for item in made) else None
+
+
+def in_range(array: Known, dtype: str) -> Known | None:
+    """The numbers as a whole type holds them, beyond whose ends they begin again; None where a size lies there.
+
+    >>> in_range(known((2**31, -1)), "int32").tolist(), in_range(known((2**31, True)), "int64").tolist()
+    ([-2147483648, -1], [2147483648, True])
+    """
+    if dtype not in _INTEGERS:
+        return array
+    span, least = 2 ** int(dtype.removeprefix("int")), -(2 ** (int(dtype.removeprefix("int")) - 1))
+    if all(least <= hint_of(item) < least + span for item in array.ravel()):
+        return array
+    return known(np.frompyfunc(lambda item: (item - least) % span + least, 1, 1)(array)) if _is_plain(array) else None
 
 
 def _decided(array: Known, decide: Callable[[Size], Any]) -> Known:

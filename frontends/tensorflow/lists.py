@@ -115,10 +115,15 @@ def _shape_in(held: Held) -> tuple[Any, ...] | None:
 
 
 def _length_in(reader: Reader, operation: Any, held: Held) -> Any:
-    number = number_in(held)
+    """How many tensors a list has; where that is computed from elements, it is a guard on them."""
+    number, recorder = number_in(held), reader.recorder
+    if number is None and isinstance(held.item, Value) and not recorder.in_block and not recorder.is_random(held.item):
+        number = int(held.seen)
+        recorder.decide_value(held.item, number, reader.origin(operation))
     if number is None:
         raise UnsupportedOperation(
-            f"{operation.type}: how many tensors a TensorArray has is computed from elements of arrays\n    {reader.origin(operation)}"
+            f"{operation.type}: how many tensors a TensorArray has is computed from elements of arrays inside of a loop or "
+            f"branch\n    {reader.origin(operation)}"
         )
     return number
 

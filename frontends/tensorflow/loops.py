@@ -109,8 +109,15 @@ class _Loop:
         given = dict(zip(self.roles.carried, self.state))
         given.update((place, Held(Rows(row), self.operands[place].seen)) for place, row in zip(self.sequences, self.row))
         given.update((place, Held(Awaited(), self.operands[place].seen)) for place in self._written)
-        with self.reader.hypothetically(self.count is not None and self._steps() == 0):
+        with self.reader.hypothetically(not self._has_steps()):
             return self.reader.results(graph, [given.get(place, operand) for place, operand in enumerate(self.operands)])
+
+    def _has_steps(self) -> bool:
+        """Whether the loop takes a step on the arrays of the call."""
+        if self.count is not None:
+            return self._steps() != 0
+        with self.reader.evaluator.trying():
+            return bool(self.reader.evaluator.graph(function_of(self.operation, "cond"), [operand.seen for operand in self.operands])[0])
 
     @property
     def _written(self) -> list[int]:

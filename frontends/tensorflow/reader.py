@@ -188,9 +188,10 @@ class Reader:
         seen = self.seen(operation, operands)
         arrays = [operand.item for operand in operands if isinstance(operand.item, np.ndarray)]
         if len(arrays) == len(operands) and of_shapes.takes_integers(operation.type, attributes) and of_shapes.fits(operation.type, arrays):
-            found = of_shapes.computed(operation.type, arrays, attributes, self._decide(operation))
-            if found is not None:
-                return [Held(*pair) for pair in zip(found, seen)]
+            found = of_shapes.computed(operation.type, arrays, attributes, self._decide(operation)) or ()
+            whole = [of_shapes.in_range(array, dtype_name(one.dtype)) for array, one in zip(found, seen)]
+            if found and all(array is not None for array in whole):
+                return [Held(*pair) for pair in zip(whole, seen)]
         if (number := self._between(operation, operands)) is not None:
             return [Held(known(number), seen[0])]
         if operation.outputs and not any(is_numeric(tensor.dtype) for tensor in operation.outputs):
@@ -255,21 +256,41 @@ class Reader:
         return made[0].item
 
     def seen(self, operation: Any, operands: Sequence[Held]) -> list[Any]:
-        """What the operation gives on the arrays of the call; zeros where it fails in a branch that these do not take."""
+        """What the operation gives on the arrays of the call.
+
+        Where it fails in a branch or step that these do not take (a row of an array without rows): what it gives for arrays with elements,
+        or zeros.
+        """
         if (later := made_later(operation, operands)) is not None:
             return [later]
+        arrays = [operand.seen for operand in operands]
         try:
-            return list(self.evaluator.operation(operation, [operand.seen for operand in operands]))
+            return list(self.evaluator.operation(operation, arrays))
         except tf.errors.InvalidArgumentError:
-            shapes = [tensor.shape for tensor in operation.outputs]
-            if not self.is_hypothetical or any(shape.rank is None for shape in shapes):
+            if not self.is_hypothetical or any(tensor.shape.rank is None for tensor in operation.outputs):
                 raise
-            return [tf.zeros([size or 1 for size in shape.as_list()], tensor.dtype) for shape, tensor in zip(shapes, operation.outputs)]
+        try:
+            return list(self.evaluator.operation(operation, list(map(_with_elements, arrays))))
+        except tf.errors.InvalidArgumentError:
+            return [_of_nobody(tensor, arrays) for tensor in operation.outputs]
 
     def origin(self, operation: Any) -> Origin:
         """Where in the user's code an operation was made."""
         origin = origin_of(operation, self.around)
         return replace(origin, module=layer_path(origin.module, self.layers)) if origin.module else origin
+
+
+def _with_elements(array: Any) -> Any:
+    """The array, or zeros of the same sizes with 1 for 0."""
+    is_empty = isinstance(array, tf.Tensor) and is_numeric(array.dtype) and 0 in array.shape
+    return tf.zeros([size or 1 for size in array.shape], array.dtype) if is_empty else array
+
+
+def _of_nobody(tensor: Any, arrays: Sequence[Any]) -> Any:
+    """What stands for a result that is not there: zeros, or the list of tensors as it was."""
+    if tensor.dtype == tf.variant:
+        return next(array for array in arrays if array.dtype == tf.variant)
+    return tf.zeros([size or 1 for size in tensor.shape.as_list()], tensor.dtype)
 
 
 class _Seen:
@@ -285,7 +306,7 @@ class _Seen:
         self._held[number] = Held(self._held[number].item, array)
 
 
-_WAITS = ("QueueEnqueue", "QueueDequeue", "Stage", "Barrier", "Mutex")
+_WAITS = ("QueueEnqueue", "QueueDequeue", "QueueSize", "QueueIsClosed", "QueueClose", "Stage", "Barrier", "Mutex")
 
 
 def as_operand(item: Any) -> Any:

@@ -28,7 +28,8 @@ from ...tracing.environment.versions import gathered, is_readable
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads, all_of
 from ...tracing.probes.host_math import MATH
-from ...tracing.probes.settings import SETTINGS
+from ...tracing.probes.host_random import DRAWS
+from ...tracing.probes.settings import SETTINGS, refused
 from ...tracing.reach.origin import owner_of
 from ...tracing.recording_lock import recording_lock
 from ...tracing.source.code_names import compares_identities
@@ -68,11 +69,12 @@ _MOST_REFUTED = 1  # none is: what fails raises
 # What TensorFlow and Keras say of a size that is not known while they trace, or of the int32 that it then is.
 _OF_OPEN_SIZES = re.compile(
     r"None|[Uu]nknown|[Uu]ndefined|be (?:defined|known)|symbolic|not iterable|statically|Failed to convert|\[\?"
-    r"|int32 that does not match type"
+    r"|int32 that does not match type|to a NumPy dtype|JSON serializable"
 )
 Axes = frozenset[tuple[int, int]]  # of (argument, axis)
 
-_PROBES = Probes(*SETTINGS, *MATH)
+# Beside settings, the user's code must not ask for random numbers of Python and numpy, which would be constants.
+_PROBES = Probes(*SETTINGS, *refused(DRAWS), *MATH)
 
 
 def record(request: Request) -> Recording:
@@ -133,7 +135,7 @@ def _stems_from_sizes(problem: Exception) -> bool:
 def _raises(last: TracebackType) -> bool:
     """Whether an exception comes from a ``raise`` of the user's code."""
     code = last.tb_frame.f_code
-    return is_users(code.co_filename) and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    return is_users(code.co_filename) and owner_of(last.tb_frame) != "python" and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def _called(function: Any) -> Any:
@@ -189,7 +191,8 @@ class _Attempt:
         layers = layers_of(reached, self._referred())
         was_unbuilt = not all(layer.built for layer in layers)
         self.reader = Reader(self.recorder, self.weights, _HANDLERS, (layer.name for layer in layers))
-        trace = Trace(self.recorder, self.reader, locator, self.hypotheses.reading)
+        is_open = len(self.hypotheses.fixed) < sum(as_tensor(leaf).shape.rank for leaf in leaves)
+        trace = Trace(self.recorder, self.reader, locator, self.hypotheses.reading, is_open)
         self.session.symbols = symbols = symbols_of(trace)
         spaces = (function.__globals__ for function in reached.functions)
         shims = (*self.globals.places(), *number_shims(symbols, reached.functions))
@@ -214,6 +217,7 @@ class _Attempt:
         args, kwargs = call_of(self.tree, [array if first == NO_ARRAY else arrays[first] for array, first in zip(arrays, self.firsts)])
         with trace.graph.as_default(), trace.answering(), self.mode.applied(), open_regions(TensorFlowRegions(trace)):
             result = unwrapped(self.request.function(*args, **kwargs))
+            self._refuse_caught(trace)
             found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]
         with computing():
@@ -226,6 +230,15 @@ class _Attempt:
             return (NO_ARRAY,) * len(leaves)
         given = list(map(id, leaves))
         return tuple(map(given.index, given))
+
+    def _refuse_caught(self, trace: Trace) -> None:
+        """``TracingError`` where an operation failed and the function went on: whether it fails is decided by sizes or elements, which a
+        graph does not look at."""
+        if trace.failed is not None:
+            raise TracingError(
+                f"{_place(trace.failed)}: {self.request.name} catches what an operation raised ({str(trace.failed).splitlines()[0]}). A "
+                "graph does not catch errors of operations: ask for the size or the elements before instead (if, tf.cond)"
+            )
 
     def _argument(self, trace: Trace, index: int, name: str, leaf: Any) -> Any:
         array = as_tensor(leaf)

@@ -8,14 +8,14 @@ scalar.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from types import FrameType
 from typing import Any, Protocol
 
 import tensorflow as tf
 from tensorflow.python.types import core
 
-from ...sizes import Size, SymbolicNumber, product
+from ...sizes import Size, SymbolicNumber
+from .folders import PACKAGES
 
 # Code of TensorFlow that takes a shape for one of numbers first, and makes a tensor of it where that fails.
 _TRIES_MODULE, _TRIES_FUNCTION = "tensorflow.python.framework.tensor_shape", "_constant_if_small"
@@ -53,52 +53,20 @@ class SizeNumber(SymbolicNumber, core.Tensor):
 
     @property
     def dtype(self) -> Any:
-        """The type that TensorFlow gives a number of Python."""
+        """The type that TensorFlow gives a number of Python; the user's code, to which this is one, finds none."""
+        if not asked_by(*PACKAGES):
+            raise AttributeError("a number has no dtype")
         return tf.as_dtype({bool: tf.bool, int: tf.int32}.get(self.expression.type, tf.float32))
 
     @property
     def shape(self) -> Any:
         """Of a scalar."""
+        if not asked_by(*PACKAGES):
+            raise AttributeError("a number has no shape")
         return tf.TensorShape(())
 
     def __tf_tensor__(self, dtype: Any = None, name: Any = None) -> Any:
         return self.sizes.tensor(self.expression, dtype or self.dtype)
-
-
-class Shape(tf.TensorShape):
-    """The shape of a traced tensor, whose unknown sizes are symbolic numbers."""
-
-    def __init__(self, known: Any, numbers: tuple[Any, ...]) -> None:
-        super().__init__(known)
-        self.numbers = numbers
-
-    def __getitem__(self, key: Any) -> Any:
-        return Shape(super().__getitem__(key), self.numbers[key]) if isinstance(key, slice) else self.numbers[key]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self.numbers)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, tf.TensorShape) and other.rank is None:
-            return False
-        others = other if isinstance(other, (list, tuple)) else getattr(other, "numbers", None) or list(other)  # type: ignore[call-overload]
-        return len(others) == len(self.numbers) and all(bool(one == two) for one, two in zip(self.numbers, others))
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = tf.TensorShape.__hash__
-
-    def as_list(self) -> list[Any]:
-        """The sizes."""
-        return list(self.numbers)
-
-    def num_elements(self) -> Any:
-        """The product of all sizes."""
-        return product(self.numbers)
-
-    def __tf_tensor__(self, dtype: Any = None, name: Any = None) -> Any:
-        return tf.stack([tf.convert_to_tensor(number, dtype or tf.int32) for number in self.numbers])
 
 
 def symbolic(sizes: Sizes, expression: Any) -> Any:
@@ -120,4 +88,4 @@ def _refuse_trial(frame: FrameType) -> None:
         raise TypeError("this size is not known yet")
 
 
-__all__ = ["Shape", "SizeNumber", "Sizes", "asked_by", "symbolic"]
+__all__ = ["SizeNumber", "Sizes", "asked_by", "symbolic"]

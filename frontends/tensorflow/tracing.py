@@ -32,7 +32,8 @@ from .known_numbers import known
 from .names import READ
 from .noting_graph import NotingGraph
 from .reader import Reader
-from .sizes import Shape, SizeNumber, asked_by, symbolic
+from .shapes import Shape, beside_shapes
+from .sizes import SizeNumber, asked_by, symbolic
 
 _MOST = 64  # elements that Python may read at once
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
@@ -46,9 +47,11 @@ class Unanswered(TypeError, AttributeError):
 class Trace:
     """A graph in the making, and its reader."""
 
-    def __init__(self, recorder: Recorder, reader: Reader, locator: Locator, reading: Reading) -> None:
+    def __init__(self, recorder: Recorder, reader: Reader, locator: Locator, reading: Reading, is_open: bool = True) -> None:
         self.recorder, self.reader, self.locator, self.reading = recorder, reader, locator, reading
+        self.is_open = is_open  # whether more sizes of the arguments may be fixed
         self.graph = NotingGraph(recorder.graph.name)
+        self.failed: Exception | None = None  # what an operation raised, which the user's code may have caught
 
     def argument(self, value: Value, array: Any, fixed: Sequence[bool]) -> Any:
         """A tensor for an array of the arguments; the sizes of axes that are not ``fixed`` are unknown."""
@@ -61,13 +64,17 @@ class Trace:
     def held(self, tensor: Any) -> Held:
         """What a tensor of the graph is; what leads to it is read."""
         with computing():
-            self.reader.read(self.graph, {})
+            try:
+                self.reader.read(self.graph, {})
+            except tf.errors.OpError as problem:
+                self.failed = problem
+                raise
         return self.reader.held[id(tensor)]
 
     # ------------------------------------------------------------------------------ what Python asks
     answers: Mapping[str, Callable[[Any], Any]] = {
         "__bool__": bool, "__int__": int, "__float__": float, "__complex__": complex, "__index__": operator.index,
-        "numpy": lambda elements: elements, "__array__": lambda elements: elements,
+        "numpy": lambda elements: elements, "__array__": np.asarray,
     }  # fmt: skip
 
     def decide(self, size: Size) -> Any:
@@ -120,7 +127,7 @@ class Trace:
         if traced.rank is None or traced.is_fully_defined():
             return traced
         if tensor.graph is not self.graph:
-            return inside(traced, 1)
+            return inside(traced, 1) if self.is_open else traced
         return traced if asked_by(*PACKAGES) and not wants_numbers(1) else self._open_shape(tensor, traced)
 
     def length(self, tensor: Any) -> Any:
@@ -153,7 +160,8 @@ class Trace:
         places = (
             *((ops.SymbolicTensor, name, method) for name, method in self._methods().items()),
             *((BaseResourceVariable, name, self._of_variable(name)) for name in names),
-            *((tf, name, answer) for name, answer in self._modes().items()),
+            *((tf, name, answer) for name, answer in (self._modes() | self._questions()).items()),
+            *((tf.TensorShape, name, beside_shapes(name)) for name in ("is_compatible_with", "merge_with")),
             (tf, "ensure_shape", lambda x, shape, name=None, said=tf.ensure_shape: said(x, self._told_shape(x, shape), name)),
             (ops.SymbolicTensor, "set_shape", lambda x, shape, said=tf.Tensor.set_shape: said(x, self._told_shape(x, shape))),
             self.graph.place(),
@@ -189,6 +197,52 @@ class Trace:
 
         return {"executing_eagerly": asked("executing_eagerly", True), "inside_function": asked("inside_function", False)}
 
+    def _questions(self) -> dict[str, Any]:
+        """What code that runs eagerly hears of tensors and sizes, by functions of TensorFlow."""
+
+        def asked(name: str, concerns: Callable[[Any], bool], answer: Callable[..., Any]) -> Callable[..., Any]:
+            before = getattr(tf, name)
+
+            def function(*args: Any, **kwargs: Any) -> Any:
+                first = (*args, *kwargs.values())[0]
+                return (before if asked_by(*PACKAGES) or not concerns(first) else answer)(*args, **kwargs)
+
+            vars(function)["autograph_info__"] = {}  # AutoGraph calls it as it is
+            return function
+
+        def is_own(item: Any) -> bool:
+            return isinstance(item, ops.SymbolicTensor) and item.graph is self.graph
+
+        return {
+            "cond": asked("cond", lambda item: isinstance(item, bool), _taken),
+            "is_tensor": asked("is_tensor", lambda item: type(item) is SizeNumber, lambda x: False),
+            "is_symbolic_tensor": asked("is_symbolic_tensor", is_own, lambda tensor: False),
+            "get_static_value": asked(
+                "get_static_value", is_own, lambda tensor, partial=False: self.elements(tensor, "tf.get_static_value")
+            ),
+        }
+
+    def _text(self, name: str) -> Callable[..., str]:
+        """Text of a tensor shows its elements; that of a message ties the graph to none."""
+        before = getattr(ops.SymbolicTensor, name)
+
+        def method(tensor: Any, *args: Any) -> str:
+            if tensor.graph is not self.graph or asked_by(*PACKAGES):
+                return str(before(tensor, *args))
+            if not self.locator.in_message():
+                self.elements(tensor, f"tf.Tensor.{name}")
+            return str(getattr(self.held(tensor).seen, name)(*args))
+
+        return method
+
+    def _pickled(self, tensor: Any) -> Any:
+        """What a copy is made of: elements."""
+        return tf.constant, (self.elements(tensor, "tf.Tensor.__reduce__"),)
+
+    def _device(self, tensor: Any) -> str:
+        """Where the array of the call is."""
+        return str(self.held(tensor).seen.device if tensor.graph is self.graph and not asked_by(*PACKAGES) else _DEVICE(tensor))
+
     def _methods(self) -> dict[str, Any]:
         def of_elements(name: str, answer: Callable[[Any], Any]) -> Callable[..., Any]:
             before = getattr(ops.SymbolicTensor, name, None)
@@ -206,7 +260,11 @@ class Trace:
             **{name: of_elements(name, answer) for name, answer in self.answers.items()},
             **{f"__{kind}{name}__": _beside_sizes(f"__{kind}{name}__") for name in _OPERATORS for kind in ("", "r")},
             **{f"__{name}__": _beside_sizes(f"__{name}__") for name in _COMPARISONS},
+            **{name: self._text(name) for name in ("__str__", "__repr__", "__format__")},
+            **dict.fromkeys(("__copy__", "__deepcopy__"), lambda tensor, *memo: tensor),  # a tensor never changes
+            "__reduce__": lambda tensor: self._pickled(tensor),  # noqa: PLW0108  (as __iter__ below)
             "__hash__": tf.Tensor.__hash__,
+            "device": property(self._device),
             "__iter__": lambda tensor: self._rows(tensor),  # noqa: PLW0108  (a bound method would be given no tensor)
             "__len__": lambda tensor: int(self.length(tensor) if tensor.graph is self.graph else tensor.shape[0]),
             "shape": property(self.shape, tf.Tensor.shape.fset),
@@ -223,7 +281,12 @@ class Trace:
         return iter(tf.unstack(tensor, num=count))
 
 
-_SHAPE = tf.Tensor.shape.fget
+_SHAPE, _DEVICE = tf.Tensor.shape.fget, ops.SymbolicTensor.device.fget
+
+
+def _taken(pred: bool, true_fn: Callable[[], Any], false_fn: Callable[[], Any], name: str | None = None) -> Any:
+    """What ``tf.cond`` gives for a truth value of Python, as a comparison of sizes: TensorFlow takes none while it traces."""
+    return true_fn() if pred else false_fn()
 
 
 def _beside_sizes(name: str) -> Callable[..., Any]:

@@ -9,6 +9,7 @@ from .algebra import Scalar, Size, apply, hint_of
 from .arithmetic import COMPARISONS, rule
 
 _NUMBERS = (int, float, bool, complex)
+_HEAVIEST = 256  # symbols and functions in an expression
 
 
 class SymbolicNumber:
@@ -55,6 +56,13 @@ class SymbolicNumber:
         if issubclass(cls, SymbolicNumber):
             return item.expression
         return int(item) if issubclass(cls, int) else None  # an IntEnum
+
+    def computed(self, expression: Scalar) -> Any:
+        """What the user's code gets for the outcome of arithmetic. A long expression is decided: what is computed of itself step by step,
+        as in Newton's method, would be three times as long in each."""
+        if isinstance(expression, Size) and expression.weight > _HEAVIEST:
+            expression = self.decide(expression)
+        return self.made(expression)
 
     def compared(self, function: str, other: Scalar) -> Any:
         """The outcome of a comparison, by the name of its function."""
@@ -162,7 +170,7 @@ def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
         if operand is None:
             return NotImplemented
         own = self.number() if type(operand) is complex else self.expression  # expressions are real
-        return self.made(compute(operand, own, self.decide) if reflected else compute(own, operand, self.decide))
+        return self.computed(compute(operand, own, self.decide) if reflected else compute(own, operand, self.decide))
 
     return method
 
@@ -170,7 +178,7 @@ def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
 def unary(function: str) -> Callable[[Any], Any]:
     """The operator of a function of one number."""
     compute = rule(function)
-    return lambda self: self.made(compute(self.expression, self.decide))
+    return lambda self: self.computed(compute(self.expression, self.decide))
 
 
 def _comparison(function: str) -> Callable[[Any, Any], Any]:

@@ -260,10 +260,13 @@ class Recorder:
         if any(self._pairs):
             raise LengthAsked("the number of pairs has gone into code that cannot be seen")
 
-    def decide_value(self, value: Value, seen: Any, origin: Origin) -> None:
-        """From here on the recording holds only where ``value`` has the elements ``seen``."""
+    def decide_value(self, value: Value, seen: Any, origin: Origin, *, in_place: bool = False) -> None:
+        """From here on the recording holds only where ``value`` has the elements ``seen``.
+
+        ``in_place``: in a block it need not where the block is not run, also if the value comes from outside.
+        """
         if self.varies(value):
-            self._guard(Guard(value, seen, origin), (value, len(self.graph.nodes)))
+            self._guard(Guard(value, seen, origin), (value, len(self.graph.nodes)), in_place)
 
     def decide_number(self, number: Value, seen: Any, origin: Origin) -> None:
         """As :meth:`decide_value`, for what never changes once it was read."""
@@ -278,11 +281,11 @@ class Recorder:
         del self.graph.guards[since.guards :]
         self._guards, self.graph.assumptions = set(since.keys), since.assumptions
 
-    def _guard(self, guard: Guard, key: Any) -> None:
+    def _guard(self, guard: Guard, key: Any, in_place: bool = False) -> None:
         if key in self._guards:
             return
         self._guards.add(key)
-        if any(map(self.is_inside, values_in((guard.condition,)))):
+        if in_place and self.in_block or any(map(self.is_inside, values_in((guard.condition,)))):
             self._checked[-1].add(key)
             self.graph.nodes.append(check(guard, is_recorded=True))  # sizes are known there, and elements may be others in each step
         else:

@@ -1,7 +1,7 @@
 """How small a share of a test each week takes: of long tables, and of what takes seconds.
 
 What takes a third of a second or more is in one of three weeks, from one second on in one of four, from three seconds on in one of six;
-of tables of many cases each week takes a half to a twenty-fourth, by what they take together. What checks the source, the documentation and
+of tables of many cases each week takes a half to a thirty-sixth, by what they take together. What checks the source, the documentation and
 the package is in each.
 """
 
@@ -112,6 +112,7 @@ SHARES = {
     "tests/tensorflow_source/test_tensorflow_sample_gradients.py": {"test_gradients": 12},
     "tests/tensorflow_source/test_tensorflow_samples.py": {"test_sample": 9},
     "tests/tensorflow_source/test_tensorflow_source.py": {"test_written_for_the_compiler_of_tensorflow": 4},
+    "tests/tensorflow_source/test_tensorflow_python_traps.py": {"test_trap": 36},
     "tests/tensorflow_source/test_tensorflow_traps.py": {"test_trap": 24},
     "tests/test_adding_an_operation.py": {"test_the_blocks_of_the_page_make_an_operation": 6},
     "tests/test_agreement.py": {"test_sizes_that_torch_refuses_are_refused": 2},

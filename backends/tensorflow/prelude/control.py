@@ -49,11 +49,20 @@ def scan(
         return time + 1, keep_shapes(new, old), tuple(array.write(place, item) for array, item in zip(outputs, made))
 
     if isinstance(length, int) and length == 0:  # XLA compiles the step, which takes a row
-        return start, tuple(tf.zeros([0, *shape], dtype) for shape, dtype in specs)
+        rows = [tf.zeros(sequence.shape[1:], sequence.dtype) for sequence in sequences]
+        shapes = [shape for shape, _ in specs] if all(shape is not None for shape, _ in specs) else shapes_of(run, *start, *rows, *captured)
+        return start, tuple(tf.zeros([0, *shape], dtype) for shape, (_, dtype) in zip(shapes, specs))
     arrays = tuple(tf.TensorArray(dtype, length, element_shape=element_shape(shape)) for shape, dtype in specs)
     most = length if isinstance(length, int) else None
     _, last, outputs = tf.while_loop(lambda time, *_: time < length, step, (tf.constant(0), start, arrays), maximum_iterations=most)
     return tuple(last), tuple(stacked(array, length, shape) for array, (shape, _) in zip(outputs, specs))
+
+
+def shapes_of(body: Callable[..., Any], *arrays: tf.Tensor) -> list[list[int]]:
+    """The shapes of the outputs of a step, which is traced and not run: it may look for a row that is not there."""
+    specs = (tf.TensorSpec(array.shape, array.dtype) for array in arrays)
+    traced = tf.function(lambda *arrays: body(*arrays)[1], autograph=False).get_concrete_function(*specs)
+    return [[size or 0 for size in output.shape] for output in traced.structured_outputs]
 
 
 def run_again(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,19 +1,23 @@
-"""What a trap is, and the comparison of its graph with the original."""
+"""What a trap is, the comparison of its graph with the original, and which of them are whose turn."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 import keras
 import numpy as np
+import pytest
 import tensorflow as tf
 
 import graph_compiler
 from graph_compiler.errors import GraphCompilerError
 
 from ...support.compare import assert_same, dtype_name
+from ...support.turns import marks
 
 TARGETS = ("tensorflow", "torch", "jax", "numpy")
 ELSEWHERE = "elsewhere"  # every target but the framework that a program is written in
@@ -78,6 +82,19 @@ class Traps(dict[str, Trap]):
 
         return add
 
+    def rows(self, *calls: Call, **options: Any) -> Callable[..., None]:
+        """What is called with the functions, by their names, which are a program each."""
+
+        def add(**functions: Any) -> None:
+            for name, function in functions.items():
+                self[name] = Trap(functools.partial(_itself, function), calls or CALLS, **options)
+
+        return add
+
+
+def _itself(function: Any) -> Any:
+    return function
+
 
 def check(trap: Trap, to: str) -> None:
     """Every call gives what the original gives, and leaves the same state behind."""
@@ -127,6 +144,33 @@ class Keywords(dict[str, Any]):
 
 def _shapes(tree: Any) -> Any:
     return tf.nest.map_structure(lambda item: (tuple(item.shape), dtype_name(item)) if hasattr(item, "shape") else item, tree)
+
+
+def named(modules: Iterable[ModuleType]) -> dict[str, Trap]:
+    """The traps of some tables, by the table and the program."""
+    return {f"{module.__name__.rpartition('.')[2]}-{name}": trap for module in modules for name, trap in module.TRAPS.items()}
+
+
+def cases(traps: dict[str, Trap]) -> list[Any]:
+    """(name, target) of each trap: in TensorFlow, and every second week in one other target, another one each time; errors that are right
+    in every target."""
+    others = (*TARGETS[1:], "", "", "")  # whose turn is nobody's
+    return [
+        pytest.param(name, to, marks=[] if to == "tensorflow" or trap.error(to) else marks(f"trap {name}", to, others))
+        for name, trap in traps.items()
+        for to in TARGETS
+    ]
+
+
+def judge(trap: Trap, to: str) -> None:
+    """The graph is as the original, or refuses what it has to."""
+    words = trap.error(to)
+    if words is None:
+        check(trap, to)
+        return
+    with pytest.raises(GraphCompilerError) as caught:
+        check(trap, to)
+    assert words in str(caught.value)
 
 
 def state_of(function: Any) -> list[Any]:

@@ -56,15 +56,15 @@ rows.row("Min", static=("axis",))(_extreme("min"))
 
 @rows.row("Mean", static=("axis",))
 def mean(b: TensorFlowBuilder, input: Any, axis: Any, *, keep_dims: bool = False, **_: Any) -> Any:
-    """The mean over axes; of integers the sum divided as integers are."""
+    """The mean over axes; of integers the sum, which does not overflow, divided as integers are."""
     axes = axes_in(axis, input.ndim)
     if not axes:
         return input
     if is_inexact(input.dtype):
         return b.mean(input, axis=axes, keepdims=bool(keep_dims))
     count = product(input.shape[axis] for axis in axes)
-    total = b.sum(input, axis=axes, keepdims=bool(keep_dims), dtype=input.dtype)
-    return b.trunc_divide(total, b.array(count, input.dtype))
+    total = b.sum(input, axis=axes, keepdims=bool(keep_dims), dtype="int64")
+    return b.astype(b.trunc_divide(total, b.array(count, "int64")), dtype=input.dtype)
 
 
 @rows.row("EuclideanNorm", static=("axis",))
@@ -99,8 +99,8 @@ def _running(name: str) -> Callable[..., Any]:
         found = _run(b, name, x, axis)
         if exclusive:
             first = {"cumulative_sum": 0, "cumulative_prod": 1}.get(name, -math.inf)
-            padding = tuple((1, -1) if i == axis else (0, 0) for i in range(x.ndim))
-            found = b.pad(found, padding=padding, value=first)
+            padding = tuple((1, 0) if i == axis else (0, 0) for i in range(x.ndim))
+            found = cut(b, b.pad(found, padding=padding, value=first), axis, None, -1)
         return b.flip(found, axis=axis) if reverse else found
 
     return row

@@ -1,0 +1,44 @@
+"""Traps of the code around TensorFlow's calls: what Python computes of sizes and elements, asks of classes, captures, passes and catches."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("tensorflow")
+
+from .traps import (
+    asked_types,
+    autograph,
+    beside_tensorflow,
+    captured,
+    computed_sizes,
+    number_types,
+    numpy_mode,
+    python_reads,
+    ranks,
+    signatures,
+    structured_loops,
+)
+from .traps.table import cases, judge, named
+
+TRAPS = named(
+    (
+        asked_types,
+        autograph,
+        beside_tensorflow,
+        captured,
+        computed_sizes,
+        number_types,
+        numpy_mode,
+        python_reads,
+        ranks,
+        signatures,
+        structured_loops,
+    )
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("name", "to"), cases(TRAPS))
+def test_trap(name: str, to: str) -> None:
+    judge(TRAPS[name], to)
