@@ -83,7 +83,10 @@ def _while_loop(scope: Scope, node: Node) -> None:
     step.free()
     scope.free(state)
     made = scope.name(node)
-    scope.line(f"{_targets(made).strip('()')} = lax.while_loop({goes_on}, {name}, {packed(loop.state)})")
+    operands = ", ".join([goes_on, name, packed(loop.state)])
+    most = node.params.get("most")
+    written = f"lax.while_loop({operands})" if most is None else f"bounded_while({operands}, {scope.literal(most)!r})"
+    scope.line(f"{_targets(made).strip('()')} = {written}")
     scope.free([name, *([] if expression else [goes_on])])
 
 
