@@ -17,7 +17,8 @@ from ..ir.inlining import inline
 from ..ir.node import Node, Value
 from ..ops.control import own_operands
 from ..ops.dtypes import is_inexact
-from ..sizes import Size, Symbol, apply, substitute
+from ..sizes import Apply, Size, Symbol, apply, substitute
+from .bounded_loops import not_cut_off
 from .driver import only_with
 
 Interval = tuple[Any, Any]  # the least and the greatest number that an element can be; None where that is not known
@@ -127,7 +128,7 @@ class _Loop:
     def most(self) -> Any:
         """How many steps a ``while_loop`` has at most; None where nothing says that."""
         found = (self._bound(*each) for each in self._implied(self.outputs[0][0], True, 0))
-        return next((most for most in found if most is not None), None)
+        return next((most for most in found if most is not None and _is_computed(most)), None)
 
     def _bound(self, symbol: str, left: Any, right: Any, late: int) -> Any:
         """How many steps are taken while a comparison holds, which is asked of the state before a step, or one step ``late``."""
@@ -141,7 +142,7 @@ class _Loop:
             if first is not None and last is not None:
                 room = last - first - offset if rises else first + offset - last
                 count = -(-(room + int("=" in sign)) // abs(step))
-                return apply("max", count, 0) + 1 if late else count
+                return apply("max", count, 0) + 1 if late else not_cut_off(count) if isinstance(count, Size) else count
         return None
 
     def _counted(self, item: Any) -> tuple[int | None, int]:
@@ -218,6 +219,13 @@ def _inward(region: Region, size: Any) -> Any:
         return size
     names = {next(outer.atoms()): Size.of(inner) for inner, outer in region.sizes.items() if _is_symbol(outer)}
     return substitute(size, names.__getitem__) if all(symbol in names for symbol in size.symbols()) else None
+
+
+def _is_computed(most: Any) -> bool:
+    """Whether a number can be computed where arguments that are numbers are traced by the target."""
+    if not isinstance(most, Size) or all(symbol.kind == "size" for symbol in most.symbols()):
+        return True
+    return not any(isinstance(atom, Apply) and atom.function in ("max", "min") for atom in most.atoms())
 
 
 def _is_symbol(size: Any) -> bool:

@@ -183,6 +183,27 @@ def test_derivatives_in_forward_mode_and_second_ones(graphs: Any) -> None:
         near(one, other)
 
 
+def of_a_number(x: Any, n: int) -> Any:
+    s = torch.zeros_like(x[0])
+    for i in range(n):
+        s = s + x[i % x.shape[0]] * x[0]
+        if s.sum() > 3.0:
+            break
+    return s
+
+
+def test_a_length_that_is_an_argument_may_be_traced_where_no_gradient_is_asked_for() -> None:
+    x = torch.tensor(abs(CALLS[0][0]), requires_grad=True)
+    with jax.enable_x64(True):
+        graph = graph_compiler.compile(graph_compiler.trace(of_a_number), source="torch", to="jax", args=(x.detach(), 3))
+        given = jax.numpy.asarray(x.detach().numpy())
+        for n in (7, 1):
+            expected = of_a_number(x, n)
+            near(jax.jit(graph)(given, n), expected.detach())
+            near(jax.grad(lambda x, n: graph(x, n).sum())(given, n), torch.autograd.grad(expected.sum(), x)[0])
+    assert len(graph.variants) == 1
+
+
 def by_a_value(x: Any) -> Any:
     y = x * 1.0
     while y.sum() > 1e-3:
