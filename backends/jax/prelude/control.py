@@ -28,7 +28,7 @@ def varying_as(sequences: Any, start: Any) -> Any:
     return jax.tree.map(lambda array: jnp.where(differs, jnp.zeros_like(array), array), start)
 
 
-def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], start: Any, most: int) -> Any:
+def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], start: Any, most: Any) -> Any:
     """``lax.while_loop`` of at most ``most`` steps, with derivatives in both modes: those of as many steps, of which the ones behind the
     end are not taken. The backward pass computes steps again, and keeps what some of them began with."""
     if not isinstance(most, int):  # while it is traced
