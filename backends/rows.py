@@ -71,8 +71,9 @@ class Rows:
     to know all sizes, so those that depend on elements get a bound where they can. ``unrolls``: the most nodes that a loop of a fixed
     length is written out to, where its loops cost more than such steps; ``rolls``: the fewest equal steps that become a loop, 0 for none.
     ``counts``: its loops count in Python's numbers, which may be ends of slices. ``stacks``: equal layers may be a loop over stacked
-    weights. ``forward_while``: its ``while_loop`` has derivatives in forward mode alone. ``compute_dtype(op, dtype)`` is the type that the
-    decomposition of an operation is computed in for arrays of ``dtype``, or None for their own.
+    weights. ``forward_while``: its ``while_loop`` has derivatives in forward mode alone, unless it has a longest length.
+    ``compute_dtype(op, dtype)`` is the type that the decomposition of an operation is computed in for arrays of ``dtype``, or None for
+    their own.
     """
 
     def __init__(

@@ -66,7 +66,7 @@ def while_loop(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     some = [] if not many.shape else [partial(_some, many)]
     goes_on = step.body("condition", condition, asked, some)
     kept = [] if not many.shape else [partial(_kept, many, body.out_avals, condition, asked)]
-    return step.node("while_loop", step.arrays(state), [goes_on, step.body("body", body, stepped, kept)], carried=len(state))
+    return step.node("while_loop", step.arrays(state), [goes_on, step.body("body", body, stepped, kept)], carried=len(state), most=None)
 
 
 def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:

@@ -37,7 +37,7 @@ class JaxCalls(RecordedCalls):
         "primitives": "from jax.extend.core import primitives",
         "parallel": "from graph_compiler import parallel",
     }
-    prelude = ("refuse_gradient",)
+    prelude = ("bounded_while", "refuse_gradient")
 
     def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
         """The call of a node."""

@@ -142,7 +142,7 @@ class _Loop:
         inputs = [one.item for one in self.state]
         condition = Body("condition", inputs, *self.goes_on.closed(self.goes_on.results))
         bodies = [condition, Body("body", inputs, *self.step.closed(given))]
-        return BlockNode(self.reader, self.operation).made("while_loop", self.start, bodies, like, carried=len(self.start))
+        return BlockNode(self.reader, self.operation).made("while_loop", self.start, bodies, like, carried=len(self.start), most=None)
 
     def _scan(self, given: Sequence[Held], like: Sequence[Held], ends: Sequence[Any]) -> list[Held]:
         assert self.count is not None

@@ -53,11 +53,12 @@ def branch(index: ArraySpec, /, *operands: ArraySpec, branches: Sequence[RegionS
 
 
 @declare(_SECTION, regions=("condition", "body"))
-def while_loop(*operands: ArraySpec, condition: RegionSpec, body: RegionSpec, carried: int) -> _Specs:
+def while_loop(*operands: ArraySpec, condition: RegionSpec, body: RegionSpec, carried: int, most: Dim | None = None) -> _Specs:
     """The carried arrays after ``carried = body(*carried, *captured)`` was run while ``condition(*carried, *captured)``
     (``jax.lax.while_loop``).
 
-    The first ``carried`` operands are their values before the first step. The condition gives one truth value.
+    The first ``carried`` operands are their values before the first step. The condition gives one truth value. There are ``most`` steps at
+    most, where that is known.
     """
     asked = condition.specs_outside()
     if len(asked) != 1 or asked[0] != ArraySpec((), "bool"):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..errors import InvalidGraph
-from .registry import ArraySpec, declare
+from .registry import ArraySpec, declare, decomposition
 
 _SECTION = "gradients"
 
@@ -27,6 +29,19 @@ def refuse_gradient(*arrays: ArraySpec, message: str) -> ArraySpec:
 
 
 @declare(_SECTION)
+def followed_where(condition: ArraySpec, x: ArraySpec, /, *, harmless: float) -> ArraySpec:
+    """``x``, with derivative 0 where the condition of its shape is False: nothing reads what stands there, which may be ``harmless``."""
+    if condition.hints != x.hints:
+        raise InvalidGraph(f"a condition of the shape of the array is needed, got {condition} for {x}")
+    return x
+
+
+@declare(_SECTION)
 def strong_product(x1: ArraySpec, x2: ArraySpec, /) -> ArraySpec:
     """``x1 * x2`` of one shape and type, and 0 where one of them is 0, whatever the other is; so are its derivatives."""
     return x1
+
+
+@decomposition("followed_where")
+def _followed_where(b: Any, condition: Any, x: Any, *, harmless: float) -> Any:
+    return b.where(condition, x, harmless)

@@ -46,5 +46,6 @@ from .snapshots import drop_snapshots as drop_snapshots
 from .step_numbers import moves_with_steps as moves_with_steps
 from .still_places import still_places as still_places
 from .strong_zero import strong_zero as strong_zero
+from .trip_bounds import trip_bounds as trip_bounds
 from .unroll import unroll as unroll
 from .unroll import unrolled as unrolled

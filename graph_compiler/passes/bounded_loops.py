@@ -111,7 +111,7 @@ class _Scope:
         state = [Value(value.name, value.spec) for value in node.inputs[:carried]]
         number = Value("step", _NUMBER)
         with build.block() as nodes:
-            held = build.less(number, _not_cut_off(node.params["length"]))
+            held = build.less(number, not_cut_off(node.params["length"]))
             step = self._step(build, node, [*state], number, counters)
             outputs = build.run("branch", [held], [Body("skipped", (), (), state), step])
         steps = build.arange(stop=bound, dtype=_NUMBER.dtype)
@@ -132,7 +132,7 @@ class _Scope:
         return Body("step", (), inner.nodes(nodes), outputs)
 
 
-def _not_cut_off(length: Size) -> Any:
+def not_cut_off(length: Size) -> Any:
     """The length, less than 0 where there is no step at all."""
     alone = next(iter(length.atoms()), None)
     if isinstance(alone, Apply) and alone.function == "max" and length == Size.of(alone) and 0 in alone.arguments:
@@ -150,4 +150,4 @@ def ends_of(counter: Node) -> tuple[Any, Any]:
     return (start, stop - 1) if step > 0 else (stop + 1, start)
 
 
-__all__ = ["bounded_loops", "ends_of"]
+__all__ = ["bounded_loops", "ends_of", "not_cut_off"]

@@ -339,7 +339,7 @@ class _Fold:
         answers = [self._logical(nodes, "not", value) if negated else value for value, negated in zip(answers, self.loop.negated)]
         answer = reduce(partial(self._logical, nodes, "or" if self.loop.any_of else "and"), answers)
         regions, captured = close(Body("condition", state, nodes, [answer]), body)
-        return [self._node("while_loop", captured, {}, regions)]
+        return [self._node("while_loop", captured, {"most": None}, regions)]
 
     def _logical(self, nodes: list[Node], name: str, *values: Value) -> Value:
         made = Value(f"is_{name}", values[0].spec)

@@ -110,7 +110,8 @@ class _Selected(Span):
 
 
 class _Masks(Wide):
-    """Writes whole arrays of selections, which are the first axis of an array."""
+    """Writes whole arrays of selections, which are the first axis of an array. All operands of a function of elements are selections, so
+    what is not selected may be anything there: no gradient leaves it, and no result reads it."""
 
     def mask(self, spans: Sequence[Span | None]) -> Value | None:
         span, rank = spans[0], len(spans)
@@ -119,6 +120,13 @@ class _Masks(Wide):
             key = (*(WHOLE,) * span.mask.ndim, *(None,) * (rank - 1))
             self.masks[span, 0, rank] = self.build.getitem(span.mask, key=key) if rank > 1 else span.mask
         return self.masks[span, 0, rank]
+
+    def harmless(self, item: Any, number: Any) -> Any:
+        """The array itself, of which a gradient goes to what is selected alone."""
+        mask = self.mask(item.spans) if isinstance(item, Ragged) else None
+        if mask is None or mask.shape != item.full.shape or item.outside is not None:
+            return self.filled(item, number)
+        return self.build.followed_where(mask, item.full, harmless=number)
 
 
 class _Selecting:

@@ -121,9 +121,13 @@ class Wide:
         is_there = item.outside is not None and item.outside != FINITE and item.outside == number
         return item.full if is_there else self.chosen(item.spans, item.full, number)
 
+    def harmless(self, item: Any, number: Any) -> Any:
+        """The whole array as a function of elements takes it: no gradient goes to what does not count."""
+        return self.filled(item, number)
+
     def finite(self, item: Any) -> Any:
         """The whole array, in which nothing is infinite that does not count."""
-        return item.full if isinstance(item, Ragged) and item.outside is not None else self.filled(item, 0)
+        return item.full if isinstance(item, Ragged) and item.outside is not None else self.harmless(item, 0)
 
     # ------------------------------------------------------------------------------ several arrays
     def together(self, operands: Sequence[Any], labels: Sequence[Sequence[Label]]) -> tuple[list[Any], Mapping[Label, Span]]:

@@ -122,11 +122,11 @@ def _steep(moment: Moment, safe: tuple[float, ...]) -> Any:
 
 def _safe(wide: Wide, operand: Any, spans: Sequence[Span | None], number: float) -> Any:
     if isinstance(operand, Ragged) and all(own is not None for own, span in zip(operand.spans, spans) if span is not None):
-        return wide.filled(operand, number)
+        return wide.harmless(operand, number)
     if not isinstance(operand, (Ragged, Value)):
         return operand
     full = wide.finite(operand)
-    return wide.filled(Ragged(full, tuple(spans)), number)
+    return wide.harmless(Ragged(full, tuple(spans)), number)
 
 
 # ---------------------------------------------------------------------------------------------- axes

@@ -56,7 +56,7 @@ from .border import Border
 from .conversion_cache import Converted, Shared, twin_of
 from .frameworks import backend_of
 from .headers import header_of
-from .lowering_passes import canonical_passes, layers, loops
+from .lowering_passes import bounds, canonical_passes, layers, loops
 from .meta_weights import require_loaded
 from .methods import Methods
 from .variant import Recorded, Variant
@@ -256,7 +256,7 @@ class Pipeline:
             stage.name = f"translating to {self.target.name}"
             graph = self.simplified_canonical(graph if graph.dialect == "canonical" else self.frontend.lift_graph(graph))
             self.target.dialect.check(graph)
-        graph = self._passed_on(graph)
+        graph = self._passed_on(passed(graph, *bounds(self.target)))
         stage.name = "writing"
         native = self.target.target
         output_tree = graph.output_tree if self.methods is None else self.methods.tree(graph.output_tree)

@@ -118,8 +118,8 @@ class StatementsTraced:
 
 
 def _has_open_loop(variant: Variant) -> bool:
-    """Whether floats are carried by a loop of which only its elements say how long it is."""
-    loops = (node for node in every(variant.graph.nodes) if node.op == "while_loop")
+    """Whether floats are carried by a loop of which only its elements say how long it is at most."""
+    loops = (node for node in every(variant.graph.nodes) if node.op == "while_loop" and node.params.get("most") is None)
     return any(is_inexact(value.dtype) for node in loops for value in node.outputs)
 
 

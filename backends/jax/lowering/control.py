@@ -7,6 +7,7 @@ from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node, Value, values_in
+from ....ops.dtypes import is_inexact
 from ...structured import Loop, Scope, call, checkpointed, names_of, packed, strongly_zero
 from .table import rows
 
@@ -83,7 +84,13 @@ def _while_loop(scope: Scope, node: Node) -> None:
     step.free()
     scope.free(state)
     made = scope.name(node)
-    scope.line(f"{_targets(made).strip('()')} = lax.while_loop({goes_on}, {name}, {packed(loop.state)})")
+    start, floats = packed(loop.state), [item for item in node.inputs[: len(loop.state)] if is_inexact(item.dtype)]
+    most = node.params.get("most") if floats else None
+    if most is not None and loop.captured and node.record is None and _is_made(scope, floats):
+        start = f"varying_as({packed([repr(scope.literal(item)) for item in loop.captured])}, {start})"
+    operands = ", ".join([goes_on, name, start])
+    written = f"lax.while_loop({operands})" if most is None else f"bounded_while({operands}, {scope.literal(most)!r})"
+    scope.line(f"{_targets(made).strip('()')} = {written}")
     scope.free([name, *([] if expression else [goes_on])])
 
 

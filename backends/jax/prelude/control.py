@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 
 def stacked_weights(parameters: Mapping[str, jax.Array], name: str, layers: Iterable[int]) -> jax.Array:
@@ -25,3 +26,68 @@ def varying_as(sequences: Any, start: Any) -> Any:
         return start
     differs = jnp.stack([jnp.zeros_like(array, dtype=bool).any() for array in jax.tree.leaves(sequences)]).any()
     return jax.tree.map(lambda array: jnp.where(differs, jnp.zeros_like(array), array), start)
+
+
+def bounded_while(goes_on: Callable[[Any], Any], step: Callable[[Any], Any], start: Any, most: Any) -> Any:
+    """``lax.while_loop`` of at most ``most`` steps, with derivatives in both modes: those of as many steps, of which the ones behind the
+    end are not taken. The backward pass computes steps again, and keeps what some of them began with."""
+    if not isinstance(most, int):  # while it is traced
+        return lax.while_loop(goes_on, step, start)
+    asked, (stepped, shapes) = jax.make_jaxpr(goes_on)(start), jax.make_jaxpr(step, return_shape=True)(start)
+
+    def holds(captured: Any, state: Any) -> Any:
+        return jax.core.eval_jaxpr(asked.jaxpr, captured[0], *jax.tree.leaves(state))[0]
+
+    def after(captured: Any, state: Any) -> Any:
+        found = jax.core.eval_jaxpr(stepped.jaxpr, captured[1], *jax.tree.leaves(state))
+        return jax.tree.unflatten(jax.tree.structure(shapes), found)
+
+    @jax.custom_jvp
+    def loop(captured: Any, start: Any) -> Any:
+        return lax.while_loop(lambda state: holds(captured, state), lambda state: after(captured, state), start)
+
+    def alone(*given: Any) -> Any:  # as the one row of a batch, in which branches are ``where``: JAX cannot batch derivatives of branches
+        rows = jax.vmap(steps_where(holds, after, most))(*jax.tree.map(lambda array: jnp.expand_dims(array, 0), given))
+        return jax.tree.map(lambda array: array[0], rows)
+
+    loop.defjvp(lambda primals, tangents: jax.jvp(alone, primals, tangents))
+    return loop((asked.consts, stepped.consts), start)
+
+
+def steps_where(holds: Callable[..., Any], after: Callable[..., Any], most: int) -> Callable[..., Any]:
+    """At most ``most`` steps while ``holds(captured, state)``, in loops of 32 that are passed over where it does not.
+
+    Where a step is not taken no derivative goes through it, whatever its own is there.
+    """
+    if most > 1:
+        inner, count = jax.checkpoint(steps_where(holds, after, -(-most // 32)), prevent_cse=False), min(most, 32)
+
+    def step(captured: Any, state: Any) -> Any:
+        taken = holds(captured, state)
+        followed = jax.tree.map(lambda array: followed_where(taken, array), (captured, state))
+        return jax.tree.map(lambda new, old: jnp.where(taken, new, old), after(*followed), state)
+
+    def loop(captured: Any, state: Any) -> Any:
+        return lax.scan(lambda state, _: (inner(captured, state), None), state, None, count)[0]
+
+    def steps(captured: Any, state: Any) -> Any:
+        run = loop if most > 1 else step
+        return lax.cond(anywhere(holds(captured, state)), lambda: run(captured, state), lambda: state)
+
+    return steps
+
+
+def followed_where(taken: jax.Array, array: jax.Array) -> jax.Array:
+    """``array``, with derivative 0 where it is not ``taken``."""
+    if not jnp.issubdtype(array.dtype, jnp.inexact):
+        return array
+    followed = jax.custom_jvp(lambda array, taken: array)
+    followed.defjvps(lambda tangent, _, array, taken: jnp.where(taken, tangent, jnp.zeros_like(tangent)), None)
+    return followed(array, taken)
+
+
+def anywhere(truth: jax.Array) -> jax.Array:
+    """A truth value; under ``vmap`` one for all, whether any is True."""
+    found = jax.custom_batching.custom_vmap(lambda truth: truth)
+    found.def_vmap(lambda size, batched, truth: (anywhere(truth.any(0)), False))
+    return found(truth)

@@ -10,8 +10,8 @@ from .gradients import with_slopes
 
 
 def absolute(x: jax.Array) -> jax.Array:
-    """The absolute value; its gradient at 0 is 0."""
-    return x * lax.sign(x)
+    """The absolute value; its gradient at 0, and at what is no number, is 0."""
+    return lax.abs(jnp.where((x > 0) | (x < 0), x, lax.stop_gradient(x)))
 
 
 def atan2(x1: jax.Array, x2: jax.Array) -> jax.Array:

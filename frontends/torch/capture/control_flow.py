@@ -72,7 +72,7 @@ def _while_loop(capture: Running, args: Any) -> Any:
     blocks.same("a step", step.specs, [(value.dtype, value.spec.hints) for value in operands])
     names = [item.name for item in given]
     return blocks.add(
-        "while_loop", operands, [condition, step], lambda mode: written_out.while_loop(mode, args), names, carried=len(operands)
+        "while_loop", operands, [condition, step], lambda mode: written_out.while_loop(mode, args), names, carried=len(operands), most=None
     )
 
 

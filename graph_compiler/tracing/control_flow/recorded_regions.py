@@ -107,7 +107,7 @@ class RecordedRegions(Regions, Generic[B]):
                 arrays = body(*self.entered(arrays, given))
             return arrays
 
-        return self._loop("while_loop", {"condition": test, "body": body}, given, (), steps)
+        return self._loop("while_loop", {"condition": test, "body": body}, given, (), steps, most=None)
 
     def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
         given = list(zip(carried, kinds))

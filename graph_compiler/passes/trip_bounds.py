@@ -1,0 +1,270 @@
+"""How many steps a ``while_loop`` has at most, where a counter in its condition proves it, for targets whose ``while_loop`` alone has no
+gradient from its end to its beginning.
+
+``for i in range(n)`` with a ``break`` goes on while ``i < n and not left``: it has ``n`` steps at most, whatever else ends it. A ``while``
+that is left where ``k > 8`` after ``k += 1`` has one step more than its counter has numbers up to there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..ir.block import Block, Region
+from ..ir.graph import Graph
+from ..ir.inlining import inline
+from ..ir.node import Node, Value
+from ..ops.control import own_operands
+from ..ops.dtypes import is_inexact
+from ..sizes import Apply, Size, Symbol, apply, substitute
+from .bounded_loops import not_cut_off
+from .driver import only_with
+
+Interval = tuple[Any, Any]  # the least and the greatest number that an element can be; None where that is not known
+_OPEN: Interval = (None, None)
+
+# operations of canonical graphs, and those of graphs that stay in JAX's own
+_SAME = frozenset({"astype", "asarray", "convert_element_type_p"})
+_COMPARED = {
+    "less": "<", "lt_p": "<", "less_equal": "<=", "le_p": "<=",
+    "greater": ">", "gt_p": ">", "greater_equal": ">=", "ge_p": ">=",
+}  # fmt: skip
+_OTHERWISE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_ENTERED = ("scan", "while_loop", "branch")
+
+
+@only_with("while_loop")
+def trip_bounds(graph: Graph) -> tuple[Graph, bool]:
+    """The graph whose loops know how many steps they have at most, where that can be told."""
+    block = _Scope(graph.block, {}).bounded()
+    return (graph, False) if block is graph.block else (graph.with_block(block), True)
+
+
+@dataclass
+class _Scope:
+    """A block, the ends of those of its inputs that are counters, and what is known of the inside of loops that are looked at."""
+
+    block: Block
+    ends: Mapping[Value, Interval]
+    makers: dict[Value, Node] = field(default_factory=dict)
+
+    def bounded(self) -> Block:
+        nodes = tuple(map(self._node, self.block.nodes))
+        is_same = all(new is old for new, old in zip(nodes, self.block.nodes))
+        return self.block if is_same else Block(self.block.inputs, nodes, self.block.outputs)
+
+    def _node(self, node: Node) -> Node:
+        if node.op == "while_loop" and node.params.get("most") is None and any(is_inexact(value.dtype) for value in node.outputs):
+            most = _Loop(self, node).most()
+            node = node if most is None else replace(node, params={**node.params, "most": most})
+        if node.op not in _ENTERED:
+            return node
+        regions = tuple(self._region(node, region) for region in node.regions)
+        return node if all(new is old for new, old in zip(regions, node.regions)) else replace(node, regions=regions)
+
+    def _region(self, node: Node, region: Region) -> Region:
+        made = _Scope(region.block, self._inside(node, region)).bounded()
+        return region if made is region.block else replace(region, block=made)
+
+    def _inside(self, node: Node, region: Region) -> dict[Value, Interval]:
+        """The ends of what a region is given: numbers of the outside, and counters of the loop that it is a step of."""
+        first = int(node.op == "branch")
+        own = first + own_operands(node.op, node.params)
+        given = dict(zip(region.block.inputs[own - first :], map(self.interval, node.inputs[own:])))
+        if node.op == "scan":
+            given.update(_Loop(self, node).counters(region))
+        return {value: (_inward(region, least), _inward(region, greatest)) for value, (least, greatest) in given.items()}
+
+    # ------------------------------------------------------------------------------ numbers
+    def maker(self, value: Any) -> Node | None:
+        """The node that makes a value, here or in what is looked at."""
+        return (self.makers.get(value) or self.block.maker(value)) if isinstance(value, Value) else None
+
+    def interval(self, item: Any) -> Interval:
+        """Between which numbers an element is."""
+        if not isinstance(item, Value):
+            return (item, item) if type(item) is int or isinstance(item, Size) and item.type is int else _OPEN
+        node = self.maker(item)
+        if node is None or item.shape:
+            return self.ends.get(item, _OPEN)
+        known = _NUMBERS.get(_role(node))
+        return _OPEN if known is None else known(self, node)
+
+
+class _Loop:
+    """A loop whose regions are opened: ``state`` stands for what it carries."""
+
+    def __init__(self, scope: _Scope, node: Node) -> None:
+        self.node, self.carried = node, node.params["carried"]
+        self.state = [Value(item.name, item.spec) for item in node.outputs[: self.carried]]
+        self.scope = replace(scope, makers=dict(scope.makers))
+        self.start = [scope.interval(item) for item in node.inputs[: self.carried]]
+        self.outputs = [self._opened(region) for region in node.regions]
+
+    def _opened(self, region: Region) -> Sequence[Any]:
+        count = own_operands(self.node.op, self.node.params)
+        rows = [Value("row", value.spec) for value in region.block.inputs[self.carried : count]]
+        return self._inlined(region, [*self.state, *rows, *self.node.inputs[count:]])
+
+    def _inlined(self, region: Region, operands: Sequence[Any]) -> Sequence[Any]:
+        nodes: list[Node] = []
+        outputs = inline(region, operands, nodes.append)
+        self.scope.makers.update((value, node) for node in nodes for value in node.outputs)
+        return outputs
+
+    def counters(self, region: Region) -> dict[Value, Interval]:
+        """What a ``scan`` counts in its state, between which numbers in its steps."""
+        found: dict[Value, Interval] = {}
+        for value, (least, greatest) in zip(region.block.inputs[: self.carried], self.start):
+            place = region.block.inputs.index(value)
+            step = self._step(place)
+            if step and least is not None and greatest is not None:
+                reach = (self.node.params["length"] - 1) * step
+                found[value] = (least, greatest + reach) if step > 0 else (least + reach, greatest)
+        return found
+
+    def most(self) -> Any:
+        """How many steps a ``while_loop`` has at most; None where nothing says that."""
+        found = (self._bound(*each) for each in self._implied(self.outputs[0][0], True, 0))
+        return next((most for most in found if most is not None and _is_computed(most)), None)
+
+    def _bound(self, symbol: str, left: Any, right: Any, late: int) -> Any:
+        """How many steps are taken while a comparison holds, which is asked of the state before a step, or one step ``late``."""
+        for counter, limit, sign in ((left, right, symbol), (right, left, _TURNED[symbol])):
+            place, offset = self._counted(counter)
+            step = 0 if place is None else self._step(place)
+            rises = sign[0] == "<"
+            if place is None or step == 0 or (step > 0) is not rises:
+                continue
+            first, last = self.start[place][not rises], self.scope.interval(limit)[rises]
+            if first is not None and last is not None:
+                room = last - first - offset if rises else first + offset - last
+                count = -(-(room + int("=" in sign)) // abs(step))
+                return apply("max", count, 0) + 1 if late else not_cut_off(count) if isinstance(count, Size) else count
+        return None
+
+    def _counted(self, item: Any) -> tuple[int | None, int]:
+        """Which carried array an element is, and what is added to it."""
+        if item in self.state:
+            return self.state.index(item), 0
+        node = self.scope.maker(item)
+        if node is None or item.shape or is_inexact(item.dtype):
+            return None, 0
+        if _role(node) in _SAME:
+            return self._counted(node.inputs[0])
+        sign = _STEPS.get(_role(node), 0)
+        if sign and type(node.inputs[1]) is int:
+            place, offset = self._counted(node.inputs[0])
+            return place, offset + sign * node.inputs[1]
+        return None, 0
+
+    def _step(self, place: int) -> int:
+        """By how much a carried number grows in each step; 0 where that is not one number."""
+        counted, by = self._counted(self.outputs[-1][place])
+        return by if counted == place else 0
+
+    # ------------------------------------------------------------------------------ conditions
+    def _implied(self, truth: Any, holds: bool, late: int) -> Iterator[tuple[str, Any, Any, int]]:
+        """Comparisons that are true wherever a truth value is ``holds``."""
+        if truth in self.state and not late:  # a flag is what the step before has made it
+            yield from self._implied(self.outputs[1][self.state.index(truth)], holds, 1)
+        node = self.scope.maker(truth)
+        if node is None:
+            return
+        role = _role(node)
+        if role in _COMPARED:
+            symbol = _COMPARED[role]
+            yield symbol if holds else _OTHERWISE[symbol], *node.inputs[:2], late
+        elif role in _SAME:
+            yield from self._implied(node.inputs[0], holds, late)
+        elif role in ("logical_not", "not_p"):
+            yield from self._implied(node.inputs[0], not holds, late)
+        elif role in (("logical_and", "and_p") if holds else ("logical_or", "or_p")):
+            for item in node.inputs[:2]:
+                yield from self._implied(item, holds, late)
+        elif role == "branch" and node.inputs[0].dtype == "bool":
+            yield from self._of_branch(node, node.outputs.index(truth), holds, late)
+
+    def _of_branch(self, node: Node, place: int, holds: bool, late: int) -> Iterator[tuple[str, Any, Any, int]]:
+        index, *captured = node.inputs
+        sides = [self._inlined(region, captured)[place] for region in node.regions]
+        answers = [self._truth(each, index, bool(taken)) for taken, each in enumerate(sides)]
+        for taken, answer in enumerate(answers):
+            if answer is (not holds):  # this side gives the other answer, so the other one was taken
+                yield from self._implied(index, not taken, late)
+                yield from self._implied(sides[not taken], holds, late)
+
+    def _truth(self, item: Any, index: Any, taken: bool) -> bool | None:
+        """A truth value that is known where a branch was ``taken``, or not."""
+        node, asked = self.scope.maker(item), self.scope.maker(index)
+        if item is index or node and asked and (node.op, node.inputs, node.params) == (asked.op, asked.inputs, asked.params):
+            return taken
+        if node is None:
+            return item if type(item) is bool else None
+        if _role(node) in _SAME:
+            return self._truth(node.inputs[0], index, taken)
+        filled = node.params.get("fill_value") if _role(node) == "full" else None
+        return filled if type(filled) is bool else None
+
+
+def _role(node: Node) -> str:
+    return node.op.rpartition(".")[2]
+
+
+def _inward(region: Region, size: Any) -> Any:
+    """A size of the outside in the sizes of a region; None where it has not all of them."""
+    if not isinstance(size, Size):
+        return size
+    names = {next(outer.atoms()): Size.of(inner) for inner, outer in region.sizes.items() if _is_symbol(outer)}
+    return substitute(size, names.__getitem__) if all(symbol in names for symbol in size.symbols()) else None
+
+
+def _is_computed(most: Any) -> bool:
+    """Whether a number can be computed where arguments that are numbers are traced by the target."""
+    if not isinstance(most, Size) or all(symbol.kind == "size" for symbol in most.symbols()):
+        return True
+    return not any(isinstance(atom, Apply) and atom.function in ("max", "min") for atom in most.atoms())
+
+
+def _is_symbol(size: Any) -> bool:
+    first = next(size.atoms(), None) if isinstance(size, Size) else None
+    return isinstance(first, Symbol) and size == Size.of(first)
+
+
+# ------------------------------------------------------------------------------------- numbers
+_STEPS = {"add": 1, "add_p": 1, "subtract": -1, "sub_p": -1}
+
+
+def _filled(scope: _Scope, node: Node) -> Interval:
+    return scope.interval(node.params["fill_value"])
+
+
+def _same(scope: _Scope, node: Node) -> Interval:
+    return _OPEN if is_inexact(node.outputs[0].dtype) else scope.interval(node.inputs[0])
+
+
+def _sum(scope: _Scope, node: Node) -> Interval:
+    one, other = map(scope.interval, node.inputs[:2])
+    if _STEPS[_role(node)] < 0:
+        other = tuple(None if end is None else -end for end in other[::-1])  # type: ignore[assignment]
+    least, greatest = (None if None in ends else ends[0] + ends[1] for ends in zip(one, other))
+    return least, greatest
+
+
+def _one_of(scope: _Scope, node: Node) -> Interval:
+    (least, greatest), (others_least, others_greatest) = map(scope.interval, node.inputs[1:3])
+    return _extreme("min", least, others_least), _extreme("max", greatest, others_greatest)
+
+
+def _extreme(function: str, one: Any, other: Any) -> Any:
+    return None if one is None or other is None else apply(function, one, other)
+
+
+_NUMBERS = {
+    "full": _filled, **dict.fromkeys(_SAME, _same), **dict.fromkeys(_STEPS, _sum), "where": _one_of, "select_n_p": _one_of,
+}  # fmt: skip
+
+
+__all__ = ["trip_bounds"]
