@@ -32,10 +32,6 @@ _SAME_ELEMENTS = frozenset({"reshape", "permute_dims", "expand_dims", "squeeze",
 Picked = Iterator[tuple[Value, Any, int | None]]
 
 
-def _nothing(node: Node) -> Picked:
-    yield from ()
-
-
 def _along_axis(node: Node) -> Picked:
     yield node.inputs[1], node.inputs[0].shape[node.params["axis"]], None
 
@@ -118,8 +114,8 @@ def _of_vectors(node: Node) -> Picked:
 def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
     """The graph holds only where the inputs that the operations ``made`` of one call pick by lie inside."""
     for node in made:
-        picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op, _nothing)
-        for indices, size, besides in picked(node):
+        picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
+        for indices, size, besides in picked(node) if picked is not None else ():
             if (given := _as_given(b, indices, key)) is not None:
                 first = -size if node.op in _ALONG_AXES and key not in _FROM_THE_FRONT else _FIRST.get(node.op, 0)
                 b.bound(given, first, size, besides)

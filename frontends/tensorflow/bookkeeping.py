@@ -44,10 +44,10 @@ def _rank(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held
 
 
 def _read_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    return [_read(reader, operation, operands[0])]
+    return [read_of(reader, operation, operands[0])]
 
 
-def _read(reader: Reader, operation: Any, handle: Held) -> Held:
+def read_of(reader: Reader, operation: Any, handle: Held) -> Held:
     """What a variable holds. On a tape each read is of the variable itself: no gradient goes to what was assigned before, and that of one
     that is trained goes to the variable."""
     found, name = variable_of(reader, operation, handle), reader.assigned.get(handle_number(handle.seen))
@@ -84,7 +84,7 @@ def _assign_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -
 
 
 def _gather_variable(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
-    table, indices = _read(reader, operation, operands[0]), operands[1]
+    table, indices = read_of(reader, operation, operands[0]), operands[1]
     batch, dtype = operation.get_attr("batch_dims"), dtype_name(table.made.dtype)
     seen = tf.gather(table.seen, indices.seen, axis=batch, batch_dims=batch)
     attributes = {"batch_dims": batch, "Tparams": dtype, "Tindices": dtype_name(indices.made.dtype), "Taxis": "int32"}

@@ -46,5 +46,3 @@ _PARAMETERS = {
     "ResourceStridedSliceAssign": ("input", "begin", "end", "strides", "value"),
     "ResourceGatherNd": ("params", "indices"),
 }
-
-__all__ = ["FACTORS", "READS", "WRITES", "factors", "result_of"]

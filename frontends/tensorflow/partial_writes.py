@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from ...errors import UnsupportedOperation
 from ...ir.record import CallRecord
-from .bookkeeping import sizes_of_variable, variable_of
+from .bookkeeping import read_of, sizes_of_variable, variable_of
 from .computed_operands import elements_of
 from .dtypes import dtype_name
 from .evaluation import handle_number
@@ -112,7 +112,7 @@ def _made(reader: Reader, operation: Any, array: Held, operands: dict[str, Held]
 def _gathered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
     """``ResourceGatherNd``: ``GatherNd`` of what the variable holds."""
     handle, places = operands
-    return [_made(reader, operation, variable_of(reader, operation, handle), {"indices": places})]
+    return [_made(reader, operation, read_of(reader, operation, handle), {"indices": places})]
 
 
 READ: dict[str, Handler] = {

@@ -86,6 +86,3 @@ def _refuse_trial(frame: FrameType) -> None:
     """``TypeError`` where TensorFlow tries whether a shape holds numbers alone: it then makes a tensor of it."""
     if frame.f_globals.get("__name__") == _TRIES_MODULE or frame.f_code.co_name == _TRIES_FUNCTION:
         raise TypeError("this size is not known yet")
-
-
-__all__ = ["SizeNumber", "Sizes", "asked_by", "symbolic"]

@@ -148,6 +148,3 @@ def ends_of(counter: Node) -> tuple[Any, Any]:
     """The least and the greatest number of an ``arange``; more where it is uneven."""
     start, stop, step = (counter.params[name] for name in ("start", "stop", "step"))
     return (start, stop - 1) if step > 0 else (stop + 1, start)
-
-
-__all__ = ["bounded_loops", "ends_of", "not_cut_off"]

@@ -179,6 +179,3 @@ class _Reading:
 
     def opened(self, item: Any) -> Any:
         return self.item(item) if isinstance(item, (Value, Size)) else item
-
-
-__all__ = ["Keys", "Row", "Rows"]

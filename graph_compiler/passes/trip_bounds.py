@@ -265,6 +265,3 @@ def _extreme(function: str, one: Any, other: Any) -> Any:
 _NUMBERS = {
     "full": _filled, **dict.fromkeys(_SAME, _same), **dict.fromkeys(_STEPS, _sum), "where": _one_of, "select_n_p": _one_of,
 }  # fmt: skip
-
-
-__all__ = ["trip_bounds"]

@@ -29,7 +29,6 @@ from ..passes import (
     scanned_layers,
     simplify_guards,
     still_places,
-    trip_bounds,
     unrolled,
 )
 from ..passes.roll import FEWEST
@@ -46,11 +45,6 @@ def loops(target: Backend, roll: str, keys: Keys | None = None) -> list[GraphPas
 def layers(target: Backend, roll: str, keys: Keys | None = None) -> list[GraphPass]:
     """The pass that makes one function of equal layers, where they are not to be written out and the target has functions."""
     return [partial(repeated_layers, keys=keys)] if roll != "never" and "call" in target.rows.structured else []
-
-
-def bounds(target: Backend) -> list[GraphPass]:
-    """The pass that finds how long loops are at most, where a target has gradients for such loops alone; for its own calls too."""
-    return [trip_bounds] if target.rows.forward_while else []
 
 
 def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
@@ -84,6 +78,3 @@ def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[
         *_layer_scans(target, roll),
         *([target.copy_aliased_outputs] if target.copy_aliased_outputs else []),
     ]
-
-
-__all__ = ["bounds", "canonical_passes", "layers", "loops"]

@@ -35,6 +35,7 @@ from ..passes import (
     passed,
     repeat_draws,
     simplify_guards,
+    trip_bounds,
 )
 from ..passes.roll_keys import Keys
 from ..registration import entry_method
@@ -56,7 +57,7 @@ from .border import Border
 from .conversion_cache import Converted, Shared, twin_of
 from .frameworks import backend_of
 from .headers import header_of
-from .lowering_passes import bounds, canonical_passes, layers, loops
+from .lowering_passes import canonical_passes, layers, loops
 from .meta_weights import require_loaded
 from .methods import Methods
 from .variant import Recorded, Variant
@@ -256,7 +257,7 @@ class Pipeline:
             stage.name = f"translating to {self.target.name}"
             graph = self.simplified_canonical(graph if graph.dialect == "canonical" else self.frontend.lift_graph(graph))
             self.target.dialect.check(graph)
-        graph = self._passed_on(passed(graph, *bounds(self.target)))
+        graph = self._passed_on(passed(graph, *([trip_bounds] if self.target.rows.forward_while else [])))
         stage.name = "writing"
         native = self.target.target
         output_tree = graph.output_tree if self.methods is None else self.methods.tree(graph.output_tree)

@@ -65,7 +65,9 @@ class Rows(keras.layers.Layer):  # type: ignore[misc]
     def call(self, inputs: Any) -> Any:
         self.w.assign(self.w * 0.5)
         self.count.assign_add(1.0)
-        return inputs[:, :1] * tf.gather(self.w.value, tf.argmax(inputs, axis=1)) * self.count
+        places = tf.argmax(inputs, axis=1)
+        rows = tf.gather(self.w.value, places) + self.w.value.gather_nd(places[:, None])
+        return inputs[:, :1] * rows * self.count
 
 
 def _keras(layer: Callable[[], Any]) -> Callable[[], Any]:
