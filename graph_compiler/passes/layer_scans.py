@@ -13,9 +13,10 @@ from itertools import takewhile
 from operator import is_
 from typing import Any
 
-from ..ir.block import Block, Region
 from ..ir.builder import Builder
+from ..ir.closing import Body, close
 from ..ir.graph import Graph
+from ..ir.inlining import inline
 from ..ir.node import Node, Value
 from ..ops.registry import ArraySpec
 from .driver import GraphPass
@@ -43,14 +44,12 @@ def scanned_layers(fewest: int) -> GraphPass:
 
 @dataclass(frozen=True)
 class _Loop:
-    """Layers as a loop. ``carried`` are pairs of an operand and the result that is this operand of the next layer; ``stacked`` and
-    ``captured`` are the places of other operands, ``chosen`` those that come by turns, and ``counted`` those that are the number of the
-    layer, by which layers draw."""
+    """Layers as a loop. ``carried`` are pairs of an operand and the result that is this operand of the next layer; ``stacked``
+    are the places of weights, ``chosen`` of what comes by turns, and ``counted`` of the number of the layer, by which layers draw."""
 
     layers: Sequence[Node]
     carried: Sequence[tuple[int, int]]
     stacked: Sequence[int]
-    captured: Sequence[int]
     chosen: Sequence[int]
     counted: Sequence[int]
 
@@ -61,12 +60,12 @@ class _Loop:
         if any(layer.regions[0].sizes != layers[0].regions[0].sizes for layer in layers):
             return None
         carried: list[tuple[int, int]] = []
-        stacked, captured, chosen, counted = [], [], [], []
+        stacked, chosen, counted = [], [], []
         for place, operands in enumerate(zip(*(layer.inputs for layer in layers))):
             following = {_index(before.outputs, operand) for before, operand in zip(layers, operands[1:])}
             if all(operand is operands[0] for operand in operands):
-                captured.append(place)
-            elif len(following) == 1 and None not in following:
+                continue  # it is captured
+            if len(following) == 1 and None not in following:
                 carried.append((place, following.pop() or 0))
             elif weights.issuperset(operands):
                 stacked.append(place)
@@ -76,7 +75,7 @@ class _Loop:
                 counted.append(place)
             else:
                 return None
-        return cls(layers, carried, stacked, captured, chosen, counted) if carried and stacked else None
+        return cls(layers, carried, stacked, chosen, counted) if carried and stacked else None
 
     # ------------------------------------------------------------------------------ the block
     def nodes(self, graph: Graph) -> list[Node]:
@@ -120,8 +119,8 @@ class _Loop:
         starts = [self.layers[0].inputs[place] for place, _ in self.carried]
         sequences = (*rows, *numbers, *turns)
         params = {"carried": len(starts), "sequences": len(sequences), "length": len(self.layers), "reverse": False, "checkpoint": False}
-        operands = (*starts, *sequences, *(last.inputs[place] for place in self.captured), *choices)
-        yield Node("scan", operands, params, origin, (*finals, *outputs), regions=(self._body(kept, turns, choices),))
+        regions, captured = close(self._body(kept, turns, choices))
+        yield Node("scan", (*starts, *sequences, *captured), params, origin, (*finals, *outputs), regions=regions)
         for place, stack in zip(kept, outputs):
             for number, layer in enumerate(self.layers):
                 if (value := layer.outputs[place]) in read and value not in known:
@@ -148,20 +147,24 @@ class _Loop:
             found.append(Value(value.name, value.spec) if value in found else value)
         return found
 
-    def _body(self, kept: Sequence[int], turns: Sequence[Value], choices: Sequence[Value]) -> Region:
-        """The region of the calls, its inputs and outputs in the order of a loop's."""
-        (region, *_), block = self.layers[0].regions, self.layers[0].regions[0].block
-        given = [block.inputs[place] for place in (*(place for place, _ in self.carried), *self.stacked, *self.counted)]
+    def _body(self, kept: Sequence[int], turns: Sequence[Value], choices: Sequence[Value]) -> Body:
+        """One layer, its inputs and outputs in the order of a loop's."""
+        first, nodes = self.layers[0], list[Node]()
+        region = first.regions[0]
+        own = {place: Value(region.block.inputs[place].name, first.inputs[place].spec) for place in self._given()}
         now = [Value("turn", ArraySpec((), "int32")) for _ in turns]
-        stacks = [Value(stack.name, stack.spec) for stack in choices]
         numbers = dict(zip(dict.fromkeys(stack.shape[0] for stack in choices), now))
-        chosen = [
-            Node("take", (stack, numbers[stack.shape[0]]), {"axis": 0}, self.layers[0].origin, (block.inputs[place],))
-            for stack, place in zip(stacks, self.chosen)
-        ]
-        inputs = (*given, *now, *(block.inputs[place] for place in self.captured), *stacks)
-        outputs = (*(block.outputs[result] for _, result in self.carried), *(block.outputs[place] for place in kept))
-        return replace(region, block=Block(inputs, (*chosen, *block.nodes), outputs))
+        inputs = (*own.values(), *now)
+        for stack, place in zip(choices, self.chosen):
+            own[place] = Value(region.block.inputs[place].name, first.inputs[place].spec)
+            nodes.append(Node("take", (stack, numbers[stack.shape[0]]), {"axis": 0}, first.origin, (own[place],)))
+        made = inline(region, [own.get(place, operand) for place, operand in enumerate(first.inputs)], nodes.append)
+        return Body(region.name, inputs, nodes, [made[place] for place in (*(result for _, result in self.carried), *kept)])
+
+    def _given(self) -> Iterator[int]:
+        """The places of operands that a step is given."""
+        yield from (place for place, _ in self.carried)
+        yield from (*self.stacked, *self.counted)
 
 
 def _index(values: Sequence[Value], item: Any) -> int | None:

@@ -67,13 +67,14 @@ SHARES = {
     "tests/layers/test_calls.py": {
         "test_dropout_draws_for_each_layer": 3,
         "test_gradients_have_the_names_of_the_weights": 2,
-        "test_layers_are_calls": 2,
+        "test_layers_are_calls": 6,
         "test_layers_of_a_function_of_jax": 3,
         "test_layers_of_a_keras_model": 4,
+        "test_layers_that_draw": 4,
     },
     "tests/layers/test_scans.py": {
         "test_gradients_have_the_names_of_the_weights": 3,
-        "test_layers_are_a_loop": 4,
+        "test_layers_are_a_loop": 6,
         "test_the_program_does_not_grow_with_depth": 3,
     },
     "tests/lengths/test_jax_lengths.py": {
@@ -320,6 +321,7 @@ SHARES = {
         "test_weights_come_back_under_their_names": 3,
         "test_what_the_original_freezes_stays": 3,
     },
+    "tests/training/test_written_weights.py": {"test_a_module_of_torch": 4, "test_steps": 6},
     "tests/transforms/test_checkpoints.py": {
         "test_a_minimum_cut_through_called_functions": 3,
         "test_memory_of_24_layers": 4,

@@ -66,7 +66,7 @@ class Rows(keras.layers.Layer):  # type: ignore[misc]
         self.w.assign(self.w * 0.5)
         self.count.assign_add(1.0)
         places = tf.argmax(inputs, axis=1)
-        rows = tf.gather(self.w.value, places) + self.w.value.gather_nd(places[:, None])
+        rows = tf.gather(self.w.value, places) + tf.gather_nd(self.w.value, places[:, None])
         return inputs[:, :1] * rows * self.count
 
 
