@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -153,15 +153,19 @@ class JaxTraining(Training):
     def compiled(self, step: Program, is_consuming: bool, options: Mapping[str, Any] | None) -> Program:
         """``jax.jit``; the memory of what was held becomes that of what is."""
         found: Program = jax.jit(step, donate_argnums=(0,) if is_consuming else (), **dict(options or {}))
+        is_first = True
 
         def run(held: Held, arrays: Any, rate: Any) -> tuple[Held, Any]:
+            nonlocal is_first
             try:
-                return found(held, arrays, rate)
+                made = found(_bound(held, arrays) if is_first else held, arrays, rate)
             except GraphCompilerError:
                 raise
             except Exception as problem:
                 _require_one_place(held, arrays, problem)
                 raise
+            is_first = False
+            return made
 
         return run
 
@@ -190,6 +194,17 @@ class _Own:
 def _is_key(array: Any) -> bool:
     """Whether the elements are keys of random numbers, which numpy has not."""
     return bool(jnp.issubdtype(array.dtype, jax.dtypes.prng_key))
+
+
+def _bound(held: Held, arrays: Any) -> Held:
+    """What is held, all of it bound to the device that some of it, or of the batch, is bound to (``committed``): a step gives it back so,
+    and would be compiled once more for the next one."""
+    leaves, tree = jax.tree.flatten(held)
+    places = {array.sharding for array in (*leaves, *jax.tree.leaves(arrays)) if isinstance(array, jax.Array) and array.committed}
+    if len(places) != 1:
+        return held
+    (place,) = places
+    return cast(Held, tree.unflatten([array if array.committed else jax.device_put(array, place) for array in leaves]))
 
 
 def _require_one_place(held: Held, arrays: Any, problem: Exception) -> None:

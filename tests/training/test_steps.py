@@ -23,6 +23,7 @@ import graph_compiler  # noqa: E402
 from graph_compiler import training, transforms  # noqa: E402
 from graph_compiler.errors import CallMismatch, FrameworkNotInstalled, InvalidOption, NotCompilable  # noqa: E402
 
+from ..support.logs import logged  # noqa: E402
 from .models import BATCHES, SAMPLES, TARGETS, classifier, cross_entropy, keras_loss, keras_model, network_parameters  # noqa: E402
 
 RULE = training.optimizer("sgd", learning_rate=0.1, momentum=0.9)
@@ -554,3 +555,23 @@ def test_a_container_that_is_the_only_argument(kind: type, to: str) -> None:
         first = loss(batch[1], model(batch[0]))
     keras.optimizers.SGD(0.1, momentum=0.9).apply(tape.gradient(first, model.trainable_variables), model.trainable_variables)
     np.testing.assert_allclose(found, [float(first), float(loss(batch[1], model(batch[0])))], rtol=1e-5)
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_the_second_step_compiles_nothing(apart: bool) -> None:
+    """Arrays that came from torch are bound to a device (``committed``), and others were not before a first step."""
+    import jax
+
+    model = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 3)).train()
+    batch = torch.randn(5, 4), torch.tensor([0, 1, 2, 1, 0])
+    state = training.TrainState.create(model, training.optimizer("adam", learning_rate=0.1), loss=F.cross_entropy, to="jax", args=batch[:1])
+    compiled = []
+    for _ in range(2):
+        with jax.log_compiles(), logged(name="jax._src.interpreters.pxla") as messages:
+            if apart:
+                gradients, _, state = training.compute_gradients(state, batch)
+                state = training.apply_gradients(state, gradients)
+            else:
+                state, _ = training.single_train_step(state, batch)
+        compiled.append([text for text in messages if "Compiling" in text])
+    assert compiled[0] and not compiled[1]
