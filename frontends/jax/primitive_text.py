@@ -16,6 +16,7 @@ import numpy as np
 
 from ...ir.node import Node, Value
 from ...ops.collectives import REDUCTIONS
+from ...ops.dtypes import KEYS
 from ...ops.text import Text, factor
 from .names import OF_KEYS
 
@@ -142,8 +143,12 @@ def _drawn(written: str) -> Written:
 
 
 def _of_keys(written: str) -> Written:
-    """A function of ``jax.random`` of any number of keys."""
-    return lambda node, text: written.format(repr(text(node.inputs[0])), **node.params)
+    """A function of ``jax.random`` of any number of keys; of words of keys the primitive's own object tells."""
+    return lambda node, text: (
+        written.format(repr(text(node.inputs[0])), **node.params)
+        if any(value.dtype in KEYS for value in (*node.uses, *node.outputs))
+        else None
+    )
 
 
 def _collective(name: str) -> Written:

@@ -17,6 +17,8 @@ from tensorflow.python.types import core
 from ...sizes import Size, SymbolicNumber
 from .folders import PACKAGES
 
+# Functions of numpy, and those that make the text of a container of Python (a namedtuple, a dataclass).
+_ASK_FOR_OTHERS = ("numpy.", "collections.", "reprlib.")
 # Code of TensorFlow that takes a shape for one of numbers first, and makes a tensor of it where that fails.
 _TRIES_MODULE, _TRIES_FUNCTION = "tensorflow.python.framework.tensor_shape", "_constant_if_small"
 
@@ -75,11 +77,16 @@ def symbolic(sizes: Sizes, expression: Any) -> Any:
 
 
 def asked_by(*packages: str) -> bool:
-    """Whether the code that asks for something, behind functions of numpy, is that of one of these packages."""
+    """Whether the code that asks for something, behind functions that ask for others, is that of one of these packages."""
     frame = sys._getframe(2)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("numpy."):
+    while frame.f_back is not None and _module(frame).startswith(_ASK_FOR_OTHERS):
         frame = frame.f_back
-    return f"{frame.f_globals.get('__name__', '')}.".startswith(packages)
+    return _module(frame).startswith(packages)
+
+
+def _module(frame: FrameType) -> str:
+    """The name of the module of a frame, with a point behind it."""
+    return f"{frame.f_globals.get('__name__', '')}."
 
 
 def _refuse_trial(frame: FrameType) -> None:

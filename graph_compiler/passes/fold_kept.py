@@ -33,13 +33,11 @@ class Kept:
 
     def _is_shared_without_one(self, path: Path) -> bool:
         """Whether a variable, which holds an array of the steps behind the loop, would hold one that has another name there without a step,
-        and one of the two is written to: a graph carries arrays, not their memory."""
+        and what is written to one of the two is seen in the other: a graph carries arrays, not their memory."""
         first, last, end = value_at(self.marks[0], path), value_at(self.marks[-1], path), self.marks[-1]
         if first is None or last is None or path in self.old:
             return False
-        base = self.places.aliases.base_of(first)
-        has_other_name = base in self.places.sources or any(self.places.is_used_after(each, end) for each in (first, base))
-        return has_other_name and any(self.places.is_written_after(each, end) for each in (first, last))
+        return self.places.sees_writes(first, last, end) or self.places.sees_writes(last, first, end)
 
     def _held(self, place: int, path: Path) -> tuple[Any, str | Value | None]:
         """What a variable holds at a mark; of arrays that the steps make, their kind alone."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ..ir.graph import Graph
@@ -35,17 +35,16 @@ class Places:
         self.graph, self.rows, self.aliases, self.counts = graph, rows, rows.aliases, counts
         self.made = {value: place for place, node in enumerate(graph.nodes) for value in node.outputs}
         self.used: dict[Value, float] = {}
-        self.written: dict[Value, int] = {}
-        for place, node in enumerate(graph.nodes):
-            self.written.update((self.aliases.base_of(value), place) for value in node.writes)
-            for value in (*node.uses, *node.writes):
-                self.used[value] = place
-        for mark in (mark for loop in graph.loops for mark in loop.marks):
-            for value in (held.item for path, held in mark.state.items() if path[0] == ASKED[0]):
-                self.used[value] = max(self.used.get(value, -1), mark.position)
-        for value in graph.roots():
-            self.used[value] = float("inf")
         self.sources = set(graph.sources())
+        self.memory_used = dict.fromkeys(self.sources, float("inf"))  # of bases: whoever gave them may read them
+        self.written: dict[Value, list[int]] = {}
+        for place, node in enumerate(graph.nodes):
+            for value in node.writes:
+                self.written.setdefault(self.aliases.base_of(value), []).append(place)
+            self._note((*node.uses, *node.writes), place)
+        for mark in (mark for loop in graph.loops for mark in loop.marks):
+            self._note([held.item for path, held in mark.state.items() if path[0] == ASKED[0]], mark.position)
+        self._note(graph.roots(), float("inf"))
         self.guarded = {value for guard in graph.guards for value in values_in((guard.condition,))}
         self.of_index = {mark.index: loop for loop in graph.loops for mark in loop.marks if mark.index is not None}
 
@@ -114,12 +113,19 @@ class Places:
 
     def note_use(self, values: Sequence[Value], mark: Mark) -> None:
         """A loop begins with these values, whether or not its recorded steps read them: those before it have to give them."""
-        for value in values:
-            self.used[value] = max(self.used.get(value, -1), mark.position)
+        self._note(values, mark.position)
 
-    def is_written_after(self, value: Value, mark: Mark) -> bool:
-        """Whether the memory of a value is written to behind a loop."""
-        return self.written.get(self.aliases.base_of(value), -1) >= mark.position
+    def _note(self, values: Iterable[Value], place: float) -> None:
+        for value in values:
+            self.used[value] = max(self.used.get(value, -1), place)
+            base = self.aliases.base_of(value)
+            self.memory_used[base] = max(self.memory_used.get(base, -1), place)
+
+    def sees_writes(self, value: Value, to: Value, mark: Mark) -> bool:
+        """Whether the memory of a value is used after that of another one is written to behind a loop."""
+        written = self.written.get(self.aliases.base_of(to), ())
+        first = next((place for place in written if place >= mark.position), float("inf"))
+        return self.memory_used.get(self.aliases.base_of(value), -1) > first
 
     def is_used_after(self, value: Value, mark: Mark) -> bool:
         """Whether a value, or the number of a step, is used behind a loop."""

@@ -14,6 +14,8 @@ import jax.numpy as jnp  # noqa: E402
 
 import graph_compiler  # noqa: E402
 
+from ..support.compare import assert_same  # noqa: E402
+
 X = jnp.linspace(0.1, 0.9, 5)
 
 
@@ -55,6 +57,30 @@ KEYS: dict[str, Callable[[int], Any]] = {
     "typed": jax.random.key,
     "of another generator": lambda seed: jax.random.key(seed, impl="rbg"),
 }
+
+
+def two_of_a_seed(x: Any) -> Any:
+    first, second = jax.random.split(jax.random.key(3))
+    return x * jax.random.normal(first, x.shape) + jax.random.uniform(jax.random.fold_in(second, 3), x.shape)
+
+
+# of constants, which JAX computes once while it records
+SEEDED: dict[str, Callable[[Any], Any]] = {
+    "a key": lambda x: x + jax.random.uniform(jax.random.key(3), x.shape),
+    "words": lambda x: x + jax.random.uniform(jax.random.PRNGKey(3), x.shape),
+    "words as a key": lambda x: x + jax.random.uniform(jax.random.wrap_key_data(jnp.array([1, 2], "uint32")), x.shape),
+    "a key as words": lambda x: x + jax.random.uniform(jax.random.key_data(jax.random.key(3)), x.shape),
+    "keys": lambda x: x[:3] + jax.vmap(lambda seed: jax.random.uniform(jax.random.key(seed), ()))(jnp.arange(3)),
+    "two": two_of_a_seed,
+}
+
+
+@pytest.mark.parametrize("to", ["jax", "numpy", "torch", "tensorflow"])
+@pytest.mark.parametrize("name", SEEDED)
+def test_a_function_has_its_own_seed(name: str, to: str) -> None:
+    function = SEEDED[name]
+    graph = graph_compiler.compile(function, args=(X,), to=to, source="jax")
+    assert_same(graph(X * 2), function(X * 2))
 
 
 @pytest.mark.parametrize("kind", KEYS)

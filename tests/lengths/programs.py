@@ -568,6 +568,25 @@ def first_name_written(xp: Any, x: Any, n: int) -> Any:
     return y, z
 
 
+def view_of_what_is_written(xp: Any, x: Any, n: int) -> Any:
+    z = x * 1
+    rest = z[:1]
+    for _ in range(n):
+        z = z * 0.5 + x
+    z[0] = 3
+    return rest * 2
+
+
+def view_that_sees_a_write(xp: Any, x: Any, n: int) -> Any:
+    y = x * 1
+    z = y[:2]
+    for _ in range(n):
+        z = z * 0.5
+    rows = z[:1]
+    y[0] = 3
+    return rows * 2, y
+
+
 def written_in_the_outer_step(xp: Any, x: Any, n: int) -> Any:
     y = x * 1
     z = y
@@ -637,7 +656,7 @@ RIGHT: dict[str, Program] = {
         view_that_is_written, flag_of_before, rounds_with_a_limit, rounds_counted,
         one_of_two, either_from_the_first, any_of_many, one_of_numbers, row_that_is_found, flag_that_is_written, left_and_begun_again, left_by_a_number, number_before_a_row,
         rotated, compared_lists, no_first_step, hashed_columns, cubes, array_of_two_names, first_name_written,
-        written_in_the_outer_step,
+        written_in_the_outer_step, view_of_what_is_written, view_that_sees_a_write,
     )
 }  # fmt: skip
 """What may be recorded again, and is right."""
