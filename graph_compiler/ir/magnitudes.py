@@ -1,36 +1,42 @@
 """How large the whole numbers of a program may become, where they are Python's own: its have any size, those of arrays wrap around.
 
-Interval arithmetic of magnitudes over values without axes. A number is :data:`OF_ARRAY` where it is an element of an array, and
-:data:`MIXED` where it is computed of such and of numbers. What loops carry is run until it stays within a bound; a counter, which grows by
-little in each step, has the number of steps for its bound.
+Interval arithmetic over values without axes. A number is :data:`OF_ARRAY` where it is an element of an array, and :data:`MIXED` where it is
+computed of such and of numbers. What loops carry is run until it stays within its bounds; a counter, which goes on by little in each step,
+has the number of steps for its bound.
 """
 
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..ops.dtypes import is_integer
+from ..sizes import Size, Symbol
+from ..sizes.extremes import greatest
 from .block import Region
 from .graph import Graph
 from .node import Node, Value
 
-OF_ARRAY, MIXED = -1.0, -2.0
+Range = tuple[float, float]
+"""The least and the greatest of the numbers that a value may be."""
+
+OF_ARRAY, MIXED = (1.0, -1.0), (2.0, -2.0)  # no number lies between these
+_ENDLESS = (-math.inf, math.inf)
 _STEPS = float(1 << 15)  # of a loop: what is computed from two of its numbers still fits
 _GIVEN = float(1 << 30)  # whole numbers that are arguments, and sizes: no product of them fits
 _MOST = float((1 << 31) - 1)  # the narrowest type that a target has for Python's numbers
 _LITTLE = 64  # what a counter counts in one step
 _ROUNDS = 5
-_Sizes = Mapping[Value, float]
+_ANY = (-_GIVEN, _GIVEN)
+_Ranges = Mapping[Value, Range]
 
 
 def outgrows(graph: Graph) -> bool:
     """Whether a whole number of Python in a canonical graph may become larger than the types of arrays hold, as far as can be told."""
-    known = {value: _GIVEN if _is_number(value) else OF_ARRAY for value in graph.sources()}
+    known = {value: _ANY if _is_number(value) else OF_ARRAY for value in graph.sources()}
     for value, array in graph.constants.values():
-        known[value] = abs(float(array)) if _is_number(value) else OF_ARRAY
+        known[value] = _only(array) if _is_number(value) else OF_ARRAY
     return not _run(graph.nodes, known)
 
 
@@ -38,97 +44,147 @@ def _is_number(value: Value) -> bool:
     return not value.shape and is_integer(value.dtype)
 
 
-def _run(nodes: Sequence[Node], known: dict[Value, float]) -> bool:
-    """Notes the magnitudes of all results; False where one is too large."""
+def _is_told(numbers: Range) -> bool:
+    return numbers[0] <= numbers[1]
+
+
+def _only(number: Any) -> Range:
+    return float(number), float(number)
+
+
+def _within(most: float) -> Range:
+    return -most, most
+
+
+def _largest(numbers: Range) -> float:
+    return max(-numbers[0], numbers[1])
+
+
+def _run(nodes: Sequence[Node], known: dict[Value, Range]) -> bool:
+    """Notes the ranges of all results; False where one is too wide."""
     for node in nodes:
-        made = _BLOCKS[node.op](node, known) if node.op in _BLOCKS else [_magnitude(node, known)] * len(node.outputs)
-        if node.op in _BLOCKS and math.inf in made:  # whatever it gives, a number inside of it is too large
+        made = _BLOCKS[node.op](node, known) if node.op in _BLOCKS else [_range(node, known)] * len(node.outputs)
+        if node.op in _BLOCKS and _ENDLESS in made:  # whatever it gives, a number inside of it is too large
             return False
-        for value, size in zip(node.outputs, made):
-            known[value] = size if _is_number(value) else OF_ARRAY
-            if known[value] > _MOST:
+        for value, numbers in zip(node.outputs, made):
+            known[value] = numbers if _is_number(value) else OF_ARRAY
+            if _largest(known[value]) > _MOST:
                 return False
     return True
 
 
-def _of(item: Any, known: _Sizes) -> float:
+def _of(item: Any, known: _Ranges) -> Range:
     if isinstance(item, Value):
-        return 1.0 if item.dtype == "bool" else known.get(item, OF_ARRAY)
-    return abs(float(item)) if isinstance(item, (bool, int, float)) else _GIVEN
+        return (0.0, 1.0) if item.dtype == "bool" else known.get(item, OF_ARRAY)
+    if isinstance(item, Size):
+        return -_greatest(-item), _greatest(item)
+    return _only(item) if isinstance(item, (bool, int, float)) else _ANY
 
 
-def _magnitude(node: Node, known: _Sizes) -> float:
+def _greatest(size: Any) -> float:
+    found = greatest(size, _ends)
+    return _GIVEN if found is None else max(-_GIVEN, min(_GIVEN, float(found)))
+
+
+def _ends(symbol: Symbol) -> tuple[int, int]:
+    """A length is no less than 0."""
+    return 0 if symbol.kind == "size" else -int(_GIVEN), int(_GIVEN)
+
+
+def _range(node: Node, known: _Ranges) -> Range:
     if node.op == "full":
         return _of(node.params["fill_value"], known)
     if any(isinstance(item, Value) and item.shape for item in node.inputs):
         return OF_ARRAY
-    sizes = [_of(item, known) for item in node.inputs]
-    if node.op in ("remainder", "bitwise_and") and len(sizes) == 2 and sizes[1] >= 0:
-        return sizes[1]
+    operands = [_of(item, known) for item in node.inputs]
+    if len(operands) == 2 and _is_told(operands[1]) and (node.op == "remainder" or node.op == "bitwise_and" and operands[1][0] >= 0):
+        return _within(_largest(operands[1]))
     if node.op in _CHOICES:
-        return _either(sizes[_CHOICES[node.op] :])
-    if min(sizes, default=0) < 0:
-        is_mixed = MIXED in sizes or any(isinstance(item, Value) and known[item] >= 0 for item in node.inputs)
+        return _either(operands[_CHOICES[node.op] :])
+    if not all(map(_is_told, operands)):
+        is_mixed = MIXED in operands or any(isinstance(item, Value) and _is_told(known[item]) for item in node.inputs)
         return MIXED if is_mixed else OF_ARRAY
-    return _RULES[node.op](sizes) if node.op in _RULES else math.inf
+    return _RULES[node.op](*operands) if node.op in _RULES else _ENDLESS
+
+
+def _as_large(numbers: Range, *others: Range) -> Range:
+    return _within(_largest(numbers))
+
+
+def _products(one: Range, other: Range) -> Range:
+    products = [first * second for first in one for second in other]
+    return min(products), max(products)
 
 
 _CHOICES = {"minimum": 0, "maximum": 0, "where": 1, "astype": 0, "copy": 0}  # the first of the operands that they give one of
-_RULES: dict[str, Callable[[list[float]], float]] = {
-    **dict.fromkeys(("add", "subtract"), sum),
-    **dict.fromkeys(("negative", "abs", "positive", "floor_divide", "sign", "bitwise_right_shift"), operator.itemgetter(0)),
-    "multiply": math.prod,
+_RULES: dict[str, Callable[..., Range]] = {
+    "add": lambda one, other: (one[0] + other[0], one[1] + other[1]),
+    "subtract": lambda one, other: (one[0] - other[1], one[1] - other[0]),
+    "negative": lambda numbers: (-numbers[1], -numbers[0]),
+    "positive": lambda numbers: numbers,
+    **dict.fromkeys(("abs", "floor_divide", "sign", "bitwise_right_shift"), _as_large),
+    "multiply": _products,
 }
 
 
-def _either(sizes: Sequence[float]) -> float:
-    """What is one of these: the largest, or what can be told least of."""
-    return math.inf if math.inf in sizes else min(sizes) if min(sizes, default=0) < 0 else max(sizes, default=0)
+def _either(ranges: Sequence[Range]) -> Range:
+    """What is one of these: all of their numbers, or what can be told least of."""
+    untold = [numbers for numbers in ranges if not _is_told(numbers)]
+    if _ENDLESS in ranges or not ranges:
+        return _ENDLESS if ranges else (0.0, 0.0)
+    return max(untold) if untold else (min(low for low, _ in ranges), max(high for _, high in ranges))
 
 
 # ------------------------------------------------------------------------------------- blocks
-def _inside(region: Region, given: Sequence[float], known: dict[Value, float]) -> list[float]:
-    """The magnitudes of what a block gives."""
+def _inside(region: Region, given: Sequence[Range], known: dict[Value, Range]) -> list[Range]:
+    """The ranges of what a block gives."""
     known.update(zip(region.block.inputs, given))
     fits = _run(region.block.nodes, known)
-    return [_of(item, known) if fits else math.inf for item in region.block.outputs]
+    return [_of(item, known) if fits else _ENDLESS for item in region.block.outputs]
 
 
-def _branch(node: Node, known: dict[Value, float]) -> list[float]:
+def _branch(node: Node, known: dict[Value, Range]) -> list[Range]:
     given = [_of(item, known) for item in node.inputs[1:]]
-    return [_either(sizes) for sizes in zip(*(_inside(region, given, known) for region in node.regions))]
+    return [_either(ranges) for ranges in zip(*(_inside(region, given, known) for region in node.regions))]
 
 
-def _call(node: Node, known: dict[Value, float]) -> list[float]:
+def _call(node: Node, known: dict[Value, Range]) -> list[Range]:
     return _inside(node.regions[0], [_of(item, known) for item in node.inputs], known)
 
 
-def _loop(node: Node, known: dict[Value, float]) -> list[float]:
-    """What a loop carries, at its largest; what it stacks is an array."""
+def _loop(node: Node, known: dict[Value, Range]) -> list[Range]:
+    """What a loop carries, at its widest; what it stacks is an array."""
     count, given = node.params["carried"], [_of(item, known) for item in node.inputs]
     rows = node.params.get("sequences", 0)
     carried, rest = given[:count], [*[OF_ARRAY] * rows, *given[count + rows :]]
     for _ in range(_ROUNDS):
-        asked = [size for region in node.regions[:-1] for size in _inside(region, [*carried, *rest], known)]
+        asked = [numbers for region in node.regions[:-1] for numbers in _inside(region, [*carried, *rest], known)]
         made = [_either(pair) for pair in zip(carried, _inside(node.regions[-1], [*carried, *rest], known))]
-        if math.inf in (*asked, *made) or any(new == MIXED != old for old, new in zip(carried, made)):
+        if _ENDLESS in (*asked, *made) or any(new == MIXED != old for old, new in zip(carried, made)):
             break
         if all(map(_stays, carried, made)):
             return [*carried, *[OF_ARRAY] * (len(node.outputs) - count)]
         carried = list(map(_widened, carried, made))
-    return [math.inf] * len(node.outputs)
+    return [_ENDLESS] * len(node.outputs)
 
 
-def _stays(old: float, new: float) -> bool:
-    return new == old or old >= _STEPS and new <= old + _LITTLE
+def _stays(old: Range, new: Range) -> bool:
+    return (
+        new == old
+        or _is_told(new)
+        and all(one == other or abs(one) >= _STEPS and abs(one - other) <= _LITTLE for one, other in zip(old, new))
+    )
 
 
-def _widened(old: float, new: float) -> float:
-    """A number that has grown by little is taken for a counter."""
-    return max(new, _STEPS) if 0 <= old < new <= old + _LITTLE else new
+def _widened(old: Range, new: Range) -> Range:
+    """A number that has gone on by little is taken for a counter."""
+    if not (_is_told(old) and _is_told(new)):
+        return new
+    low = min(new[0], -_STEPS) if 0 < old[0] - new[0] <= _LITTLE else new[0]
+    return low, max(new[1], _STEPS) if 0 < new[1] - old[1] <= _LITTLE else new[1]
 
 
-_BLOCKS: dict[str, Callable[[Node, dict[Value, float]], list[float]]] = {
+_BLOCKS: dict[str, Callable[[Node, dict[Value, Range]], list[Range]]] = {
     "branch": _branch,
     "call": _call,
     "scan": _loop,

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import logging
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from types import FunctionType
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("graph_compiler")
 _MOST = 3  # where so many do not serve all calls, one more does not either
+_LONG = 128  # nodes of one line
 _LOOPS = (ast.For, ast.While)
 _NUMBERS = (bool, int, float, complex)
 
@@ -49,12 +51,13 @@ class StatementsTraced:
         """One for this call, which the graph has not taken yet; None where the function is better recorded as it runs."""
         if not self._left or not self._misses_a_step(args, kwargs):
             return None
-        self._left -= 1
+        is_first = not self._graph.variants
+        self._left -= not is_first
         try:
             self._made.append(self._agreeing(self._pipeline()(args, kwargs, why), args, kwargs))
         except Exception as problem:  # whatever it is, the function as it runs is the measure
             log.debug("%s: its statements are not traced: %s: %s", self._graph.name, type(problem).__name__, problem)
-            self._left = 0 if isinstance(problem, GraphCompilerError) else self._left
+            self._left = 0 if isinstance(problem, GraphCompilerError) and not is_first else self._left
             return None
         return self._made[-1]
 
@@ -79,9 +82,9 @@ class StatementsTraced:
         return made
 
     def _loses_gradients(self, made: Variant) -> bool:
-        """Whether the function can be differentiated in its own framework, and in the target as it runs alone."""
-        pipeline = self._graph.pipeline
-        if not pipeline.target.rows.forward_while or not backends.get(pipeline.frontend.name).has_derivatives:
+        """Whether the function can be differentiated in the target as it runs alone; at a second call, in its own framework too."""
+        pipeline, is_first = self._graph.pipeline, not self._graph.variants
+        if not pipeline.target.rows.forward_while or not (is_first or backends.get(pipeline.frontend.name).has_derivatives):
             return False
         return _has_open_loop(made) and not any(map(_has_open_loop, self._graph.variants))
 
@@ -103,18 +106,28 @@ class StatementsTraced:
         return new.match(*unflatten(old.graph.input_tree, leaves)) is not None
 
     def _misses_a_step(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-        """Whether it is a function with loops, recorded with arrays of the same types before."""
+        """Whether it is a function with loops, recorded with arrays of the same types before, if at all."""
         graph = self._graph
-        if not graph.variants or not graph.pipeline.has_original or not _has_loops(graph.pipeline.function):
+        if not graph.pipeline.has_original or not _has_loops(graph.pipeline.function):
             return False
         if graph.pipeline.options.traces_statements is not None or graph.pipeline.options.roll == "never":
             return False
+        if not graph.variants:
+            return True
         given = [(dtype_name(array), len(array.shape)) for array in graph.pipeline.frontend.reference.leaves(args, kwargs)]
         known = (one for one in graph.variants if one.environment.holds())  # others miss for what is outside of the call
         return any(given == [_type_of(value) for value in _arrays(one)] for one in known)
 
     def _pipeline(self) -> Pipeline:
         return replace(self._graph.pipeline, function=trace(self._graph.pipeline.function))
+
+
+def is_written_out(function: Any, variant: Variant) -> bool:
+    """Whether a line of the function's file stands so often in the recording that its loops are written out."""
+    if variant.recording is None or not isinstance(function, FunctionType):
+        return False
+    lines = Counter(node.origin.line for node in variant.recording.graph.nodes if node.origin.file == function.__code__.co_filename)
+    return max(lines.values(), default=0) > _LONG
 
 
 def _has_open_loop(variant: Variant) -> bool:

@@ -90,9 +90,28 @@ def of_which_floats_are_made(x: Any, n: int) -> Any:
     return total
 
 
+def triangular(x: Any, n: int) -> Any:
+    best = x[0]
+    for i in range(x.shape[0] - 1, -1, -1):
+        for j in range(i + 1, x.shape[0]):
+            for k in range(i + 1, j):
+                if x[k] > best:
+                    best = x[k] + x[j - i - 1]
+    return best
+
+
+def sizes_added(x: Any, n: int) -> Any:
+    k = 0
+    for i in range(x.shape[0]):
+        if x[i] > 0:
+            k = i + x.shape[0] + x.shape[0] + x.shape[0]
+    return k
+
+
 CASES: dict[Callable[..., Any], bool] = {
     counted: False, remainders: False, greatest: False, doubled: True, summed: True, swapped: True, packed: True, nested: True,
     times_an_argument: True, of_which_floats_are_made: True,
+    triangular: False, sizes_added: True,
 }  # fmt: skip
 
 

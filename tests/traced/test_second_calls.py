@@ -210,3 +210,30 @@ def test_a_graph_for_another_framework_has_variants_of_its_own() -> None:
     other = graph.to("torch")
     assert all(right(one(x), first_negative(x)) for x in VECTORS for one in (graph, other))
     assert [len(one.variants) for one in (graph, other)] == [1, 1]
+
+
+def folded(bases: Any) -> Any:
+    n = bases.shape[0]
+    table = np.zeros((n, n), dtype=bases.dtype)
+    for i in range(n - 1, -1, -1):
+        for j in range(i + 1, n):
+            paired = table[i + 1, j - 1] + (bases[i] + bases[j] == 3) if j - 1 > i else table[i + 1, j - 1]
+            table[i, j] = np.maximum(np.maximum(table[i, j - 1], table[i + 1, j]), paired)
+            for k in range(i + 1, j):
+                table[i, j] = np.maximum(table[i, j], table[i, k] + table[k + 1, j])
+    return table
+
+
+@pytest.mark.parametrize("to", ("numpy", "jax"))
+def test_long_loops_are_traced_at_the_first_call(to: str) -> None:
+    bases = np.arange(13, dtype=np.int32) % 4
+    graph = graph_compiler.transpile(folded, source="numpy", to=to, args=(bases[:9],))
+    assert [np.array_equal(to_numpy(graph(bases[:n])), folded(bases[:n])) for n in (1, 9, 13)] == [True] * 3
+    assert len(graph.variants) == 1
+
+
+def test_gradients_are_kept_at_the_first_call() -> None:
+    jax = pytest.importorskip("jax")
+    numbers = np.arange(9, dtype=np.float32)
+    graph = graph_compiler.transpile(folded, source="numpy", to="jax", args=(numbers,))
+    assert np.isfinite(jax.grad(lambda x: graph.functional({}, x).sum())(numbers)).all()
