@@ -21,7 +21,7 @@ from .progress import converting, recorded_text
 from .pure import purely
 from .refusals import raise_refused
 from .sorted_keys import in_recorded_order
-from .statements_traced import StatementsTraced, is_written_out
+from .statements_traced import LONG, StatementsTraced, is_written_out
 from .variant import Variant
 from .widening import with_recorded_types
 
@@ -208,7 +208,8 @@ class Retraced:
         with recording_lock, host_state_kept(), self.pipeline.frontend.unrecorded(), converting(self.name):
             traced = self._with_statements_traced(args, kwargs, why) if is_called and folds and self._variants else None
             variant = traced or (self.pipeline if folds else self.pipeline.written_out)(args, kwargs, why)
-            if folds and not self._variants and is_written_out(self.pipeline.function, variant):
+            nodes = variant.recording.graph.nodes if folds and not self._variants and variant.recording is not None else ()
+            if len(nodes) > LONG and is_written_out(self.pipeline.function, nodes):
                 variant = self._with_statements_traced(args, kwargs, why) or variant
             if self.pipeline.options.verify:
                 hold_back(variant)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphCompilerError, NotCompilable
 from ..ir.magnitudes import outgrows
-from ..ir.node import Value, every
+from ..ir.node import Node, Value, every
 from ..ops.dtypes import dtype_name, is_inexact
 from ..registration import backends
 from ..tracing.control_flow import trace
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("graph_compiler")
 _MOST = 3  # where so many do not serve all calls, one more does not either
-_LONG = 128  # nodes of one line
+LONG = 128  # nodes of one line
 _LOOPS = (ast.For, ast.While)
 _NUMBERS = (bool, int, float, complex)
 
@@ -122,12 +122,12 @@ class StatementsTraced:
         return replace(self._graph.pipeline, function=trace(self._graph.pipeline.function))
 
 
-def is_written_out(function: Any, variant: Variant) -> bool:
-    """Whether a line of the function's file stands so often in the recording that its loops are written out."""
-    if variant.recording is None or not isinstance(function, FunctionType):
+def is_written_out(function: Any, nodes: Sequence[Node]) -> bool:
+    """Whether a line of the function's file stands so often in its recording that its loops are written out."""
+    if not isinstance(function, FunctionType):
         return False
-    lines = Counter(node.origin.line for node in variant.recording.graph.nodes if node.origin.file == function.__code__.co_filename)
-    return max(lines.values(), default=0) > _LONG
+    lines = Counter(node.origin.line for node in nodes if node.origin.file == function.__code__.co_filename)
+    return max(lines.values(), default=0) > LONG
 
 
 def _has_open_loop(variant: Variant) -> bool:

@@ -19,6 +19,7 @@ SHARES = {
     "tests/control_flow/test_values.py": {"test_inside_of_jit": 6, "test_inside_of_tf_function": 16, "test_values": 9},
     "tests/custom_derivatives/test_jax_rules.py": {"test_in_compiled_functions": 4, "test_results_and_gradients": 2},
     "tests/custom_derivatives/test_torch_rules.py": {"test_results_and_gradients": 2},
+    "tests/jax_source/test_drawing_calls.py": {"test_a_function_has_its_own_seed": 6},
     "tests/jax_source/test_jax_draws.py": {"test_draws": 4, "test_dropout_of_flax": 3, "test_keys_that_a_module_counts": 3},
     "tests/jax_source/test_jax_equal_operands.py": {"test_other_programs_stay_apart": 2},
     "tests/jax_source/test_jax_gradients.py": {"test_gradients": 4, "test_models": 3},
@@ -291,6 +292,11 @@ SHARES = {
     "tests/test_written_text.py": {
         "test_a_source_with_guards_runs_without_this_package_and_names_no_machine": 4,
         "test_each_helper_comes_with_all_that_it_needs": 3,
+    },
+    "tests/traced/test_bounded_loops.py": {
+        "test_derivatives_in_forward_mode_and_second_ones": 3,
+        "test_steps_that_are_not_taken_leave_no_trace_under_vmap": 6,
+        "test_values_and_gradients_are_those_of_torch_at_other_exits": 6,
     },
     "tests/traced/test_errors.py": {"test_refused_with_the_line": 4, "test_torch_refuses_to_write_to_what_may_be_two": 6},
     "tests/traced/test_programs.py": {"test_inside_of_a_compiler": 12, "test_one_recording_serves_all_calls": 8},
