@@ -32,6 +32,7 @@ class _Named(torch.nn.Module):
         super().__init__()
         self.__dict__["_graph"] = graph
         self.__dict__["_mode"] = None  # that of the original's modules, until train() or eval() is called here
+        self.__dict__["_written"] = (0, ())  # number of variants, names of the weights that these write to
         torch.nn.Module.train(self, _is_training(graph))
 
     def _place(self, name: str) -> tuple[torch.nn.Module, str]:
@@ -109,7 +110,10 @@ class _Named(torch.nn.Module):
 
     def _given(self, own: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
         """What a call computes with. Of weights that it writes to afterwards these are copies: a derivative needs them as they were."""
-        written = [name for name in self._graph.state if isinstance(own.get(name), torch.nn.Parameter)]
+        if self._written[0] != len(self._graph.variants):
+            written = [name for name in self._graph.state if isinstance(own.get(name), torch.nn.Parameter)]
+            self.__dict__["_written"] = (len(self._graph.variants), written)
+        written = self._written[1]
         return {**own, **{name: own[name].clone() for name in written}} if written else own
 
 

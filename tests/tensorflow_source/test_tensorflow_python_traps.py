@@ -6,36 +6,13 @@ import pytest
 
 pytest.importorskip("tensorflow")
 
-from .traps import (
-    asked_types,
-    autograph,
-    beside_tensorflow,
-    captured,
-    computed_sizes,
-    number_types,
-    numpy_mode,
-    python_reads,
-    ranks,
-    signatures,
-    structured_loops,
-)
 from .traps.table import cases, judge, named
 
-TRAPS = named(
-    (
-        asked_types,
-        autograph,
-        beside_tensorflow,
-        captured,
-        computed_sizes,
-        number_types,
-        numpy_mode,
-        python_reads,
-        ranks,
-        signatures,
-        structured_loops,
-    )
-)
+MODULES = (
+    "asked_types", "autograph", "beside_tensorflow", "captured", "computed_sizes", "number_types", "numpy_mode", "python_reads", "ranks",
+    "signatures", "structured_loops",
+)  # fmt: skip
+TRAPS = named(MODULES)
 
 
 @pytest.mark.filterwarnings("ignore")

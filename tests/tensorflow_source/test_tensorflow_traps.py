@@ -6,58 +6,13 @@ import pytest
 
 pytest.importorskip("tensorflow")
 
-from .traps import (
-    aliases,
-    branches,
-    changes,
-    checks,
-    foreign,
-    functions,
-    gradients,
-    keras_layers,
-    loops,
-    mixtures,
-    models,
-    outside,
-    randomness,
-    reads,
-    resets,
-    sizes,
-    states,
-    tapes,
-    training,
-    values,
-    variables,
-    writes,
-)
 from .traps.table import cases, judge, named
 
-TRAPS = named(
-    (
-        aliases,
-        branches,
-        changes,
-        checks,
-        foreign,
-        functions,
-        gradients,
-        keras_layers,
-        loops,
-        mixtures,
-        models,
-        outside,
-        randomness,
-        reads,
-        resets,
-        sizes,
-        states,
-        tapes,
-        training,
-        values,
-        variables,
-        writes,
-    )
-)
+MODULES = (
+    "aliases", "branches", "changes", "checks", "foreign", "functions", "gradients", "keras_layers", "loops", "mixtures", "models",
+    "outside", "randomness", "reads", "resets", "sizes", "states", "tapes", "training", "values", "variables", "writes",
+)  # fmt: skip
+TRAPS = named(MODULES)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from types import ModuleType
 from typing import Any
 
 import keras
@@ -146,9 +146,10 @@ def _shapes(tree: Any) -> Any:
     return tf.nest.map_structure(lambda item: (tuple(item.shape), dtype_name(item)) if hasattr(item, "shape") else item, tree)
 
 
-def named(modules: Iterable[ModuleType]) -> dict[str, Trap]:
-    """The traps of some tables, by the table and the program."""
-    return {f"{module.__name__.rpartition('.')[2]}-{name}": trap for module in modules for name, trap in module.TRAPS.items()}
+def named(modules: Iterable[str]) -> dict[str, Trap]:
+    """The traps of some tables of this folder, by the table and the program."""
+    tables = ((module, importlib.import_module(f".{module}", __package__)) for module in modules)
+    return {f"{module}-{name}": trap for module, table in tables for name, trap in table.TRAPS.items()}
 
 
 def cases(traps: dict[str, Trap]) -> list[Any]:
