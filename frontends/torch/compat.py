@@ -58,6 +58,12 @@ is_left_aligned: Callable[[torch.Tensor, torch.Tensor], bool] = torch._nested_te
 negative_view: Callable[[torch.Tensor], torch.Tensor] = torch._neg_view
 
 
+def holders_of_memory(tensor: torch.Tensor) -> int:
+    """How many tensors look at a tensor's memory, this one among them."""
+    storage = tensor.untyped_storage()
+    return torch._C._storage_Use_Count(storage._cdata) - 1  # this object is no tensor
+
+
 def fake_mode() -> Any:
     """The mode of fake tensors that is on, or None."""
     return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)

@@ -103,6 +103,57 @@ class Ema(nn.Module):
         return self.shadow(x)
 
 
+class MaxNorm(nn.Linear):
+    def forward(self, x: Any) -> Any:
+        self.weight.data = torch.renorm(self.weight.data, p=2, dim=0, maxnorm=0.5)
+        return super().forward(x)
+
+
+class GivenNames(nn.Linear):
+    """What was given goes on as another name of the weight's memory."""
+
+    def forward(self, x: Any) -> Any:
+        given = self.weight.detach() * 0.5
+        self.weight.data = given
+        given.add_(x.mean())
+        self.weight.data[0] *= 2
+        return super().forward(x) + (1.0 if float(given[0, 0]) > 0 else given.sum())
+
+
+class GivenToHeld(nn.Linear):
+    """The memory that the weight had is read afterwards."""
+
+    def forward(self, x: Any) -> Any:
+        before = self.weight.data
+        self.weight.data = before * 0.5
+        return super().forward(x) + before.sum()
+
+
+class GivenHeld(nn.Linear):
+    def forward(self, x: Any) -> Any:
+        given = self.weight.detach() * 0.5
+        row = given[0]
+        self.weight.data = given
+        row.zero_()
+        return super().forward(x)
+
+
+class Swapped(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.other = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        self.one.weight.data, self.other.weight.data = self.other.weight.data, self.one.weight.data
+        return self.one(x) - self.other(x) * 2
+
+
+class GivenOtherType(nn.Linear):
+    def forward(self, x: Any) -> Any:
+        self.weight.data = self.weight.data.double()
+        return x @ self.weight.float().T
+
+
 class EmaInPlace(Ema):
     @torch.no_grad()
     def forward(self, x: Any) -> Any:
@@ -563,7 +614,8 @@ _ROW = (lambda: (_x(4),), lambda: (_x(4) + 1,), lambda: (_x(4),))
 _LISTS = (lambda: ([_x(3), _x(3) + 1], _x(3)), lambda: ([_x(4) + 2, _x(4)], _x(4)), lambda: ([_x(3), _x(3), _x(3) * 2], _x(3)))
 _DICTS = (lambda: ({"old": _x(3)}, _x(3)), lambda: ({"old": _x(4), "other": _x(4)}, _x(4)), lambda: ({"old": _x(3) + 1}, _x(3)))
 
-_DATA = dict.fromkeys(("torch", ELSEWHERE), "assigning to its .data")
+_DATA = {"torch": "assigning to its .data"}
+_HELD_DATA = dict.fromkeys(("torch", ELSEWHERE), "assigning to its .data")
 _ITERATOR = dict.fromkeys(("torch", ELSEWHERE), "is an iterator outside")
 _ERRORS = {"iterator": _ITERATOR}
 PROGRAMS = [
@@ -591,6 +643,12 @@ PROGRAMS = [
     Program("slots", Slotted, _BATCHES),
     Program("queue", seeded(Queue), _BATCHES),
     Program("ema", seeded(Ema), _BATCHES, _DATA),
+    Program("max_norm", seeded(lambda: MaxNorm(4, 4)), _BATCHES, _DATA),
+    Program("given_names", seeded(lambda: GivenNames(4, 4)), _BATCHES, _DATA),
+    Program("given_to_held", seeded(lambda: GivenToHeld(4, 4)), _BATCHES, _HELD_DATA),
+    Program("given_held", seeded(lambda: GivenHeld(4, 4)), _BATCHES, _HELD_DATA),
+    Program("given_swapped", seeded(Swapped), _BATCHES, _HELD_DATA),
+    Program("given_other_type", seeded(lambda: GivenOtherType(4, 4)), _BATCHES, _HELD_DATA),
     Program("ema_in_place", seeded(EmaInPlace), _BATCHES),
     Program("spectral_norm", seeded(Spectral), _BATCHES),
     *(

@@ -37,6 +37,14 @@ class Clamped(torch.nn.Linear):
         return super().forward(input)
 
 
+class Bounded(torch.nn.Linear):
+    """In a graph for torch assigning to ``.data`` is refused."""
+
+    def forward(self, input: torch.Tensor) -> torch.Tensor:
+        self.weight.data = torch.renorm(self.weight.data, p=2, dim=0, maxnorm=0.5)
+        return super().forward(input)
+
+
 class Normalised(torch.nn.Linear):
     def forward(self, input: torch.Tensor) -> torch.Tensor:
         before = self.weight.sum()  # read twice: once before it is written
@@ -130,7 +138,16 @@ def case(request: pytest.FixtureRequest) -> tuple[Callable[[], Any], list[Any]]:
 @pytest.mark.parametrize("to", TARGETS)
 def test_steps(case: tuple[Callable[[], Any], list[Any]], to: str) -> None:
     made, wanted = case
-    model = made()
+    _train(made(), to, wanted)
+
+
+@pytest.mark.parametrize("to", ("jax", "tensorflow"))
+def test_given_memory(to: str) -> None:
+    made = _torch(Bounded)
+    _train(made(), to, _trained_by_hand(made()))
+
+
+def _train(model: Any, to: str, wanted: list[Any]) -> None:
     rule = training.optimizer("sgd", learning_rate=RATE)
     state = training.TrainState.create(model, rule, loss=LOSSES[to], to=to, args=(_example(model),))
     for batch in BATCHES:

@@ -27,6 +27,7 @@ from ..numbers.of_sizes import numbers_of_sizes
 from ..numbers.sizes import expression_of, own, plain
 from .control_flow import OPERATORS
 from .foreach import NAMES, foreach
+from .given_memory import give_memory
 from .loops import rows_of
 from .running import Running
 
@@ -200,9 +201,7 @@ def _set(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     if capture.call == "torch.Tensor.data.__set__":
         if layout_of(args[0]) == layout_of(args[1]):  # module.to(dtype) of a module that has this dtype
             return None
-        raise TracingError(
-            f"{capture.here()}: memory is put under a tensor by assigning to its .data, which cannot be recorded; use copy_ instead"
-        )
+        return give_memory(capture, *args)
     if is_captured(capture, args[0]):
         capture.gradients.add(args[0])
     if capture.call == "torch.Tensor.requires_grad.__set__":
