@@ -42,7 +42,7 @@ from ..reading import Reading, decide
 from ..signatures import input_names, named_arguments
 from .calls import CUSTOM_RULES, seen
 from .dtypes import dtype_name, is_key, narrowed, words_type
-from .element_errors import ElementsAsked, told
+from .element_errors import ElementsAsked, told, told_inside
 from .equations import Reader
 from .foreign import dtype_name_of
 from .host_math import SYMBOLS, dimension_shims
@@ -193,7 +193,8 @@ class _Attempt:
         """What Python reads of the arrays in a run of the function without tracing."""
         answers = Answers()
         args, kwargs = call_of(self.tree, [self._given(leaf) for leaf in self.leaves])
-        with self.weights.called_with(self.weights.arrays()) as (called, _held), answers.noting():
+        inside = told_inside(self.recorder.graph.name, self.leaves)
+        with self.weights.called_with(self.weights.arrays()) as (called, _held), answers.noting(), inside:
             called(*args, **kwargs)
         return Reads(answers, Reading(numbers and not self.for_jax))
 
