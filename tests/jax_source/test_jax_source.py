@@ -138,6 +138,14 @@ def test_elements_that_decide_inside_of_a_transformation_without_a_variant() -> 
         jax.jit(graph)(np.float32(4.0))
 
 
+def test_another_branch_with_a_tensor_that_requires_a_gradient() -> None:
+    graph = graph_compiler.compile(lambda x: x * 2 if x.sum() > 0 else -x, to="torch", args=(jnp.ones(3),))
+    for number in (1.0, -1.0):
+        x = torch.full((3,), number, requires_grad=True)
+        graph(x).sum().backward()
+        assert x.grad.tolist() == [2.0 if number > 0 else -1.0] * 3
+
+
 @pytest.mark.parametrize("to", ["jax", "torch", "tensorflow", "numpy"])
 def test_save_and_load(tmp_path: Path, to: str) -> None:
     def function(x, i):
