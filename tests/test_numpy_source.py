@@ -315,6 +315,26 @@ def test_state_of_an_object(cls: Any, target: str) -> None:
         assert_same(compiled.mean, original.mean)
 
 
+class Tallied:
+    __slots__ = ("count", "total")
+
+    def __init__(self) -> None:
+        self.total, self.count = 0.0, 0
+
+
+def tally(held: Tallied, x: Any) -> Any:
+    held.total, held.count = held.total + x.sum(), held.count + 1
+    return x * held.count
+
+
+def test_each_call_has_an_object_with_slots_of_its_own() -> None:
+    graph = graph_compiler.compile(tally, source="numpy", args=(Tallied(), np.ones(3)))
+    for number in (1.0, 2.0, 3.0):
+        held = Tallied()
+        assert_same(graph(held, np.full(3, number)), np.full(3, number))
+        assert (held.total, held.count) == (3 * number, 1)
+
+
 def test_weights_are_read_at_each_call() -> None:
     layer = Layer()
     graph = graph_compiler.compile(layer, source="numpy", args=(X.astype("f"),))

@@ -3,13 +3,35 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import jax
 
-from ...errors import TracingError
+from ...errors import CallMismatch, TracingError
 from .equations import is_users
+
+_CONVERSIONS = (
+    jax.errors.TracerArrayConversionError,
+    jax.errors.TracerIntegerConversionError,
+    jax.errors.NonConcreteBooleanIndexError,
+)
+
+
+@contextmanager
+def told_inside(name: str, leaves: Sequence[Any]) -> Iterator[None]:
+    """What JAX says of elements that Python asks for, where the arguments are tracers of a transformation around the call."""
+    try:
+        yield
+    except (jax.errors.ConcretizationTypeError, *_CONVERSIONS) as problem:
+        if not any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            raise
+        raise CallMismatch(
+            f"{_place_of(problem)}: JAX traces this call of {name} from outside (jax.jit, grad, vmap), no recorded variant fits it, and a "
+            "new one cannot be recorded: elements decide, which are not known there. Call it before, outside, with arrays of these types; "
+            "of an array that was made of a number (jnp.asarray(1.0)) the type is weak, which is another one"
+        ) from problem
 
 
 @contextmanager
@@ -19,11 +41,7 @@ def told(name: str) -> Iterator[None]:
         yield
     except jax.errors.ConcretizationTypeError as problem:
         raise _concrete(name, problem) from problem
-    except (
-        jax.errors.TracerArrayConversionError,
-        jax.errors.TracerIntegerConversionError,
-        jax.errors.NonConcreteBooleanIndexError,
-    ) as problem:
+    except _CONVERSIONS as problem:
         raise _concrete(name, problem) from problem
     except Exception as problem:
         if "trace level" not in str(problem):  # flax has no class of its own for all of these

@@ -42,9 +42,9 @@ from ..reading import Reading, decide
 from ..signatures import input_names, named_arguments
 from .calls import CUSTOM_RULES, seen
 from .dtypes import dtype_name, is_key, narrowed, words_type
-from .element_errors import ElementsAsked, told
+from .element_errors import ElementsAsked, told, told_inside
 from .equations import Reader
-from .foreign import dtype_name_of
+from .foreign import as_jax, dtype_name_of
 from .host_math import SYMBOLS, dimension_shims
 from .indexed_updates import updates
 from .loops import ROWS, TracedLoops
@@ -193,12 +193,13 @@ class _Attempt:
         """What Python reads of the arrays in a run of the function without tracing."""
         answers = Answers()
         args, kwargs = call_of(self.tree, [self._given(leaf) for leaf in self.leaves])
-        with self.weights.called_with(self.weights.arrays()) as (called, _held), answers.noting():
+        inside = told_inside(self.recorder.graph.name, self.leaves)
+        with self.weights.called_with(self.weights.arrays()) as (called, _held), answers.noting(), inside:
             called(*args, **kwargs)
         return Reads(answers, Reading(numbers and not self.for_jax))
 
     def _given(self, leaf: Any) -> Any:
-        return leaf if isinstance(leaf, jax.Array) or type(leaf) in DTYPES else jax.numpy.asarray(leaf, narrowed(dtype_name_of(leaf)))
+        return leaf if type(leaf) in DTYPES else as_jax(leaf)
 
     def _stands(self, item: Any) -> bool:
         """Whether something passes for what it is not: a size for a number, a tracer for an array."""

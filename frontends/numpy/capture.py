@@ -196,7 +196,8 @@ class Capture:
         for item in written:
             self._save(item)
         result = self._attempt(function, operands, args, kwargs)
-        weak = type(result) in _NUMBERS and any(item._value in self.weak for item in operands)
+        # a complex number of Python's beside a float64 of numpy gives one of Python's
+        weak = type(result) in _NUMBERS and (type(result) is complex or any(item._value in self.weak for item in operands))
         result = np.asarray(result)[()] if weak else result
         is_number = weak or gives_number()
         from_read = any(item._value in self.read for item in operands)

@@ -146,7 +146,8 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
         locks.only(weights.may_change)
         if hypotheses.steps is not None:
             capture.loops.run_rest = partial(hypotheses.steps.run, capture.recorder)
-        before, kept, inputs = _before(code), Kept(places), Inputs(capture)
+        known = weights.world.owners()  # places of objects that earlier calls were given are out of reach
+        before, kept, inputs = _before(code), Kept([place for place in places if id(place.held.owner) in known]), Inputs(capture)
         asked = _Asked(code)
         call = call_of(tree, [inputs.enter(name, leaf) for name, leaf in zip(input_names(function, args, tree), leaves)])
         count = len(inputs.made)

@@ -104,6 +104,9 @@ class NumpyRegions(RecordedRegions[_Block]):
     def _number(self, array: Any) -> Any:
         return self.capture.record(f"{METHOD}item", lambda scalar: np.asarray(scalar.item())[()], (array,), {}, lambda: True)
 
+    def copied(self, array: Any) -> Any:
+        return np.copy(array)
+
     def truth(self, item: Any) -> Any:
         if item.ndim:
             bool(item._seen)  # numpy's own error where there are several elements

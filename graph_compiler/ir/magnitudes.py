@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..ops.dtypes import is_integer
 from ..sizes import Size, Symbol
 from ..sizes.extremes import greatest
 from .block import Region
@@ -24,10 +23,11 @@ Range = tuple[float, float]
 OF_ARRAY, MIXED = (1.0, -1.0), (2.0, -2.0)  # no number lies between these
 _ENDLESS = (-math.inf, math.inf)
 _STEPS = float(1 << 15)  # of a loop: what is computed from two of its numbers still fits
-_GIVEN = float(1 << 30)  # whole numbers that are arguments, and sizes: no product of them fits
+_GIVEN = float((1 << 30) - (1 << 17))  # whole numbers that are arguments, and sizes: two of them and some counts fit, no product does
 _MOST = float((1 << 31) - 1)  # the narrowest type that a target has for Python's numbers
 _LITTLE = 64  # what a counter counts in one step
 _ROUNDS = 5
+_NUMBERS = frozenset({"int32", "int64"})  # the types of Python's whole numbers in a graph
 _ANY = (-_GIVEN, _GIVEN)
 _Ranges = Mapping[Value, Range]
 
@@ -41,7 +41,7 @@ def outgrows(graph: Graph) -> bool:
 
 
 def _is_number(value: Value) -> bool:
-    return not value.shape and is_integer(value.dtype)
+    return not value.shape and value.dtype in _NUMBERS
 
 
 def _is_told(numbers: Range) -> bool:
@@ -97,10 +97,10 @@ def _range(node: Node, known: _Ranges) -> Range:
     if any(isinstance(item, Value) and item.shape for item in node.inputs):
         return OF_ARRAY
     operands = [_of(item, known) for item in node.inputs]
-    if len(operands) == 2 and _is_told(operands[1]) and (node.op == "remainder" or node.op == "bitwise_and" and operands[1][0] >= 0):
+    if node.op in _BOUNDED and _is_told(operands[1]) and operands[1][0] >= _BOUNDED[node.op]:
         return _within(_largest(operands[1]))
-    if node.op in _CHOICES:
-        return _either(operands[_CHOICES[node.op] :])
+    if node.op in _CHOICES or node.op in _EXTREMES and not all(map(_is_told, operands)):
+        return _either(operands[_CHOICES.get(node.op, 0) :])
     if not all(map(_is_told, operands)):
         is_mixed = MIXED in operands or any(isinstance(item, Value) and _is_told(known[item]) for item in node.inputs)
         return MIXED if is_mixed else OF_ARRAY
@@ -116,14 +116,37 @@ def _products(one: Range, other: Range) -> Range:
     return min(products), max(products)
 
 
-_CHOICES = {"minimum": 0, "maximum": 0, "where": 1, "astype": 0, "copy": 0}  # the first of the operands that they give one of
+def _bits(*ranges: Range) -> Range:
+    """Numbers of as many bits."""
+    most = 2.0 ** math.ceil(math.log2(1 + max(max(-1 - low, high) for low, high in ranges)))
+    return (0.0 if all(low >= 0 for low, _ in ranges) else -most), most - 1
+
+
+def _quotients(one: Range, other: Range) -> Range:
+    return _products(one, (1 / other[1], 1 / other[0])) if other[0] > 0 else _within(_largest(one))
+
+
+def _shifted(one: Range, by: Range) -> Range:
+    return _products(one, (1.0, 2.0 ** by[1])) if by[0] >= 0 and by[1] < 64 else _ENDLESS
+
+
+_BOUNDED = {"remainder": -math.inf, "fmod": -math.inf, "bitwise_and": 0.0}  # by the second operand, if it is not less than this
+_CHOICES = {"where": 1, "astype": 0, "copy": 0}  # the first of the operands that they give one of
+_EXTREMES: dict[str, Callable[..., Range]] = {
+    "minimum": lambda one, other: (min(one[0], other[0]), min(one[1], other[1])),
+    "maximum": lambda one, other: (max(one[0], other[0]), max(one[1], other[1])),
+}
 _RULES: dict[str, Callable[..., Range]] = {
+    **_EXTREMES,
     "add": lambda one, other: (one[0] + other[0], one[1] + other[1]),
     "subtract": lambda one, other: (one[0] - other[1], one[1] - other[0]),
     "negative": lambda numbers: (-numbers[1], -numbers[0]),
     "positive": lambda numbers: numbers,
-    **dict.fromkeys(("abs", "floor_divide", "sign", "bitwise_right_shift"), _as_large),
+    **dict.fromkeys(("abs", "sign", "bitwise_right_shift"), _as_large),
     "multiply": _products,
+    "floor_divide": _quotients,
+    **dict.fromkeys(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert"), _bits),
+    "bitwise_left_shift": _shifted,
 }
 
 
@@ -157,14 +180,14 @@ def _loop(node: Node, known: dict[Value, Range]) -> list[Range]:
     count, given = node.params["carried"], [_of(item, known) for item in node.inputs]
     rows = node.params.get("sequences", 0)
     carried, rest = given[:count], [*[OF_ARRAY] * rows, *given[count + rows :]]
-    for _ in range(_ROUNDS):
+    for turn in range(_ROUNDS):
         asked = [numbers for region in node.regions[:-1] for numbers in _inside(region, [*carried, *rest], known)]
         made = [_either(pair) for pair in zip(carried, _inside(node.regions[-1], [*carried, *rest], known))]
         if _ENDLESS in (*asked, *made) or any(new == MIXED != old for old, new in zip(carried, made)):
             break
         if all(map(_stays, carried, made)):
             return [*carried, *[OF_ARRAY] * (len(node.outputs) - count)]
-        carried = list(map(_widened, carried, made))
+        carried = list(map(_widened if turn < _ROUNDS - 2 else _widest, carried, made))
     return [_ENDLESS] * len(node.outputs)
 
 
@@ -182,6 +205,13 @@ def _widened(old: Range, new: Range) -> Range:
         return new
     low = min(new[0], -_STEPS) if 0 < old[0] - new[0] <= _LITTLE else new[0]
     return low, max(new[1], _STEPS) if 0 < new[1] - old[1] <= _LITTLE else new[1]
+
+
+def _widest(old: Range, new: Range) -> Range:
+    """As far as arguments go, where it has not come to an end: what ``(low + high) // 2`` comes close to."""
+    if not (_is_told(old) and _is_told(new)):
+        return new
+    return min(new[0], -_GIVEN) if new[0] < old[0] else new[0], max(new[1], _GIVEN) if new[1] > old[1] else new[1]
 
 
 _BLOCKS: dict[str, Callable[[Node, dict[Value, Range]], list[Range]]] = {

@@ -108,10 +108,44 @@ def sizes_added(x: Any, n: int) -> Any:
     return k
 
 
+def halved_ranges(x: Any, n: int) -> Any:
+    low, high = 0, x.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if x[middle] < n:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def in_a_band(x: Any, n: int) -> Any:
+    total = x[0]
+    for i in range(x.shape[0]):
+        for j in range(max(0, i - n), min(x.shape[0], i + n) + 1):
+            if x[j % 5] > 0:
+                total = total + x[j % 5]
+    return total
+
+
+def mixed_bits(x: Any, n: int) -> Any:
+    code = 1
+    for item in x:
+        code = code ^ (((code & 255) << 4) | 3) if item > 0 else ~code
+    return code
+
+
+def moved_left(x: Any, n: int) -> Any:
+    code = 1
+    for item in x:
+        code = code << 1 if item > 0 else code
+    return code
+
+
 CASES: dict[Callable[..., Any], bool] = {
     counted: False, remainders: False, greatest: False, doubled: True, summed: True, swapped: True, packed: True, nested: True,
     times_an_argument: True, of_which_floats_are_made: True,
-    triangular: False, sizes_added: True,
+    triangular: False, sizes_added: True, halved_ranges: False, in_a_band: False, mixed_bits: False, moved_left: True,
 }  # fmt: skip
 
 

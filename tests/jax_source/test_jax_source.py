@@ -18,7 +18,7 @@ from flax import nnx
 from jax import lax
 
 import graph_compiler
-from graph_compiler.errors import GraphCompilerError, TracingError, UnsupportedOperation
+from graph_compiler.errors import CallMismatch, GraphCompilerError, TracingError, UnsupportedOperation
 from graph_compiler.frontends.jax.models.nnx import held, put
 
 from ..support.compare import assert_same
@@ -125,6 +125,25 @@ def test_weak_types_are_part_of_the_signature() -> None:
     graph = graph_compiler.compile(add, args=(jnp.ones(2, jnp.bfloat16), jnp.asarray(2.0)))
     for y in (jnp.asarray(2.0), jnp.float32(2)):
         assert_same(graph(jnp.ones(2, jnp.bfloat16), y), add(jnp.ones(2, jnp.bfloat16), y))
+
+
+def test_elements_that_decide_inside_of_a_transformation_without_a_variant() -> None:
+    def halved(x):
+        return x / 2 if x > 1 else x
+
+    graph = graph_compiler.compile(halved, args=(jnp.asarray(2.0),))
+    graph(jnp.asarray(0.5))
+    assert_same(jax.jit(graph)(jnp.asarray(4.0)), jnp.asarray(2.0))
+    with pytest.raises(CallMismatch, match=r"test_jax_source.py:\d+: JAX traces this call of halved from outside .* the type is weak"):
+        jax.jit(graph)(np.float32(4.0))
+
+
+def test_another_branch_with_a_tensor_that_requires_a_gradient() -> None:
+    graph = graph_compiler.compile(lambda x: x * 2 if x.sum() > 0 else -x, to="torch", args=(jnp.ones(3),))
+    for number in (1.0, -1.0):
+        x = torch.full((3,), number, requires_grad=True)
+        graph(x).sum().backward()
+        assert x.grad.tolist() == [2.0 if number > 0 else -1.0] * 3
 
 
 @pytest.mark.parametrize("to", ["jax", "torch", "tensorflow", "numpy"])

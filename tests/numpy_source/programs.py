@@ -209,6 +209,16 @@ def pointers(table: Any, after: Any) -> Any:
     return y, row, table[place, [0, 1]], table[table[:, 0].argmax(), 1:], table[None, after[3] - 4, ...]
 
 
+def turned(x: Any) -> Any:
+    """Complex numbers of Python's beside elements."""
+    found, turn, total = np.zeros(x.shape[0], complex), 1 + 0j, 0j
+    for place in range(x.shape[0]):
+        found[place] = turn * x[place]
+        total += turn + x[place] * 1j
+        turn = turn * 1j
+    return found, total * np.ones(2)
+
+
 PROGRAMS: dict[str, Program] = {
     "attention": Program(attention, (d(5, 8), d(8, 8), d(8, 8), d(8, 8)), (d(7, 12), d(12, 12), d(12, 12), d(12, 12))),
     "mlp": Program(
@@ -233,5 +243,6 @@ PROGRAMS: dict[str, Program] = {
         (d(4, 1), d(3, 3), d(1, 3), d(3, 3, kind="definite"), d(1, 1, kind="definite")),
     ),
     "pointers": Program(pointers, (d(4, 3), i(4, low=0, high=4)), (d(6, 4), i(6, low=0, high=6))),
+    "turned": Program(turned, (d(9),), (d(9),)),
     "running statistics": Program(running_statistics, (d(8),), (d(13),)),
 }

@@ -230,3 +230,14 @@ def binned(xp: Any, xs: Any) -> Any:
             place = 3
         counts[place] += 1
     return counts
+
+
+@program((positive(5),), (positive(9, seed=1) * 2,), (positive(1, seed=2),), sources=("numpy",))
+def passed_on(xp: Any, x: Any) -> Any:
+    """Each row is what the step before it has left there."""
+    x, count = _copied(x), 0
+    for i, item in enumerate(x):
+        if item > 0.5 and i + 1 < x.shape[0]:
+            x[i + 1] = x[i + 1] + item
+            count += 1
+    return x, count

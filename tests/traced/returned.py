@@ -62,3 +62,24 @@ def written(xp: Any, x: Any) -> Any:
             return y
         y[0] = y[0] + 1
     return y
+
+
+@program(
+    (positive(3, 3), positive(3), number(1e-3)),
+    (positive(5, 5, seed=1), positive(5, seed=1), number(10.0)),
+    (positive(2, 2, seed=2), positive(2, seed=2), number(0.0)),
+    (positive(2, 2), positive(2) * 0, number(1.0)),
+    sources=("numpy", "torch"),
+)
+def written_further(xp: Any, m: Any, b: Any, tolerance: Any) -> Any:
+    """What may be returned is written to in place where it is not."""
+    x = b * 0
+    left = b - m @ x
+    if (left * left).sum() < tolerance * 0.5:
+        return x, 0
+    for step in range(12):
+        x += 0.2 * left
+        left -= 0.2 * (m @ left)
+        if (left * left).sum() < tolerance:
+            return x, step + 1
+    return x, -1

@@ -178,3 +178,33 @@ def clipped_norm(xp: Any, x: Any, limit: Any) -> Any:
     if norm > limit > 0:
         x = x * (limit / norm)
     return x
+
+
+@program((number(3.0),), (number(99.0),), (number(1.0),), (number(float("nan")),))
+def named_in_the_condition(xp: Any, x: Any) -> Any:
+    """What the condition assigns has its value of the last time that it was asked."""
+    steps, error = 0, x
+    while (error := abs(x - 1.0)) > 1e-2:
+        x = 0.5 * (x + 1.0)
+        if steps == 5:
+            break
+        if x > 90:
+            continue
+        steps += 1
+    else:
+        steps += 100
+    return x, error, steps
+
+
+@program((whole(13), number(9.0)), (whole(255), number(3.0)), (whole(0), number(3.0)))
+def bits_set(xp: Any, n: Any, most: Any) -> Any:
+    """Conditions ask for truth: of whole numbers, floats and truth values in one."""
+    count = 0
+    while n:
+        n = n & (n - 1)
+        count += 1
+        if count >= most or not most:
+            break
+    if n and most > 1:
+        count = count + 100
+    return count, n

@@ -173,6 +173,30 @@ def written_and_put_aside(x: Any) -> Any:
     return first + y
 
 
+def taken_on_one_side(x: Any) -> Any:
+    items = iter([1.0, 2.0])
+    for item in x:
+        if item > 0:
+            x = x + next(items)
+    return x
+
+
+def caught_behind_a_loop(x: Any) -> Any:
+    count = 0
+    try:
+        for item in np.cumsum(x):
+            if item > 2:
+                raise KeyError
+            count += 1
+    except KeyError:
+        count = -count
+    return count
+
+
+def itself_for_ever(x: Any) -> Any:
+    return x if x.sum() > 9 else itself_for_ever(x * 2)
+
+
 REFUSED: dict[Callable[..., Any], str] = {
     one_side_alone: r"test_errors.py:\d+: y is assigned on one side .* Assign y before",
     other_shapes: r"test_errors.py:\d+: y is float64\[3\] where .* True, and float64\[1\] .* same shape",
@@ -193,6 +217,9 @@ REFUSED: dict[Callable[..., Any], str] = {
     maybe_the_argument_after_a_loop: r"may be another array .* Write to a copy",
     maybe_the_argument_out_of_a_loop: r"may be another array .* Write to a copy",
     no_step_gives_the_argument: r"may be another array .* Write to a copy",
+    taken_on_one_side: r"test_errors.py:\d+: a side of this condition may take items from items, an iterator",
+    caught_behind_a_loop: r"test_errors.py:\d+: KeyError is raised out of a loop on values, and is caught",
+    itself_for_ever: r"test_errors.py:\d+: a side of this condition calls itself without end",
     written_and_put_aside: r"other variables may hold the same array",
 }
 

@@ -114,6 +114,38 @@ def test_closures_and_functions_inside() -> None:
     assert len(graph.variants) == 1, graph.explain()
 
 
+def power(x: Any, n: int) -> Any:
+    if n == 0:
+        return x * 0 + 1
+    half = power(x, n // 2)
+    return half * half * x if n % 2 else half * half
+
+
+def test_a_function_calls_itself_by_its_name() -> None:
+    graph = graph_compiler.compile(trace(power), source="numpy", args=(np.full(3, 2.0), 5))
+    for n in (5, 0, 12):
+        np.testing.assert_allclose(graph(np.full(3, 2.0), n), power(np.full(3, 2.0), n))
+
+
+def test_weights_are_written_to_in_a_branch() -> None:
+    torch = pytest.importorskip("torch")
+
+    def descended(x: Any, y: Any) -> Any:
+        w = torch.zeros_like(x[0]).requires_grad_()
+        for _ in range(20):
+            (slope,) = torch.autograd.grad((x @ w - y).square().mean(), w)
+            if slope.norm() < 0.3:
+                break
+            with torch.no_grad():
+                w -= 0.1 * slope
+        return w.detach()
+
+    calls = [(torch.randn(8, 3, generator=torch.Generator().manual_seed(n)), torch.full((8,), float(n))) for n in range(4)]
+    graph = graph_compiler.compile(descended, args=calls[1], trace_control_flow=True)
+    for args in calls:
+        torch.testing.assert_close(graph(*args), descended(*args))
+
+
 def test_variables_of_the_function_around() -> None:
     @trace
     def counted(xs: Any) -> Any:

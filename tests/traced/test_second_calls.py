@@ -74,6 +74,42 @@ def checksum(x: Any) -> Any:
     return a + b
 
 
+def clustered(x: Any) -> Any:
+    """A number beside truth values in conditions."""
+    centres, labels, count = x[:2], x * 0, 0
+    while True:
+        new = abs(x[:, None] - centres).argmin(1)
+        if count and (new == labels).all():
+            break
+        labels, count = new, count + 1
+        for k in range(2):
+            mine = labels == k
+            if mine.any():
+                centres = np.where(np.arange(2) == k, (x * mine).sum() / mine.sum(), centres)
+    return centres, count
+
+
+def caught(x: Any) -> Any:
+    count = 0
+    try:
+        for item in x:
+            if item < 0:
+                raise KeyError
+            count += 1
+    except KeyError:
+        count = -count - 1
+    return count
+
+
+def checked_bits(x: Any) -> Any:
+    code = 0xFFFF
+    for item in x:
+        code ^= int(item) << 8
+        for _ in range(8):
+            code = ((code << 1) ^ 0x1021) & 0xFFFF if code & 0x8000 else (code << 1) & 0xFFFF
+    return code
+
+
 def array(*items: float) -> Any:
     return np.array(items, float)
 
@@ -87,6 +123,8 @@ ONE: dict[Callable[..., Any], tuple[Any, ...]] = {
     longest_run: VECTORS,
     bisection: tuple(abs(x) for x in VECTORS),
     checksum: tuple(abs(x) for x in VECTORS),
+    clustered: VECTORS,
+    checked_bits: tuple(abs(x).astype(np.uint8) for x in VECTORS),
 }
 
 
@@ -187,6 +225,11 @@ def test_what_the_function_raises_does_not_keep_later_calls_from_one_variant() -
     with pytest.raises(ValueError, match="below"):
         graph(array(1, -2, 3))
     assert all(np.allclose(graph(x), raising(x)) for x in (array(1, 2, 3), array(5, 6, 7, 8)))
+
+
+def test_what_leaves_a_loop_and_is_caught_is_recorded_as_it_runs() -> None:
+    graph = graph_compiler.compile(caught, args=(VECTORS[0],))
+    assert [graph(x) for x in (*VECTORS, *VECTORS[::-1])] == [caught(x) for x in (*VECTORS, *VECTORS[::-1])]
 
 
 @pytest.mark.parametrize("options", [{"trace_control_flow": False}, {"roll": "never"}])

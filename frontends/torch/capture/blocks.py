@@ -8,6 +8,7 @@ checked outside, or in the block where it is a size.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -201,7 +202,8 @@ class Blocks:
         made = iter(tensors)
         with capture:
             for tensor, new in zip(written.values(), left):
-                tensor.copy_(new)
+                with torch.no_grad() if capture.quietly(_is_trained, tensor) else nullcontext():
+                    tensor.copy_(new)
             items = [None if kind == "none" else next(made).item() if kind == "number" else next(made) for kind in last.kinds]
         return pytree.tree_unflatten(items, last.structure)
 
@@ -227,6 +229,11 @@ class Blocks:
             raise TracingError(
                 f"{self.origin}: {what} gives {_words(found)} where {_words(wanted)} is needed: data types and shapes stay the same"
             )
+
+
+def _is_trained(tensor: torch.Tensor) -> bool:
+    """Whether a tensor can be written to under ``torch.no_grad`` alone."""
+    return tensor.is_leaf and tensor.requires_grad
 
 
 def _kind(leaf: Any) -> str:

@@ -71,6 +71,9 @@ class TorchRegions(RecordedRegions[_Block]):
             return item if self.kind(item).dtype == kind.dtype else item.to(dtype)
         return torch.tensor(item, dtype=dtype)
 
+    def copied(self, array: Any) -> Any:
+        return array.clone()
+
     def truth(self, item: Any) -> Any:
         if not isinstance(item, torch.Tensor):
             return torch.tensor(item if type(_now(item)) is bool else item != 0)

@@ -10,6 +10,7 @@ from typing import Any
 from ...errors import GraphCompilerError, TracingError
 from ..reach.origin import owner_of
 from ..reach.world import World
+from ..state.iterators import iterators_in
 from .regions import Kind, Regions
 from .state import Cells
 
@@ -28,6 +29,12 @@ class Trials:
     def __init__(self, regions: Regions, place: str, what: str, functions: Sequence[types.FunctionType]) -> None:
         self.regions, self.place, self.what = regions, place, what
         self.functions, self.cells = functions, Cells(*functions)
+        for name, item in self.cells.around():
+            if any(iterators_in((item,))):
+                raise TracingError(
+                    f"{place}: {what} may take items from {name}, an iterator, which would be gone once for all values. Make a list of its "
+                    "items before"
+                )
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, Kind]] = ()) -> None:
         """Calls it on arrays like those that are given. ``TracingError`` with the line where it cannot be a block."""
@@ -46,6 +53,10 @@ class Trials:
         except Exception as problem:
             if _is_raised(problem):
                 raise Raised(problem) from problem
+            if isinstance(problem, RecursionError):
+                raise TracingError(
+                    f"{self.place}: {self.what} calls itself without end, where values say when to stop. Write it as a loop"
+                ) from None
             raise TracingError(
                 f"{self.place}: {self.what} cannot be recorded for all values ({type(problem).__name__}: {_first_line(problem)}). "
                 "What is in it has to compute the same shapes and types whatever the values are"

@@ -9,7 +9,7 @@ from typing import Any
 
 from ...errors import TracingError
 from .blocks import Trials
-from .jumps import PREFIX
+from .jumps import PREFIX, RESULT
 from .regions import Kind, Regions
 from .state import UNDEFINED, Leaf, Noted, common, noted
 
@@ -61,17 +61,18 @@ class Branch:
 
         def run() -> list[Any]:
             after = side()
-            made = [array for name, variable in plan.items() for array in self._arrays(after[name], variable)]
+            made = [array for name, variable in plan.items() for array in self._arrays(name, after[name], variable)]
             self.trials.cells.write(before)
             return made
 
         return run
 
-    def _arrays(self, value: Any, variable: _Variable) -> list[Any]:
+    def _arrays(self, name: str, value: Any, variable: _Variable) -> list[Any]:
         if value is UNDEFINED:
             return [self._blank(kind) for kind in variable.kinds if kind is not None]
         leaves = noted(self.regions, value).leaves
-        return [self.regions.made(leaf.item, kind) for leaf, kind in zip(leaves, variable.kinds) if kind is not None]
+        made = [self.regions.made(leaf.item, kind) for leaf, kind in zip(leaves, variable.kinds) if kind is not None]
+        return made if name != RESULT else list(map(self.regions.returned, made))
 
     def _blank(self, kind: Kind) -> Any:
         return self.regions.blank(kind, self.trials.cells.arrays(self.regions))
@@ -91,7 +92,7 @@ class Branch:
         is_unread = name.startswith(PREFIX) or name in self.guarded
         if is_unread and all(kind is not None and self._blank(kind) is not None for kind in kinds):
             return _Variable(given, kinds)
-        if name == f"{PREFIX}result":
+        if name == RESULT:
             raise TracingError(
                 f"{self.place}: one side returns {given} and the other goes on, or returns something else. Return arrays of one shape and "
                 "type on both sides; out of a loop, put the array in the place of one that a variable holds before it, break, and return "
@@ -111,7 +112,7 @@ class Branch:
         return found
 
     def _differs(self, name: str, then: Noted, otherwise: Noted) -> TracingError:
-        what = "the result" if name == f"{PREFIX}result" else name
+        what = "the result" if name == RESULT else name
         return TracingError(
             f"{self.place}: {what} is {then} where the condition is True, and {otherwise} where it is False. Give both the same shape and "
             "type"

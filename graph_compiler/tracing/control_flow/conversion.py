@@ -17,7 +17,7 @@ from typing import Any
 
 from ...errors import NotCompilable
 from ..source.syntax import syntax_of
-from .jumps import PREFIX, assign, at, exits_of, guarded_by_else, lowered, name, walk
+from .jumps import PREFIX, RESULT, assign, assigns, at, exits_of, guarded_by_else, lowered, name, walk
 from .liveness import Liveness, Uses, assigned_outside, writes
 
 OWN = PREFIX.rstrip("_") + "d"  # the variable that holds the statements
@@ -83,8 +83,7 @@ def _function_of(found: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
 def _compiled(function: ast.FunctionDef, code: types.CodeType, owner: str) -> types.CodeType:
     """The code of the function, defined where its free variables, and the one that holds the statements, are those of a function around
     it."""
-    title = function.name
-    function.name = title if title.isidentifier() else "function"
+    function.name = f"{PREFIX}function"  # its own name in it is the variable that it is outside
     _without_values(function)
     made = _Conversion(function).function()
     around = ast.arguments([], [ast.arg(text) for text in (*code.co_freevars, OWN) if text != "__class__"], None, [], [], None, [])
@@ -174,7 +173,7 @@ class _Conversion(ast.NodeTransformer):
         shared = self._shared([*node.body, *node.orelse], uses)
         around = writes([*node.body, *node.orelse]) & self.around
         given = sorted(shared & (uses.behind | self.changed | self.always) | around)
-        test = self.visit(node.test)
+        test = self._truth(node.test)
         then = self._nested("then", [], node.body, shared, node)
         otherwise = self._nested("otherwise", [], node.orelse, shared, node)
         return [
@@ -202,7 +201,7 @@ class _Conversion(ast.NodeTransformer):
     def _while(self, node: ast.While) -> list[ast.stmt]:
         uses: Uses = node.uses  # type: ignore[attr-defined]
         shared = self._shared([node.test, *node.body], uses)
-        asked = _AsSizes().visit(node.test)
+        asked = _AsSizes().visit(_asked_alone(node.test))
         test = self._nested("test", [], [at(ast.Return(asked), node.test)], shared & writes([node.test]), node)
         body = self._nested("body", [], node.body, shared, node)
         exits, guarded = self._exits(node), _texts(guarded_by_else(node))
@@ -218,9 +217,15 @@ class _Conversion(ast.NodeTransformer):
         exits, guarded = self._exits(node), _texts(guarded_by_else(node))
         return [body, *exits[0], self._call("for_", node, self._source(node.iter), name(body.name), exits[1], guarded, place)]
 
+    def visit_Return(self, node: ast.Return) -> Any:
+        if isinstance(node.value, ast.Name) and node.value.id == RESULT:
+            node.value = at(_asked("returned", node.value), node)
+            return node
+        return self.generic_visit(node)
+
     def visit_Assert(self, node: ast.Assert) -> Any:
         message = self.visit(node.msg) if node.msg is not None else ast.Constant(None)
-        return self._call("assert_", node, self.visit(node.test), _function(message))
+        return self._call("assert_", node, self._truth(node.test), _function(message))
 
     def _exits(self, node: ast.For | ast.While) -> tuple[list[ast.stmt], ast.expr]:
         flags = exits_of(node)
@@ -270,15 +275,20 @@ class _Conversion(ast.NodeTransformer):
         node.func = at(_asked("call", node.func), node.func)
         return node
 
+    def _truth(self, test: ast.expr) -> ast.expr:
+        found: ast.expr = self.visit(_asked_alone(test))
+        return found
+
     def visit_IfExp(self, node: ast.IfExp) -> Any:
+        node.test = _asked_alone(node.test)
         self.generic_visit(node)
-        if _assigns(node):
+        if assigns(node):
             return node
         return at(_asked("choice", node.test, _function(node.body), _function(node.orelse)), node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         self.generic_visit(node)
-        if _assigns(node):
+        if assigns(node):
             return node
         method = "and_" if isinstance(node.op, ast.And) else "or_"
         found = node.values[-1]
@@ -287,6 +297,8 @@ class _Conversion(ast.NodeTransformer):
         return at(found, node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        if isinstance(node.op, ast.Not):
+            node.operand = _asked_alone(node.operand)
         self.generic_visit(node)
         return at(_asked("not_", node.operand), node) if isinstance(node.op, ast.Not) else node
 
@@ -318,13 +330,20 @@ class _AsSizes(ast.NodeTransformer):
         return node
 
 
+def _asked_alone(test: ast.expr) -> ast.expr:
+    """A condition: of what ``and`` and ``or`` join in it the truth value alone is asked for, so that the parts may be of several types."""
+    if isinstance(test, ast.BoolOp):
+        test.values = [at(_asked("truth", _asked_alone(item)), item) if _is_value(item) else _asked_alone(item) for item in test.values]
+    return test
+
+
+def _is_value(item: ast.expr) -> bool:
+    is_not = isinstance(item, ast.UnaryOp) and isinstance(item.op, ast.Not)
+    return not (is_not or isinstance(item, ast.BoolOp))
+
+
 def _calls(parts: Sequence[ast.AST]) -> bool:
     return any(isinstance(node, ast.Call) for node in walk(parts))
-
-
-def _assigns(node: ast.AST) -> bool:
-    """Whether an expression assigns a variable, which a function in its place could not."""
-    return any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(node))
 
 
 def _is_own(function: ast.expr) -> bool:

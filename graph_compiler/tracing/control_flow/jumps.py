@@ -7,6 +7,7 @@ What is left is structured: each block runs from its first statement to its last
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -30,6 +31,11 @@ class Loop:
     def left(self) -> str:
         """``break`` was met."""
         return f"{PREFIX}left_{self.number}"
+
+    @property
+    def goes_on(self) -> str:
+        """What its condition gave, where that assigns variables."""
+        return f"{PREFIX}goes_on_{self.number}"
 
     @property
     def skipped(self) -> str:
@@ -140,6 +146,7 @@ class _Lowering:
         if own.skipped in flags:
             body = [assign(own.skipped, ast.Constant(False), loop.body[0]), *body]
         exits = tuple(flag for flag in (own.left, RETURNED) if flag in flags)
+        asked = [] if isinstance(loop, ast.For) or not assigns(loop.test) else _asked_in_steps(loop, own, body, exits)
         behind, more = self.block(loop.orelse)
         loop.body, loop.orelse = body, []
         loop.exits = exits  # type: ignore[union-attr]
@@ -147,7 +154,15 @@ class _Lowering:
         if exits and behind:
             behind = [at(ast.If(none_of(exits), behind, []), behind[0])]
         before = [assign(own.left, ast.Constant(False), loop)] if own.left in flags else []
-        return [*before, loop, *behind], (flags & {RETURNED}) | more
+        return [*before, *asked, loop, *behind], (flags & {RETURNED}) | more
+
+
+def _asked_in_steps(loop: ast.While, own: Loop, body: Statements, exits: Sequence[str]) -> Statements:
+    """The condition of a loop as a statement before it and at the end of its body: what it assigns goes from step to step."""
+    again = assign(own.goes_on, copy.deepcopy(loop.test), loop.test)
+    body.append(at(ast.If(none_of(exits), [again], []), loop.test) if exits else again)
+    first, loop.test = assign(own.goes_on, loop.test, loop.test), at(name(own.goes_on), loop.test)
+    return [first]
 
 
 def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
@@ -206,6 +221,11 @@ def walk(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, _FUNCTIONS):
             yield from walk(list(ast.iter_child_nodes(node)))
+
+
+def assigns(node: ast.AST) -> bool:
+    """Whether an expression assigns a variable, which a function in its place could not."""
+    return any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(node))
 
 
 def at(node: Node, place: ast.AST) -> Node:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ...errors import GraphCompilerError
 from .blocks import Raised, Trials
 from .jumps import PREFIX
 from .regions import Kind, Regions
@@ -99,9 +100,14 @@ class Loop:
         """After an error the variables hold what they held before the loop."""
         try:
             yield
-        except BaseException:
+        except BaseException as problem:
             self.trials.cells.write(self.before)
+            self._leave(problem)
             raise
+
+    def _leave(self, problem: BaseException) -> None:
+        if not isinstance(problem, GraphCompilerError):
+            self.regions.escaped = f"{self.place}: {type(problem).__name__} is raised out of a loop on values"
 
     # ------------------------------------------------------------------------------ values
     def _enter(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
@@ -160,6 +166,7 @@ class Loop:
         try:
             self.trials.run(run, [*((one.first, one.kind) for one in carried), *rows_given])  # type: ignore[list-item]
         except Raised as raised:
+            self._leave(raised.problem)
             raise raised.problem from None
         return found
 

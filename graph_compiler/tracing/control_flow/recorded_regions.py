@@ -17,7 +17,8 @@ from ...ir.closing import Body
 from ...ir.node import Origin, Value
 from ...sizes import hint_of
 from ..recorder import Recorder
-from .regions import Arrays, Block, Inputs, Kind, Regions, open_regions
+from .regions import Arrays, Block, Inputs, Kind, Regions, RowsWritten, open_regions, regions
+from .state import opened
 from .tied_arrays import TiedArrays
 
 
@@ -52,6 +53,7 @@ class RecordedRegions(Regions, Generic[B]):
     def __init__(self, recording: Recording, tied: TiedArrays, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any]) -> None:
         super().__init__(symbolic, decided, recording.recorder.numbers)
         self.recording, self.recorder, self.tied = recording, recording.recorder, tied
+        self._returned: set[Value] = set()  # owners of what some branch has returned
 
     @property
     def is_inside(self) -> bool:
@@ -78,6 +80,25 @@ class RecordedRegions(Regions, Generic[B]):
     @abstractmethod
     def now(self, truth: Any) -> bool:
         """A truth value as it is now."""
+
+    def returned(self, array: Any) -> Any:
+        if regions() is None:  # Python runs beside the recording
+            return array
+        owner = self.recorder.base_of(self.value_of(array))
+        if not self.kind(array).shape or self.recorder.is_made_here(owner):
+            return array
+        self._returned.add(owner)
+        return self.copied(array)
+
+    def given_back(self, result: Any) -> Any:
+        arrays = [item for item in opened(result)[1] if self.is_open(item) and self.is_array(item) and self.kind(item).shape]
+        if arrays and self._returned:
+            self.tied.tie((*map(self.value_of, arrays), *self._returned))
+        return result
+
+    @abstractmethod
+    def copied(self, array: Any) -> Any:
+        """A copy, by a call of the recording."""
 
     def begun(self, given: Inputs) -> Arrays:
         """The arrays that the first of Python's steps gets."""
@@ -153,6 +174,8 @@ class RecordedRegions(Regions, Generic[B]):
         """A step that writes to what it is given writes, in the first step, to an array of the outside: nobody else may have it."""
         recorder = self.recorder
         written = {recorder.base_of(value) for node in body.nodes for value in node.writes}
+        if any(kind is None and recorder.base_of(operand) in written for (_, kind), operand in zip(given, operands)):
+            raise RowsWritten(f"{self.recording.here()}: a step writes to the array whose rows a loop goes through. Loop over a copy")
         for value, (item, kind), operand in zip(body.inputs, given, operands):
             if value not in written:
                 continue

@@ -10,8 +10,14 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+from ...errors import TracingError
 from ...ir.node import Value
 from ...sizes import Size
+
+
+class RowsWritten(TracingError):
+    """A step of a loop over the rows of an array writes to that array."""
+
 
 Arrays = Sequence[Any]
 Block = Callable[..., Arrays]  # of the arrays that a block is given, those that it gives
@@ -48,6 +54,7 @@ class Regions(ABC):
 
     def __init__(self, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any], numbers: Container[Value] = ()) -> None:
         self.symbolic, self.decided, self.numbers, self.depth = symbolic, decided, numbers, 0
+        self.escaped = ""  # where an exception of the user's has left a loop, in words
 
     def loops(self) -> Any:
         """What marks the steps of loops (:class:`graph_compiler.tracing.loops.Loops`); None where nothing does."""
@@ -89,6 +96,14 @@ class Regions(ABC):
     @abstractmethod
     def made(self, item: Any, kind: Kind) -> Any:
         """A number, or an array, as an array of this kind."""
+
+    def returned(self, array: Any) -> Any:
+        """An array as a function returns it on one side: what the other side writes to its variable is not seen in it."""
+        return array
+
+    def given_back(self, result: Any) -> Any:
+        """What a function gives to the one that called it: which may write to it, and see that in what was :meth:`returned`."""
+        return result
 
     def blank(self, kind: Kind, arrays: Sequence[Any]) -> Any:
         """Zeros of this kind, shaped as one of ``arrays`` is; None where none of them is of this kind."""
@@ -171,5 +186,10 @@ def open_regions(found: Regions | None) -> Iterator[None]:
     before, _open.regions = _open.regions, found
     try:
         yield
+        if found is not None and found.escaped:
+            raise TracingError(
+                f"{found.escaped}, and is caught: what the steps before it have done cannot be recorded for all values. Leave the loop by "
+                "break or return"
+            )
     finally:
         _open.regions = before

@@ -45,6 +45,10 @@ class Cells:
         """What is in them now."""
         return {name: _contents(cell) for name, cell in self.cells.items()}
 
+    def around(self) -> Iterator[tuple[str, Any]]:
+        """What the blocks read of the variables around them, by name."""
+        return ((name, _contents(cell)) for name, cell in self._around.items())
+
     def shared(self) -> set[tuple[str, int]]:
         """The leaves (name and place) that something beside their variable holds as well."""
         return {(name, place) for name, cell in self.cells.items() for place in _shared(cell)}
@@ -183,6 +187,8 @@ def _kind(regions: Regions, item: Any) -> Kind | None:
 
 def common(one: Kind, other: Kind) -> Kind | None:
     """The kind that two have in common: numbers take that of the array beside them; None where arrays differ."""
+    if "object" in (one.dtype, other.dtype):  # numbers of Python's that no array holds
+        return None
     if one.number and other.number:
         return max(one, other, key=lambda kind: _place(kind.dtype))
     if one.number != other.number:

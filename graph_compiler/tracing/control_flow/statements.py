@@ -20,7 +20,7 @@ from .blocks import Raised
 from .branches import VALUE, Branch
 from .conversion import converted
 from .loops import Loop
-from .regions import Kind, Regions, regions
+from .regions import Kind, Regions, RowsWritten, regions
 from .sources import Source, in_python, making, source_of
 from .state import Cells, NotEqual
 
@@ -93,6 +93,13 @@ class Statements:
             return left
         return self.choice(left, lambda: left, right)
 
+    def truth(self, item: Any) -> Any:
+        """What a condition asks of one of its parts."""
+        found = _open(item)
+        if found is not None:
+            return found.truth(item)
+        return item if type(item) is SizeCondition or is_symbolic(item) else bool(item)
+
     def not_(self, item: Any) -> Any:
         """``not item``."""
         if self._is_probing and type(item) is SizeCondition:
@@ -161,7 +168,7 @@ class Statements:
         flags, is_left = _flags(exits)
         if is_left:
             return False
-        return self.and_(_none(found, flags), test) if flags else test()
+        return self.and_(_none(found, flags), lambda: self.truth(test())) if flags else test()
 
     def for_(self, items: Any, body: Any, exits: Any, guarded: Sequence[str], position: Position) -> None:
         """``for``: ``body(item)`` runs one step; ``position`` is where it stands in the file."""
@@ -237,9 +244,16 @@ class Statements:
         functions = tuple(filter(None, (body, exits)))
         loop = Loop(found, place, "this loop", functions, lambda: True, guarded)
         at = loop.counter(first)
+
+        def now() -> Any:
+            return source.item(at(), [array[at()] for array in source.arrays()])
+
         if exits is None and found.is_size(length):
             arrays = source.arrays() if not first else [array[first:] for array in source.arrays()]
-            loop.scan(lambda *rows: body(source.item(at(), rows)), arrays, length - first, self.checkpoint)
+            try:
+                loop.scan(lambda *rows: body(source.item(at(), rows)), arrays, length - first, self.checkpoint)
+            except RowsWritten:  # each is what the steps before it have left there
+                loop.scan(lambda: body(now()), (), length - first, self.checkpoint)
             return
 
         def goes_on() -> Any:
@@ -250,7 +264,7 @@ class Statements:
             return more if not flags else found.both(found.truth(more), _none(found, flags))
 
         loop.goes_on = goes_on
-        loop.while_loop(lambda: body(source.item(at(), [array[at()] for array in source.arrays()])))
+        loop.while_loop(lambda: body(now()))
 
     def source(self, function: Any) -> Any:
         """``range``, ``enumerate``, ``zip`` and ``reversed`` of what a ``for`` goes through."""
@@ -258,6 +272,11 @@ class Statements:
         return function if found is None else making(found, function)
 
     # ------------------------------------------------------------------------------ calls
+    def returned(self, result: Any) -> Any:
+        """The result of a function that returns in several places."""
+        found = regions()
+        return result if found is None else found.given_back(result)
+
     def call(self, function: Any) -> Any:
         """What is called in the place of a function: one of the user's is traced as well."""
         found = regions()

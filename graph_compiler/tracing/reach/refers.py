@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import os
 import sys
 import types
@@ -20,7 +21,6 @@ _ENVIRONMENT = frozenset({"environ", "getenv", "putenv"})
 _INNER: tuple[tuple[Any, str], ...] = (
     ((types.MethodType, staticmethod, classmethod), "__func__"),
     ((functools.partial, functools.cached_property), "func"),
-    (property, "fget"),
 )
 _MEMBERS = (staticmethod, classmethod, property, functools.cached_property)  # code that is not called itself
 Root = tuple[str, Any]
@@ -128,6 +128,9 @@ def layers(item: Any) -> Iterator[types.FunctionType]:
     (True, [])
     """
     while item is not None:
+        if isinstance(item, property):
+            yield from itertools.chain.from_iterable(map(layers, (item.fget, item.fset, item.fdel)))
+            return
         if isinstance(item, types.FunctionType):
             yield item
             item = vars(item).get("__wrapped__")

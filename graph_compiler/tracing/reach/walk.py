@@ -17,7 +17,7 @@ from itertools import islice
 from typing import Any
 
 from ...registration import trait
-from ..source.code_names import catches, fragments_read, names_read
+from ..source.code_names import attributes_set, catches, fragments_read, names_read
 from .containers import slots_of
 from .library import is_asked, is_holding, reads_itself
 from .namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_whole, taken_by_name
@@ -65,6 +65,7 @@ class Reached:
 
     def __init__(self, roots: Iterable[Any], policy: Policy = Policy()) -> None:
         self.names: set[str] = set(policy.called)
+        self.changed: set[str] = set()  # names of attributes that code sets: of a class, those count whose setters are functions
         self.fragments: set[str] = set()  # of names that code puts together; the empty one is a part of every name
         self.functions: list[types.FunctionType] = []
         self.cells: list[tuple[str, types.CellType]] = []
@@ -100,7 +101,8 @@ class Reached:
             for name, item in attributes_of(owner).items()
             if name not in self._policy.hidden and (name[:2] != "__" or _is_operator(owner, item))
         ]
-        return [name for name in found if name in self.names or name[:2] == "__" or any(fragment in name for fragment in fragments)]
+        known = self.names | _set_by_functions(owner, self.changed)
+        return [name for name in found if name in known or name[:2] == "__" or any(fragment in name for fragment in fragments)]
 
     def is_whole(self, owner: Any) -> bool:
         """Whether code reads the dict of a module, so that any name in it counts."""
@@ -122,17 +124,20 @@ class Reached:
     # ------------------------------------------------------------------------------ the walk
     def _walk(self) -> None:
         """Visits what is waiting, and the attributes of each owner: again of all of them where more names have become known."""
-        while self._waiting or self._scanned < len(self.owners) or self._known < len(self.names) + len(self.fragments):
+        while self._waiting or self._scanned < len(self.owners) or self._known < self._names_known():
             if self._waiting:
                 self._visit(self._waiting.popleft())
                 continue
-            if self._known < len(self.names) + len(self.fragments):
-                self._known, self._scanned = len(self.names) + len(self.fragments), 0
+            if self._known < self._names_known():
+                self._known, self._scanned = self._names_known(), 0
             while not self._waiting and self._scanned < len(self.owners):
                 owner = self.owners[self._scanned]
                 self._scanned += 1
                 held = attributes_of(owner)
                 self._wait(held[name] for name in self.attributes(owner))
+
+    def _names_known(self) -> int:
+        return len(self.names) + len(self.changed) + len(self.fragments)
 
     def _visit(self, item: Any) -> None:
         item = original_of(item)
@@ -152,6 +157,7 @@ class Reached:
         if owner in INTERNAL and function.__name__ not in trait("entry_methods"):
             return None
         self.names |= names_read(function.__code__)
+        self.changed |= attributes_set(function.__code__)
         self.fragments |= fragments_read(function.__code__)
         if owner in INTERNAL:
             return None
@@ -254,7 +260,7 @@ _KINDS: tuple[tuple[Any, Callable[[Reached, Any], None]], ...] = (
     (contextvars.ContextVar, Reached._variable),
     (WRAPPERS, Reached._standing),
     ((operator.attrgetter, operator.methodcaller), Reached._getter),
-    (property, _each("fget")),
+    (property, _each("fget", "fset", "fdel")),
     (functools.cached_property, _each("func")),
     ((staticmethod, classmethod), _each("__func__")),
     (type, Reached._class),
@@ -269,6 +275,13 @@ def attributes_of(owner: Any) -> dict[str, Any]:
     if isinstance(owner, (type, types.ModuleType)):
         return held
     return {**held, **{name: getattr(owner, name) for name in slots_of(owner) if hasattr(owner, name)}}
+
+
+def _set_by_functions(owner: Any, names: set[str]) -> set[str]:
+    """Of the names of attributes that are set, those for which a class has a property."""
+    return (
+        {name for name in names & vars(owner).keys() if hasattr(type(vars(owner)[name]), "__set__")} if isinstance(owner, type) else set()
+    )
 
 
 def _is_operator(owner: Any, item: Any) -> bool:

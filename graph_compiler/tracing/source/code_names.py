@@ -27,6 +27,19 @@ def names_read(code: types.CodeType) -> frozenset[str]:
 
 
 @functools.lru_cache(maxsize=4096)
+def attributes_set(code: types.CodeType) -> frozenset[str]:
+    """The names of attributes that code sets or deletes, functions inside of it included.
+
+    >>> def function(x):
+    ...     x.scale = x.shift
+    >>> sorted(attributes_set(function.__code__))
+    ['scale']
+    """
+    changed = (step.argval for step in _steps(code) if step.opname in ("STORE_ATTR", "DELETE_ATTR"))
+    return frozenset(changed).union(*map(attributes_set, _inner(code)))
+
+
+@functools.lru_cache(maxsize=4096)
 def compares_identities(code: types.CodeType) -> bool:
     """Whether code, functions inside of it included, asks whether two objects are one (``a is b``, ``id(a)``).
 
