@@ -132,9 +132,9 @@ class _Scope:
         return Body("step", (), inner.nodes(nodes), outputs)
 
 
-def not_cut_off(length: Size) -> Any:
+def not_cut_off(length: Any) -> Any:
     """The length, less than 0 where there is no step at all."""
-    alone = next(iter(length.atoms()), None)
+    alone = next(length.atoms(), None) if isinstance(length, Size) else None
     if isinstance(alone, Apply) and alone.function == "max" and length == Size.of(alone) and 0 in alone.arguments:
         return next(item for item in alone.arguments if item != 0)
     return length
