@@ -136,7 +136,8 @@ class _Scope:
 def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
     """A step without the rows and elements of outer arrays that are the same in all steps, and these: no later pass takes them out of a
     branch."""
-    nodes, still = [], []
+    nodes: list[Node] = []
+    still: list[Node] = []
     for node in step.nodes:
         is_still = node.op == "getitem" and node.outputs[0].ndim < node.inputs[0].ndim and changing.isdisjoint(node.uses)
         (still if is_still else nodes).append(node)
