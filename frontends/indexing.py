@@ -190,9 +190,7 @@ def read_index(b: RaisingBuilder, x: Value, index: Any) -> Value:
 def read_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, ...] = ()) -> Value:
     """``x`` indexed by arrays at some of its axes; ``hints`` is the shape that this gave while recording."""
     scalars, arrays = _parted(arrays)
-    for axis, array in scalars:
-        b.refuse_outside(array, x.shape[axis])
-        x = b.take(x, array, axis=axis)
+    x = _at_scalars(b, x, scalars)
     if len(arrays) == 1 and arrays[0][1].dtype == "bool":
         axis, mask = arrays[0]
         return b.boolean_mask(x, mask, axis=axis, hint=hints[axis] if hints else 0)
@@ -202,12 +200,27 @@ def read_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, .
     return b.take(x, indices[0], axis=axes[0]) if axes else x
 
 
+def _at_scalars(b: RaisingBuilder, x: Value, scalars: Arrays) -> Value:
+    """``x`` at one place of some of its axes, looked up in one go: a compiler makes no row of ``x[i, j]`` then."""
+    axes, places = _inside(b, x, scalars)
+    if len(axes) > 1:
+        return b.gather_nd(x, *places, axes=axes)
+    return b.take(x, places[0], axis=axes[0]) if axes else x
+
+
+def _inside(b: RaisingBuilder, x: Value, scalars: Arrays) -> tuple[tuple[int, ...], list[Value]]:
+    """The axes and the places of 0-d integers, refused where they lie outside."""
+    for axis, array in scalars:
+        b.refuse_outside(array, x.shape[axis])
+    return tuple(axis for axis, _ in scalars), [array for _, array in scalars]
+
+
 def _parted(arrays: Arrays) -> tuple[Arrays, Arrays]:
-    """0-d integers, the last one first, each of which takes its axis away; the others, at the axes that remain."""
+    """0-d integers, each of which takes its axis away; the others, at the axes that remain."""
     scalars = [(axis, array) for axis, array in arrays if array.ndim == 0 and array.dtype != "bool"]
     gone = [axis for axis, _ in scalars]
     others = [(axis - sum(g < axis for g in gone), array) for axis, array in arrays if array.ndim or array.dtype == "bool"]
-    return scalars[::-1], others
+    return scalars, others
 
 
 def _integers(b: RaisingBuilder, arrays: Arrays, hints: tuple[int, ...]) -> tuple[tuple[int, ...], list[Value]]:
@@ -258,12 +271,10 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
     """``x`` with ``value`` written to (or with ``reduce``, added to) what :func:`read_arrays` reads."""
     scalars, others = _parted(arrays)
     if scalars:
-        axis, array = scalars[0]
-        b.refuse_outside(array, x.shape[axis])
-        rest = [(a - (a > axis), other) for a, other in arrays if a != axis]
-        if rest:
-            value, reduce = write_arrays(b, b.take(x, array, axis=axis), rest, value, reduce), None
-        return b.scatter_nd(x, without_leading_ones(b, value, x.ndim - 1), array, axes=(axis,), reduce=reduce)
+        if others:
+            value, reduce = write_arrays(b, _at_scalars(b, x, scalars), others, value, reduce), None
+        axes, places = _inside(b, x, scalars)
+        return b.scatter_nd(x, without_leading_ones(b, value, x.ndim - len(axes)), *places, axes=axes, reduce=reduce)
     if len(others) == 1 and others[0][1].dtype == "bool":
         return write_mask(b, x, *others[0], value, reduce)
     axes, indices = _integers(b, others, ())

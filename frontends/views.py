@@ -64,7 +64,7 @@ def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]
     steps = []
     while view is not base:
         node = b.maker(view)
-        if node is None or node.op not in _INVERSES:
+        if node is None or node.op not in _INVERSES or (node.op in _LOOKED_UP and any(place.ndim for place in node.inputs[1:])):
             return None
         steps.append((node, node.outputs.index(view)))
         view = node.inputs[0]
@@ -113,7 +113,15 @@ def _spread(b: RaisingBuilder, value: Any, node: Node) -> Any:
     return value if isinstance(value, Value) else b.full(shape=made.shape, fill_value=value, dtype=made.dtype)
 
 
+def _looked_up(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+    """A view at computed places of some axes, one of each."""
+    axes = node.params["axes"] if node.op == "gather_nd" else (node.params["axis"],)
+    return b.scatter_nd(node.inputs[0], value, *node.inputs[1:], axes=axes)
+
+
+_LOOKED_UP = frozenset({"take", "gather_nd"})  # by whole arrays of places they are no views
 _INVERSES: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(_LOOKED_UP, _looked_up),
     "reshape": lambda b, node, index, value: b.reshape(value, shape=node.inputs[0].shape) if isinstance(value, Value) else value,
     "permute_dims": _permute,
     "getitem": lambda b, node, index, value: b.setitem(node.inputs[0], value, key=node.params["key"]),

@@ -136,3 +136,17 @@ def test_a_source_with_guards_runs_without_this_package_and_names_no_machine(tmp
 
 def test_names_that_stand_twice_are_told_once() -> None:
     assert nearest("too", ["to", "to", "at"]) == "; did you mean 'to'?"
+
+
+def test_loops_carry_arrays_in_the_order_in_which_they_are_written_to() -> None:
+    """One text in all processes, so that what is compiled of it is found again."""
+
+    def rows(x: Any) -> Any:
+        one, two, three, four, five = (torch.zeros(2, 3) for _ in range(5))
+        for i in range(x.shape[0]):
+            for array in (four, two, five, one, three):
+                array[0] += x[i]
+        return one, two, three, four, five
+
+    texts = {graph_compiler.compile(rows, args=(torch.ones(9, 3),)).source for _ in range(4)}
+    assert len(texts) == 1 and "for " in texts.pop()

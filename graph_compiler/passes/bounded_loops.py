@@ -110,9 +110,10 @@ class _Scope:
         build, carried = Builder(Graph("scratch", "canonical"), node.origin), node.params["carried"]
         state = [Value(value.name, value.spec) for value in node.inputs[:carried]]
         number = Value("step", _NUMBER)
+        step, still = _without_still(self._step(build, node, [*state], number, counters), {*state, number})
+        build.graph.nodes.extend(still)
         with build.block() as nodes:
             held = build.less(number, not_cut_off(node.params["length"]))
-            step = self._step(build, node, [*state], number, counters)
             outputs = build.run("branch", [held], [Body("skipped", (), (), state), step])
         steps = build.arange(stop=bound, dtype=_NUMBER.dtype)
         options = {**node.params, "sequences": 1, "length": bound}
@@ -132,9 +133,21 @@ class _Scope:
         return Body("step", (), inner.nodes(nodes), outputs)
 
 
-def not_cut_off(length: Size) -> Any:
+def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
+    """A step without the rows and elements of outer arrays that are the same in all steps, and these: no later pass takes them out of a
+    branch."""
+    nodes: list[Node] = []
+    still: list[Node] = []
+    for node in step.nodes:
+        is_still = node.op == "getitem" and node.outputs[0].ndim < node.inputs[0].ndim and changing.isdisjoint(node.uses)
+        (still if is_still else nodes).append(node)
+        changing = changing if is_still else changing.union(node.outputs)
+    return Body(step.name, step.inputs, nodes, step.outputs), still
+
+
+def not_cut_off(length: Any) -> Any:
     """The length, less than 0 where there is no step at all."""
-    alone = next(iter(length.atoms()), None)
+    alone = next(length.atoms(), None) if isinstance(length, Size) else None
     if isinstance(alone, Apply) and alone.function == "max" and length == Size.of(alone) and 0 in alone.arguments:
         return next(item for item in alone.arguments if item != 0)
     return length

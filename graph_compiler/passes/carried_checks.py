@@ -23,6 +23,7 @@ from ..ir.node import Node, Origin, Value
 from ..ops.control import own_inputs
 from ..ops.registry import ArraySpec, check_params, get
 from ..sizes import Size
+from .certain_checks import without_certain
 
 _REGIONS, _OP = attrgetter("regions"), attrgetter("op")
 TRUTH = ArraySpec((), "bool")
@@ -42,6 +43,7 @@ def carry_out(graph: Graph, make: Make = canonical) -> Graph:
     """The graph with its checks inside of regions as guards; itself where there are none."""
     if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):
         return graph
+    graph = without_certain(graph) if make is canonical else graph
     block, places = _Checked(make), [0]
     for node in graph.nodes:
         block.follow((node,))

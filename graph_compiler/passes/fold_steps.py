@@ -65,7 +65,7 @@ class _Fold:
         self.carried, self.first = dict[Path, Value](), dict[Path, Value]()
         self.is_spared = False
         self.written: dict[Value, Value] = {}
-        self.memory: set[Value] = set()
+        self.memory: dict[Value, None] = {}
         self.reached: dict[Value, Pattern] = {}
         self.index: Value | None = None
 
@@ -174,7 +174,7 @@ class _Fold:
 
     def _writes_are_apart(self, patterns: list[list[Pattern]]) -> None:
         """Memory that steps write to, and did not make themselves, is reached in one way only."""
-        self.memory = set().union(*(step.written(self.places.aliases.base_of) for step in self.all_steps))
+        self.memory = dict.fromkeys(base for step in self.all_steps for base in step.written(self.places.aliases.base_of))
         for value in self.memory:
             self._keep_written(value)
         for place, row in enumerate(patterns):

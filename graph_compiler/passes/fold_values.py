@@ -26,10 +26,11 @@ class Step:
     own: Sequence[Node]
     is_whole: bool = True
 
-    def written(self, base_of: Callable[[Value], Value]) -> set[Value]:
-        """The memory that it writes to and has not made itself."""
+    def written(self, base_of: Callable[[Value], Value]) -> list[Value]:
+        """The memory that it writes to and has not made itself, in the order in which it does."""
         made = {value for node in self.nodes for value in node.outputs}
-        return {base_of(value) for node in self.nodes for value in node.writes} - made
+        bases = dict.fromkeys(base_of(value) for node in self.nodes for value in node.writes)
+        return [base for base in bases if base not in made]
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ Outward = Callable[[Any], Any]  # a size of a block in those of the outermost on
 # operation -> the axes of its first operand of which it reads a part, and of how many places
 _READS: dict[str, Callable[[Node], dict[int, Any]]] = {
     "take": lambda node: {} if node.inputs[1].ndim else {node.params["axis"]: 1},
+    "gather_nd": lambda node: {} if any(index.ndim for index in node.inputs[1:]) else dict.fromkeys(node.params["axes"], 1),
     "dynamic_slice": lambda node: dict(zip(node.params["axes"], node.params["sizes"])),
 }
 

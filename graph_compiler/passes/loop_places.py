@@ -73,14 +73,22 @@ class Place:
     # ------------------------------------------------------------------------------ several places at once
     def stacked(self, build: Builder, array: Value, first: Any, length: Any) -> Value:
         """What is at ``length`` places from ``first`` on, along a first axis."""
-        found, axis = build.getitem(array, key=self.key(span(array.shape[self.axis], first, length))), self._selected
+        places = span(array.shape[self.axis], first, length)
+        if self.is_row and (turned := turned_rows(build, array, self.axis)) is not None:
+            rows_first: Value = build.getitem(turned, key=(places,))
+            return rows_first
+        found, axis = build.getitem(array, key=self.key(places)), self._selected
         rows: Value = build.permute_dims(found, axes=(axis, *range(axis), *range(axis + 1, found.ndim)))
         return rows
 
     def put(self, build: Builder, array: Value, rows: Value, first: Any, length: Any) -> Value:
         """The array with ``rows`` in the place of what :meth:`stacked` gives."""
-        axis, key = self._selected, self.key(span(array.shape[self.axis], first, length))
-        value = build.permute_dims(rows, axes=(*range(1, axis + 1), 0, *range(axis + 1, rows.ndim)))
+        axis, places = self._selected, span(array.shape[self.axis], first, length)
+        key, axes = self.key(places), (*range(1, axis + 1), 0, *range(axis + 1, rows.ndim))
+        if self.is_row and (turned := turned_rows(build, array, self.axis)) is not None:
+            whole: Value = build.permute_dims(_with_rows(build, turned, rows, first, length), axes=axes)
+            return whole
+        value = build.permute_dims(rows, axes=axes)
         written: Value = value if all(item == WHOLE for item in key) else build.setitem(array, value, key=key)
         return written
 
@@ -145,6 +153,45 @@ class Sides:
         before, behind = ([find(place)] if place is not None else [] for place in (self.before, self.behind))
         row: Value = build.concat(*before, part, *behind, axis=self.axis) if self.places else part
         return row
+
+
+def turned_rows(build: Builder, array: Value, axis: int) -> Value | None:
+    """An array with another axis in front, where it was made of one that has, or is a constant with such rows in it; None of others,
+    which would be copied."""
+    node = build.maker(array) if axis else None
+    if node is None:
+        return None
+    if node.op == "permute_dims":
+        return node.inputs[0] if is_turned(node, axis) else None
+    if node.op in ("zeros", "full"):
+        shape = (array.shape[axis], *array.shape[:axis], *array.shape[axis + 1 :])
+        constant: Value = getattr(build, node.op)(**{**node.params, "shape": shape})
+        return constant
+    key = node.params["key"] if node.op == "setitem" and len(node.params["key"]) == array.ndim else (None,)
+    if None in key or not is_single(key[axis]) or (before := turned_rows(build, node.inputs[0], axis)) is None:
+        return None
+    written: Value = build.setitem(before, node.inputs[1], key=(key[axis], *key[:axis], *key[axis + 1 :]))
+    return written
+
+
+def _with_rows(build: Builder, array: Value, rows: Value, first: Any, length: Any) -> Value:
+    """An array with other rows from ``first`` on, between those that stay: so nothing is written twice."""
+    size, behind = array.shape[0], first + length
+    if span(size, first, length) == WHOLE:
+        return rows
+    before = [build.getitem(array, key=((0, first, 1),))] if first != 0 else []
+    after = [build.getitem(array, key=((behind, size, 1),))] if behind != size else []
+    whole: Value = build.concat(*before, rows, *after, axis=0)
+    return whole if whole.shape == array.shape else build.setitem(array, rows, key=((first, behind, 1),))
+
+
+def is_turned(node: Node | None, axis: int) -> bool:
+    """Whether an array was made by putting the first axis of another one here."""
+    return (
+        node is not None
+        and node.op == "permute_dims"
+        and node.params["axes"] == (*range(1, axis + 1), 0, *range(axis + 1, node.outputs[0].ndim))
+    )
 
 
 def positions(node: Node, number: Value) -> Iterator[int]:

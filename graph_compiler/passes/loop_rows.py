@@ -22,7 +22,7 @@ from ..ops.registry import ArraySpec
 from .driver import Pass
 from .forward_writes import forwarded
 from .loop_cells import Cells, LastCell, Read, cells_of, row
-from .loop_places import Diagonal, Place, is_single, positions
+from .loop_places import Diagonal, Place, is_single, is_turned, positions
 from .open_loops import WHOLE, OpenLoop
 from .still_places import filled
 
@@ -90,9 +90,9 @@ def _made_by(maker: Callable[[Value], Node | None], value: Value) -> Node:
 
 
 class _Loop(OpenLoop):
-    def __init__(self, node: Node, counter: _Counter) -> None:
+    def __init__(self, node: Node, counter: _Counter, maker: Callable[[Value], Node | None]) -> None:
         super().__init__(node)
-        self.counter = counter
+        self.counter, self.maker = counter, maker
         self.cells = {place: found for place in range(self.carried) if (found := self._cells(place)) is not None}
         self.reads = {node: read for cells in self.cells.values() for node, read in cells.reads.items()}
         self.lasts: dict[Value, LastCell] = {}
@@ -108,7 +108,7 @@ class _Loop(OpenLoop):
         if counter is None:
             return None
         number = node.regions[0].block.inputs[node.params["carried"] + counter.place]
-        return cls(node, counter) if any([*positions(each, number)] for each in node.regions[0].block.nodes) else None
+        return cls(node, counter, rewriter.maker) if any([*positions(each, number)] for each in node.regions[0].block.nodes) else None
 
     def finds(self) -> bool:
         """Whether there are such rows."""
@@ -148,11 +148,12 @@ class _Loop(OpenLoop):
         diagonal = Diagonal.of(places, node.params["key"], node.inputs[0].ndim)
         if diagonal is not None and self.is_still(diagonal.rest):
             return Read((node.inputs[0], diagonal))
-        return next((row(node.inputs[0], place, self.is_still) for place in places if self._is_near(place)), None)
+        return next((row(node.inputs[0], place, self.is_still) for place in places if self._is_near(node.inputs[0], place)), None)
 
-    def _is_near(self, place: Place) -> bool:
+    def _is_near(self, array: Value, place: Place) -> bool:
         """Whether the places lie side by side, or no array has to be turned to put them so."""
-        return place.axis == 0 or (all(map(is_single, place.rest)) and self.is_still(place.rest))
+        is_element = all(map(is_single, place.rest)) and self.is_still(place.rest)
+        return place.axis == 0 or is_element or (place.is_row and is_turned(self.maker(array), place.axis))
 
     # ------------------------------------------------------------------------------ what is made
     def written(self, build: Builder) -> tuple[Value, ...]:

@@ -142,7 +142,7 @@ class _Loop:
             if first is not None and last is not None:
                 room = last - first - offset if rises else first + offset - last
                 count = -(-(room + int("=" in sign)) // abs(step))
-                return apply("max", count, 0) + 1 if late else not_cut_off(count) if isinstance(count, Size) else count
+                return apply("max", count, 0) + 1 if late else not_cut_off(count)
         return None
 
     def _counted(self, item: Any) -> tuple[int | None, int]:

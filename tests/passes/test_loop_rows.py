@@ -191,11 +191,35 @@ def a_diagonal_of_rows(x: Any, y: Any) -> Any:
     return y
 
 
+def levels_of_columns(x: Any, y: Any) -> Any:
+    n = x.shape[0]
+    above, right = np.zeros((3, n), x.dtype), np.zeros((3, n), x.dtype)
+    above[:, 0], right[:, 0] = x[0], y[0]
+    for i in range(1, n):
+        above[:, i] = x[i] / (above[:, i - 1] + 2)
+        right[:, i] = y[i] + right[:, i - 1] * above[:, i]
+    for i in range(n - 2, -1, -1):
+        right[:, i] -= above[:, i] * right[:, i + 1]
+    return right
+
+
+def some_columns(x: Any, y: Any) -> Any:
+    z = np.full((3, x.shape[0]), 0.5, x.dtype)
+    z[:, 1] = y[1]
+    for i in range(2, x.shape[0] - 1):
+        z[:, i] = x[i] + z[:, i - 1] * 0.5
+    total = y[0] * 0
+    for i in range(x.shape[0]):
+        total = total * 0.5 + z[:, i]
+    return z, total
+
+
 ROWS: dict[Callable[[Any, Any], Any], int] = {
     rows_read: 1, rows_written: 0, numbers_written: 0, read_and_written: 0, read_ahead: 0, backwards: 0, two_arrays: 0,
     inside_of_another: 0, state_beside: 0, part_of_the_row: 0, the_row_before: 1, ahead_on_the_way_back: 1, two_rows_before: 3, an_element_of_the_row_before: 0,
     a_part_of_the_row_before: 1, a_table: 1, planes: 0, columns: 0, one_element_of_a_column: 0, by_rows_and_elements: 1,
     one_row_in_all_steps: 1, a_part_in_two_goes: 1, a_diagonal: 0, a_diagonal_of_rows: 0,
+    levels_of_columns: 3, some_columns: 2,
 }  # fmt: skip
 """With how many arrays are carried."""
 
@@ -326,6 +350,14 @@ def test_the_last_row_is_what_is_carried() -> None:
     block = transpiled(a_table, "jax").program.block
     loop = next(node for node in block.nodes if node.op == "scan")
     assert not any(loop.outputs[-1] in node.uses for node in block.nodes)
+
+
+@pytest.mark.parametrize("function", [levels_of_columns, some_columns], ids=lambda function: function.__name__)
+def test_columns_are_rows_from_one_loop_to_the_next(function: Callable[[Any, Any], Any]) -> None:
+    """The result alone is turned."""
+    pytest.importorskip("jax")
+    nodes = transpiled(function, "jax").program.block.nodes
+    assert sum(node.op == "permute_dims" for node in nodes) == 1
 
 
 @pytest.mark.parametrize("function", CARRIED, ids=lambda function: function.__name__)

@@ -208,6 +208,20 @@ def forces(xp: Any, x: Any) -> Any:
     return sums
 
 
+@program((floats(4, 4, 3),), (floats(7, 7, 3, seed=1),), (floats(2, 2, 3, seed=2),), sources=IN_PLACE)
+def rows_of_a_table(xp: Any, x: Any) -> Any:
+    """Rows at two computed places, one of them counted back, and a part of one."""
+    found = xp.zeros(x.shape, dtype=x.dtype)
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            if x[i, j, 0] > 0:
+                found[i, j] += x[j, i]
+                found[j - i, i] *= 0.5
+            else:
+                found[i, j, 1:] -= x[i, j, 1:]
+    return found
+
+
 @program((floats(5, 5),), (floats(8, 8, seed=1),), (floats(2, 2, seed=2),), sources=IN_PLACE)
 def eliminated(xp: Any, m: Any) -> Any:
     """Slices of another width in each step, which no block of a graph has: the loop is folded as an untraced one."""

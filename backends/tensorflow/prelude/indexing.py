@@ -62,6 +62,8 @@ def axes_first(x: tf.Tensor, axes: Sequence[int]) -> tuple[tf.Tensor, list[int]]
 def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[int]) -> tf.Tensor:
     """Index arrays for ``axes``, broadcast and side by side, counted from the front."""
     indices = [tf.cast(nonnegative(as_index(index), size(x, axis)), tf.int64) for index, axis in zip(indices, axes)]
+    if all(index.shape.rank == 0 for index in indices):
+        return tf.stack(indices)
     shape = tf.shape(indices[0])
     for index in indices[1:]:
         shape = tf.broadcast_dynamic_shape(shape, tf.shape(index))
