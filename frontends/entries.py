@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from ..registration import FrontendEntry, InputFact, Traits
@@ -26,6 +27,12 @@ def _device(array: Any) -> str:
         return "cpu" if array.is_cpu else str(array.device)
     devices = [device for device in array.devices() if device.platform != "cpu"] if hasattr(array, "devices") else []
     return f"cuda:{devices[0].local_hardware_id}" if devices else "cpu"
+
+
+def _of_keras() -> str:
+    """The framework that Keras computes with in this process."""
+    backend = getattr(sys.modules["keras"], "backend", None)  # None while another thread imports it
+    return "tensorflow" if backend is None else str(backend.backend())
 
 
 torch = FrontendEntry(
@@ -104,6 +111,7 @@ tensorflow = FrontendEntry(
     name="tensorflow",
     module=f"{_HERE}.tensorflow",
     packages=("tensorflow", "keras"),
+    computing={"keras": _of_keras},
     aliases=("tf", "keras"),
     install="pip install graph-compiler[tensorflow]",
     target="jax",

@@ -108,6 +108,8 @@ class FrontendEntry(Entry):
     """
 
     libraries: tuple[str, ...] = ()
+    computing: Mapping[str, Callable[[], str]] = field(default_factory=dict)
+    """Of its packages those that compute with one of several frameworks in a process: what gives its name, once they are loaded."""
     traits: Traits = Traits()
     target: str | None = None
     """What ``transpile`` writes for where nothing else is asked."""
@@ -268,4 +270,8 @@ def _forget() -> None:
 
 def telling(entries: Iterable[FrontendEntry]) -> dict[str, str]:
     """Package -> the framework that it tells."""
-    return {package: entry.name for entry in entries for package in (*entry.packages, *entry.libraries)}
+    entries = list(entries)
+    names = {entry.name for entry in entries}
+    found = {package: entry.name for entry in entries for package in (*entry.packages, *entry.libraries)}
+    chosen = {package: name() for entry in entries for package, name in entry.computing.items() if package in sys.modules}
+    return {**found, **{package: name for package, name in chosen.items() if name in names}}

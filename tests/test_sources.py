@@ -12,6 +12,7 @@ import torch
 
 import graph_compiler
 from graph_compiler.errors import SourceNotFound
+from graph_compiler.registration import frontends, telling
 from graph_compiler.tracing.reach.framework import framework_of
 
 _WEIGHT = jnp.ones(3)
@@ -192,3 +193,12 @@ def test_mode_of_a_loaded_graph_that_has_one_answer(tmp_path: Any) -> None:
     graph.save(tmp_path / "linear.zip")
     loaded = graph_compiler.load(tmp_path / "linear.zip")
     assert torch.equal(loaded.train()(torch.ones(1, 2)), loaded.eval()(torch.ones(1, 2)))
+
+
+@pytest.mark.parametrize(
+    ("backend", "found"), [("jax", "jax"), ("torch", "torch"), ("tensorflow", "tensorflow"), ("openvino", "tensorflow")]
+)
+def test_keras_is_of_its_backend(backend: str, found: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    keras = pytest.importorskip("keras")
+    monkeypatch.setattr(keras.backend, "backend", lambda: backend)
+    assert telling(frontends.own.values())["keras"] == found
