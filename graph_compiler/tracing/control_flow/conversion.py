@@ -38,6 +38,7 @@ def converted(function: types.FunctionType, statements: Any) -> types.FunctionTy
         raise NotCompilable(f"{_place(function)} gives its results one by one (yield, await): its statements cannot be traced")
     made = _code_of(code, code.co_filename, _class_of(function))
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
+    statements.outside.update({id(cell): cell for cell in cells.values()})
     cells[OWN] = types.CellType(statements)
     closure = tuple(cells.get(text) or types.CellType() for text in made.co_freevars)
     found = types.FunctionType(made, function.__globals__, function.__name__, function.__defaults__, closure)
@@ -217,6 +218,10 @@ class _Conversion(ast.NodeTransformer):
         body = self._nested("body", [item], [taken, *node.body], shared, node)
         exits, guarded = self._exits(node), _texts(guarded_by_else(node))
         return [body, *exits[0], self._call("for_", node, self._source(node.iter), name(body.name), exits[1], guarded, place)]
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        node.subject = _asked("plain", node.subject)
+        return self.generic_visit(node)
 
     def visit_Assert(self, node: ast.Assert) -> Any:
         message = self.visit(node.msg) if node.msg is not None else ast.Constant(None)

@@ -16,11 +16,13 @@ from ...errors import NotCompilable, TracingError
 from ...sizes import apply, hint_of, is_symbolic
 from ..reach.origin import is_users
 from ..source.syntax import Position
+from .appended import plain
 from .blocks import Raised
 from .branches import VALUE, Branch
 from .conversion import converted
+from .list_uses import of_items, of_lists
 from .loops import Loop
-from .regions import Kind, Regions, regions
+from .regions import Kind, Regions, behind, regions
 from .sources import Source, in_python, making, source_of
 from .state import Cells, NotEqual
 
@@ -43,6 +45,7 @@ class Statements:
     def __init__(self, checkpoint: bool = False) -> None:
         self.checkpoint = checkpoint
         self._functions: dict[Any, Any] = {}
+        self.outside: dict[int, types.CellType] = {}  # that traced functions were defined with, by identity
         self._is_probing = False
 
     # ------------------------------------------------------------------------------ branches
@@ -214,7 +217,7 @@ class Statements:
         if isinstance(problem, NotEqual) and is_size and not first:
             if not found.decide_size(apply("ge", length, 1)):
                 return
-            body(source.item(0, [array[0] for array in source.arrays()]))  # a first step gives variables their types
+            body(source.item(lambda: 0, [array[0] for array in source.arrays()]))  # a first step gives variables their types
             first, problem = 1, self._failed(found, place, source, length, 1, body, exits, guarded)
         if problem is None:
             return
@@ -238,8 +241,9 @@ class Statements:
         loop = Loop(found, place, "this loop", functions, lambda: True, guarded)
         at = loop.counter(first)
         if exits is None and found.is_size(length):
+            loop.let_grow(self.outside)
             arrays = source.arrays() if not first else [array[first:] for array in source.arrays()]
-            loop.scan(lambda *rows: body(source.item(at(), rows)), arrays, length - first, self.checkpoint)
+            loop.scan(lambda *rows: body(source.item(at, rows)), arrays, length - first, self.checkpoint)
             return
 
         def goes_on() -> Any:
@@ -250,7 +254,11 @@ class Statements:
             return more if not flags else found.both(found.truth(more), _none(found, flags))
 
         loop.goes_on = goes_on
-        loop.while_loop(lambda: body(source.item(at(), [array[at()] for array in source.arrays()])))
+        loop.while_loop(lambda: body(source.item(at, [array[at()] for array in source.arrays()])))
+
+    def plain(self, item: Any) -> Any:
+        """What a ``match`` looks at."""
+        return plain(item)
 
     def source(self, function: Any) -> Any:
         """``range``, ``enumerate``, ``zip`` and ``reversed`` of what a ``for`` goes through."""
@@ -262,11 +270,16 @@ class Statements:
         """What is called in the place of a function: one of the user's is traced as well."""
         found = regions()
         if found is None:
-            return function
+            return of_items(function) if (hidden := behind()) is not None and hidden.lists else function
         if function is builtins.print and found.is_inside:
             raise TracingError(
                 f"{_place()}: print inside of a branch or loop on values would print once for all of them. Print the results"
             )
+        if found.lists and (used := of_lists(self, found, function, self._called(found, function))) is not None:
+            return used
+        return self._called(found, function)
+
+    def _called(self, found: Regions, function: Any) -> Any:
         plain = getattr(function, "__wrapped__", function)
         if (made := _BUILTINS.get(plain) if isinstance(plain, (types.BuiltinFunctionType, type)) else None) is not None:
             return lambda *args, **kwargs: made(found, function, args, kwargs)
