@@ -73,6 +73,7 @@ class _Block(RecordedBlock):
 class NumpyRegions(RecordedRegions[_Block]):
     """The blocks of one recording."""
 
+    takes_lists = True
     module, arrays, copy = np, (TracedArray, TracedScalar, *_ARRAYS), "np.copy"
 
     def __init__(self, capture: BlockCapture) -> None:

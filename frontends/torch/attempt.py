@@ -170,9 +170,8 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     session = Session()
     with recording_lock, reserved() as locks, probing(OF_ENCODERS, session):
         recorder = Recorder(request.name, "torch")
-        capture = Capture(
-            recorder, weights, request.same_framework, request.draws, keys, reading, hypotheses.by_kernel, hypotheses.kept_views
-        )
+        views, by_kernel = hypotheses.kept_views, hypotheses.by_kernel
+        capture = Capture(recorder, weights, request.same_framework, request.draws, keys, reading, by_kernel, views)
         session.trace = capture
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays

@@ -181,3 +181,39 @@ def lists_changed_later(xp: Any, xs: Any) -> Any:
     pairs[0][0] = xs[0] * 9
     state[0] = xs[0] * 7
     return xp.stack([xp.stack(pair) for pair in pairs])
+
+
+@program(*_LINES)
+def comprehensions(xp: Any, xs: Any) -> Any:
+    doubled = [x * 2 for x in xs]
+    products = [a * b * i for i, (a, b) in enumerate(zip(xs, doubled))]
+    return xp.stack(doubled), sum(products), max(xs[i] * i for i in range(xs.shape[0])), len([1 for _ in xs])
+
+
+@program(*_ROWS)
+def comprehensions_inside(xp: Any, xs: Any) -> Any:
+    rows = xp.stack([xp.stack([x[i] * 2 for i in range(x.shape[0])]) for x in xs])
+    total = rows[0, 0] * 0
+    for x in xs:
+        total = total * 0.5 + sum([x[i] * i for i in range(x.shape[0])])
+    return rows, total
+
+
+@program(*_ROWS, sources=IN_PLACE, variants=3)
+def appended_twice(xp: Any, xs: Any) -> Any:
+    """Two items are one array, which another item is written beside."""
+    found, h = [], xs[0] * 0
+    for x in xs:
+        found.append(h)
+        found.append(x * 2)
+        h = h + x
+        found.append(h)
+    found[-1][0] = 9
+    return xp.stack(found), h
+
+
+@program(*_LINES, variants=3)
+def comprehension_with_effects(xp: Any, xs: Any) -> Any:
+    seen: Any = []
+    found = [seen.append(i) or xs[i] for i in range(xs.shape[0])]  # type: ignore[func-returns-value]
+    return xp.stack(found), len(seen)

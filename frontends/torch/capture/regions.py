@@ -88,6 +88,13 @@ class TorchRegions(RecordedRegions[_Block]):
     def needs_a_row(self, kinds: Sequence[Kind]) -> bool:
         return any(kind.shape for kind in kinds)  # what is stacked step by step has the axes of a step
 
+    def collects(self, name: str, kind: Kind) -> bool:
+        return kind.number is (name in ("tensor", "asarray"))
+
+    def cast(self, array: Any, dtype: Any) -> Any:
+        default = torch.get_default_dtype() if array.dtype == torch.float64 else array.dtype
+        return array.to(default if dtype is None else dtype)
+
     def own(self, array: Any) -> Any:
         return array.clone(memory_format=torch.contiguous_format)
 
@@ -97,6 +104,12 @@ class TorchRegions(RecordedRegions[_Block]):
         self.freeze(array)
         self.freeze(found := array.flip(0))
         return found
+
+    def joined_beside(self, arrays: Sequence[Any]) -> Any:
+        return torch.cat(list(arrays), 1)
+
+    def beside(self, arrays: Sequence[Any]) -> Any:
+        return self._handling(self._kept_beside, self.joined_beside(arrays), arrays)
 
     def concatenated(self, arrays: Sequence[Any]) -> Any:
         return torch.cat(list(arrays))

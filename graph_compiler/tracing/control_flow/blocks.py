@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import GraphCompilerError, TracingError
-from ..reach.origin import owner_of
+from ..reach.origin import is_users, owner_of
 from ..reach.world import World
 from .regions import Kind, Regions
 from .state import Cells
@@ -32,7 +32,7 @@ class Trials:
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, Kind]] = ()) -> None:
         """Calls it on arrays like those that are given. ``TracingError`` with the line where it cannot be a block."""
-        before, world = self.cells.read(), World([("", function) for function in self.functions])
+        before, world = self.cells.read(), World([("", root) for function in self.functions for root in _roots(function)])
         lists = [(each, list(each.parts)) for each in self.regions.lists.values()]
         changed: list[str] = []
 
@@ -63,6 +63,11 @@ class Trials:
                 f"{self.place}: {self.what} changes {changed[0] or 'an object'}, which would be changed once for all "
                 "values. Give it to the code after it in a variable instead: assign an array, and change objects outside"
             )
+
+
+def _roots(function: types.FunctionType) -> list[Any]:
+    """Where what a block can change is looked for: in the user's code, and in what blocks of ours hold of it."""
+    return [function] if is_users(function) else list(function.__closure__ or ())
 
 
 def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:

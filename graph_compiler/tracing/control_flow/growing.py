@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Protocol
 
 from ...errors import TracingError
+from ...sizes import hint_of
 from .appended import Appended, Growing
-from .grown import Grown, Stretch, joined, length_of, stretch_of
+from .grown import Grown, Stretch, length_of, stretch_of
 from .jumps import PREFIX
 from .regions import Kind, Regions
 from .state import Form, NotEqual, is_shared, noted
@@ -59,8 +61,8 @@ class Inside(Growing):
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """What each step appends: items of a form and of kinds, so many (``length``); ``is_item`` where it is one."""
+class _Part:
+    """What each step appends: an item, or a stretch of so many (``length``), of a form and of kinds."""
 
     form: Form
     kinds: tuple[Kind, ...]
@@ -73,7 +75,8 @@ class GrowingList:
 
     def __init__(self, regions: Regions, name: str, before: Any, loop: Steps) -> None:
         self.regions, self.name, self.before, self.loop = regions, name, before, loop
-        self.plan: _Plan | None = None
+        self.plan: tuple[_Part, ...] = ()
+        self.is_planned = False
         self.last_name = f"{PREFIX}last of {name}"
         self.inside = Inside(self)
         self._asks_last = False
@@ -82,7 +85,7 @@ class GrowingList:
     @property
     def before_step(self) -> Any:
         """How many items the steps before this one have appended."""
-        return self.loop.done * self.regions.number_of(1 if self.plan is None else self.plan.length)
+        return self.loop.done * self.regions.number_of(sum(part.length for part in self.plan) if self.is_planned else 1)
 
     def last(self) -> Any:
         """The last item before this step, which is carried from now on."""
@@ -102,46 +105,64 @@ class GrowingList:
     def learn(self) -> bool:
         """Takes over what a trial step has appended; whether it was anything new."""
         if is_shared(self.inside.parts):
-            raise TracingError(
-                f"{self.loop.place}: other variables have the lists or dicts that a step of this loop appends to {self.name}"
-            )
-        parts, before = [*self.inside.parts], self.plan
+            raise TracingError(f"{self.loop.place}: other variables have lists or dicts that a step of this loop appends to {self.name}")
+        parts, before = [*map(self._part, self.inside.parts)], (self.plan, self.is_planned)
         self.inside.parts.clear()
-        if not parts:
-            self.plan = None
-            return before is not None
-        is_item = len(parts) == 1 and not isinstance(parts[0], Stretch)
-        found = stretch_of(self.regions, noted(self.regions, parts[0])) if is_item else joined(self.regions, parts)
+        self.plan, self.is_planned = tuple(self._alike(parts)), True
+        return (self.plan, True) != before or self._asks_last and self.last_name not in self.loop.values
+
+    def _part(self, item: Any) -> _Part:
+        found = item if isinstance(item, Stretch) else stretch_of(self.regions, noted(self.regions, item))
         if found is None:
-            raise TracingError(
-                f"{self.loop.place}: a step of this loop appends items to {self.name} that are no arrays of one shape and type"
-            )
-        self.plan = _Plan(found.form, found.kinds, found.length, is_item)
-        return self.plan != before or self._asks_last and self.last_name not in self.loop.values
+            raise self._differs()
+        return _Part(found.form, found.kinds, found.length, found is not item)
+
+    def _alike(self, parts: Sequence[_Part]) -> Iterator[_Part]:
+        """The parts with the kinds that they have in common: numbers beside arrays of their type are such arrays."""
+        types = [(part.form, [(kind.dtype, kind.shape) for kind in part.kinds]) for part in parts]
+        if any(one != types[0] for one in types):
+            raise self._differs()
+        kinds = tuple(min(column, key=lambda kind: kind.number) for column in zip(*(part.kinds for part in parts)))
+        return (replace(part, kinds=kinds) for part in parts)
+
+    def _differs(self) -> TracingError:
+        return TracingError(f"{self.loop.place}: what a step of this loop appends to {self.name} are no arrays of one shape and type")
 
     def rows(self) -> list[Any]:
         """The arrays that hold what this step has appended."""
-        parts, plan = [*self.inside.parts], self.plan
+        left = deque(self.inside.parts)
         self.inside.parts.clear()
-        if plan is None:
-            return []
-        if plan.is_item:
-            leaves = noted(self.regions, parts[0]).leaves
-            return [self.regions.made(leaf.item, kind) for leaf, kind in zip(leaves, plan.kinds)]
-        if not parts:  # of inner steps there are none now
-            return [self.regions.no_rows(kind) for kind in plan.kinds]
-        found = [part if isinstance(part, Stretch) else stretch_of(self.regions, noted(self.regions, part), plan.kinds) for part in parts]
-        return [self.regions.concatenated(column) for column in zip(*(one.arrays for one in found if one is not None))]
+        return [array for part in self.plan for array in self._arrays(part, left)]
+
+    def _arrays(self, part: _Part, left: deque[Any]) -> Sequence[Any]:
+        regions = self.regions
+        if part.is_item:
+            leaves = noted(regions, left.popleft()).leaves
+            return [regions.made(leaf.item, kind) for leaf, kind in zip(leaves, part.kinds)]
+        if left and isinstance(left[0], Stretch):
+            found: Stretch = left.popleft()
+            return found.arrays
+        items = [noted(regions, left.popleft()) for _ in range(hint_of(part.length))]  # Python runs inner loops step by step
+        rows = [each.arrays for item in items if (each := stretch_of(regions, item, part.kinds)) is not None]
+        return list(map(regions.concatenated, zip(*rows))) if rows else list(map(regions.no_rows, part.kinds))
 
     # ------------------------------------------------------------------------------ behind the loop
     def behind(self, arrays: Iterator[Any], length: Any) -> Any:
         """The list behind so many steps; ``arrays`` hold what all of them have appended."""
-        plan = self.plan
-        if plan is None:
+        if not self.plan:
             return self.before
-        rows = tuple(array if plan.is_item else self.regions.merged(array) for _, array in zip(plan.kinds, arrays))
-        added = Stretch(plan.form, rows, plan.kinds, length * plan.length)
+        form, kinds = self.plan[0].form, self.plan[0].kinds
+        parts = [[next(arrays) for _ in kinds] for _ in self.plan]
+        rows = tuple(map(self._rows, zip(*parts)))
+        added = Stretch(form, rows, kinds, length * sum(part.length for part in self.plan))
         if not isinstance(self.before, Appended):
             return Grown(self.regions, [*self.before, added])
         self.before.append(added)
         return self.before
+
+    def _rows(self, parts: Sequence[Any]) -> Any:
+        """One row for each item, of arrays with one row for each step."""
+        if len(parts) == 1 and self.plan[0].is_item:
+            return parts[0]
+        items = [array[:, None] if part.is_item else array for array, part in zip(parts, self.plan)]
+        return self.regions.merged(items[0] if len(items) == 1 else self.regions.beside(items))

@@ -28,6 +28,8 @@ def of_lists(statements: Statements, found: Regions, function: Any, called: Any)
         return called
 
     def run(*args: Any, **kwargs: Any) -> Any:
+        if not found.lists:
+            return called(*args, **kwargs)
         if args and isinstance(args[0], Appended) and not any(isinstance(each, Appended) for each in (*args[1:], *kwargs.values())):
             answer = _answer(statements, found, function, args, kwargs)
             if answer is not NotImplemented:
@@ -69,7 +71,9 @@ def _answer(statements: Statements, found: Regions, function: Any, args: Any, kw
     whole = items.whole()
     if whole is None or whole.form.cls is not None and use is not _array or not _takes(use, 4, others, kwargs):
         return NotImplemented
-    is_float = found.module.__name__ == "numpy" and use is _array and (whole.form, whole.kinds[0].dtype, whole.kinds[0].shape) == _FLOAT
+    if not all(found.collects(function.__name__, kind) for kind in whole.kinds):
+        return NotImplemented
+    is_float = found.takes_lists and use is _array and (whole.form, whole.kinds[0].dtype, whole.kinds[0].shape) == _FLOAT
     if not is_float and not items.at_least(1):
         return NotImplemented
     rows = _rows_of(found, whole.form, map(functools.partial(_strong, found), whole.arrays, whole.kinds))
@@ -82,7 +86,7 @@ def _is_public(found: Regions, function: Any) -> bool:
     return public is not None and (public is function or public is getattr(function, "__wrapped__", None))
 
 
-_FLOAT = Form(), "float64", ()  # of which NumPy makes such an array where there are none
+_FLOAT = Form(), "float64", ()  # of which there is such an array where there are none
 
 
 def _strong(found: Regions, array: Any, kind: Kind) -> Any:
@@ -126,7 +130,7 @@ def _sum(statements: Statements, found: Regions, items: Appended, start: Any = 0
         nonlocal total
         total = total + item
 
-    statements.for_(items, body, None, (), _NOWHERE)
+    statements.for_(items, body, None, (), NOWHERE)
     return total
 
 
@@ -144,13 +148,13 @@ def _extreme(symbol: str) -> Callable[..., Any]:
             is_open = regions() is not None and found.is_open(is_better)
             best = found.where(is_better, item, best) if is_open else item if is_better else best
 
-        statements.for_(items[1:], body, None, (), _NOWHERE)
+        statements.for_(items[1:], body, None, (), NOWHERE)
         return best
 
     return extreme
 
 
-_NOWHERE = (0, 0, 0, 0)
+NOWHERE = (0, 0, 0, 0)
 _BUILTINS: dict[Any, Callable[..., Any]] = {
     builtins.len: _length, builtins.list: _copied, builtins.sum: _sum, builtins.max: _extreme("gt"), builtins.min: _extreme("lt"),
     builtins.isinstance: lambda statements, found, items, kinds: isinstance([], kinds),
@@ -160,24 +164,11 @@ _BUILTINS: dict[Any, Callable[..., Any]] = {
 
 # ------------------------------------------------------------------------------------- of frameworks
 def _array(found: Regions, function: Any, rows: Any, whole: Stretch, dtype: Any = None) -> Any:
-    if found.module.__name__ == "torch":
-        return NotImplemented
-    array = found.own(rows)
-    return array if dtype is None else array.astype(dtype)
-
-
-def _tensor(found: Regions, function: Any, rows: Any, whole: Stretch, dtype: Any = None) -> Any:
-    """``torch.tensor`` of numbers."""
-    if not whole.kinds[0].number:
-        return NotImplemented
-    default = found.module.get_default_dtype() if whole.kinds[0].dtype == "float64" else None
-    return found.own(rows if (kind := dtype or default) is None else rows.to(kind))
+    return found.cast(found.own(rows), dtype)
 
 
 def _stack(found: Regions, function: Any, rows: Any, whole: Stretch, axis: int = 0, *, dim: int | None = None) -> Any:
     axis = axis if dim is None else dim
-    if whole.kinds[0].number and found.module.__name__ == "torch":
-        return NotImplemented  # which takes no numbers
     return found.own(rows if axis == 0 else found.module.moveaxis(rows, 0, axis))
 
 
@@ -205,14 +196,14 @@ def _hstack(found: Regions, function: Any, rows: Any, whole: Stretch) -> Any:
 
 
 def _of_array(found: Regions, function: Any, rows: Any, whole: Stretch, *args: Any, **kwargs: Any) -> Any:
-    """Functions of NumPy that make an array of a list."""
-    return function(rows, *args, **kwargs) if found.module.__name__ == "numpy" else NotImplemented
+    """Functions that make an array of a list."""
+    return function(rows, *args, **kwargs) if found.takes_lists else NotImplemented
 
 
 _OF_ARRAYS = (
     "sum", "mean", "prod", "max", "min", "amax", "amin", "std", "var", "median", "argmax", "argmin", "cumsum", "any", "all", "diff",
 )  # fmt: skip
 _USES: dict[str, Callable[..., Any]] = {
-    "array": _array, "asarray": _array, "tensor": _tensor, "stack": _stack, "concatenate": _concatenate, "cat": _concatenate,
+    "array": _array, "asarray": _array, "tensor": _array, "stack": _stack, "concatenate": _concatenate, "cat": _concatenate,
     "concat": _concatenate, "vstack": _vstack, "hstack": _hstack, **dict.fromkeys(_OF_ARRAYS, _of_array),
 }  # fmt: skip

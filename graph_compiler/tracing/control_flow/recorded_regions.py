@@ -17,7 +17,7 @@ from ...ir.closing import Body
 from ...ir.node import Origin, Value
 from ...sizes import hint_of
 from ..recorder import Recorder
-from .regions import Arrays, Block, Inputs, Kind, Regions, unrecorded_in
+from .regions import Arrays, Block, Inputs, Kind, Regions, RowsWritten, unrecorded_in
 from .tied_arrays import TiedArrays
 
 
@@ -62,6 +62,7 @@ class RecordedRegions(Regions, Generic[B]):
     def __init__(self, recording: Recording, tied: TiedArrays, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any]) -> None:
         super().__init__(symbolic, decided, recording.recorder.numbers)
         self.recording, self.recorder, self.tied = recording, recording.recorder, tied
+        self.kept: list[Any] = []  # arrays of which copies are in lists: as long as they live, nobody writes to what they may be
 
     @property
     def is_inside(self) -> bool:
@@ -143,6 +144,7 @@ class RecordedRegions(Regions, Generic[B]):
         blocks = [self.block(name, function, given) for name, function in functions.items()]
         for block in blocks:
             self._refuse_written(block.body, given, operands)
+            self._refuse_rows_written(block.body, operands[len(carried) :])
         last, count = blocks[-1], len(carried)
         self._refuse_kept(last, count)
         names = [value.name for value in last.body.inputs[:count]] + ["items"] * (len(last.owners) - count)
@@ -161,7 +163,20 @@ class RecordedRegions(Regions, Generic[B]):
         return [Owner(owner, self._is_new(owner), not self.may_write(kind)) for owner, kind in zip(mine, kinds)]
 
     def _is_new(self, owner: Value) -> bool:
-        return all(map(self.recorder.is_made_here, self.tied.with_tied([owner])))
+        return not self.tied.is_frozen(owner) and all(map(self.recorder.is_made_here, self.tied.with_tied([owner])))
+
+    def joined_beside(self, arrays: Sequence[Any]) -> Any:
+        """The rows of rows of arrays in one."""
+        return self.module.concatenate(arrays, 1)
+
+    def beside(self, arrays: Sequence[Any]) -> Any:
+        return self._kept_beside(self.joined_beside(arrays), arrays)
+
+    def _kept_beside(self, found: Any, arrays: Sequence[Any]) -> Any:
+        if not all(self.tied.is_apart(self.value_of(array)) for array in arrays):
+            self.tied.freeze(self.value_of(found))
+            self.kept += arrays
+        return found
 
     def _refuse_kept(self, block: B, count: int) -> None:
         """A list holds the very arrays: later steps may write to what they are given, which an item may be."""
@@ -214,6 +229,12 @@ class RecordedRegions(Regions, Generic[B]):
                     f"{self.recording.here()}: {operand.name} is written to in a step of a loop on values that also puts another array in "
                     f"its place, and other variables may hold the same array. Begin with a copy of it ({self.copy})"
                 )
+
+    def _refuse_rows_written(self, body: Body, rows: Sequence[Value]) -> None:
+        base_of = self.recorder.base_of
+        written = self.tied.with_tied({base_of(value) for node in body.nodes for value in node.writes})
+        if not written.isdisjoint(map(base_of, rows)):
+            raise RowsWritten(f"{self.recording.here()}: a step of this loop writes to the array whose rows it goes through")
 
     @contextmanager
     def as_python(self) -> Iterator[None]:

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any
 from weakref import WeakValueDictionary
 
+from ...errors import TracingError
 from ...ir.node import Value
 from ...sizes import Size
 
@@ -35,6 +36,10 @@ class Kind:
 Inputs = Sequence[tuple[Any, Kind | None]]  # arrays, and with None arrays of which a block is given one row
 
 
+class RowsWritten(TracingError):
+    """Steps write to an array whose rows they go through: the row of a step has to be looked up in it."""
+
+
 class Regions(ABC):
     """One open recording: how its framework records functions as the blocks of an operation.
 
@@ -47,6 +52,7 @@ class Regions(ABC):
     arrays: tuple[type, ...]  # the classes of arrays
     may_expect = False  # inside of a block
     lists_grow = True  # in the steps of a scan
+    takes_lists = False  # functions that take an array take a list as well
 
     def __init__(self, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any], numbers: Container[Value] = ()) -> None:
         self.symbolic, self.decided, self.numbers, self.depth = symbolic, decided, numbers, 0
@@ -149,9 +155,21 @@ class Regions(ABC):
         """The rows of all arrays."""
         return self.module.concatenate(arrays)
 
+    def collects(self, name: str, kind: Kind) -> bool:
+        """Whether the function of a name, which makes an array of a list, takes items of this kind."""
+        return True
+
+    def cast(self, array: Any, dtype: Any) -> Any:
+        """The array in a type that the user's code names; None: the type that a list of such elements has in an array."""
+        return array if dtype is None else array.astype(dtype)
+
     def own(self, array: Any) -> Any:
         """The array in memory of its own, row by row, where the user's code may write to it."""
         return array
+
+    def beside(self, arrays: Sequence[Any]) -> Any:
+        """Rows of rows side by side, in a copy: no item of it is written to where that is to be seen elsewhere."""
+        return self.module.concatenate(arrays, 1)
 
     def merged(self, array: Any) -> Any:
         """The rows of the rows of an array."""
@@ -229,6 +247,12 @@ _open = _Open()
 def regions() -> Regions | None:
     """Those of the recording that this thread has open; None where statements run as Python's."""
     return _open.regions
+
+
+def opened_by(item: Any) -> Regions | None:
+    """The regions of the open recording, where Python does not know a value."""
+    found = regions()
+    return found if found is not None and found.is_open(item) else None
 
 
 def behind() -> Regions | None:

@@ -27,6 +27,15 @@ class TiedArrays:
         """Whether there are such arrays."""
         return bool(self._others or self._frozen)
 
+    def is_frozen(self, owner: Value) -> bool:
+        """Whether nobody writes to it."""
+        return owner in self._frozen
+
+    def is_apart(self, value: Value) -> bool:
+        """Whether it can be no other one."""
+        owner = self.recorder.base_of(value)
+        return not self._others.get(owner) and owner not in self._frozen
+
     def freeze(self, value: Value) -> None:
         """It stands for arrays that may be one: nobody writes to it."""
         self._frozen.add(self.recorder.base_of(value))
