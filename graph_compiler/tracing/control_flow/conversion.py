@@ -283,9 +283,6 @@ class _Conversion(ast.NodeTransformer):
     def visit_ListComp(self, node: ast.ListComp) -> Any:
         return self._comprehension(node, "listed")
 
-    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> Any:
-        return self.generic_visit(node)
-
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, method: str, *args: ast.expr) -> Any:
         """One ``for`` without conditions as a call with its item as a function, which no function in it may outlive."""
         one = node.generators[0]
