@@ -25,6 +25,7 @@ from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request
 from ...tracing.attempts import Refuted, recorded
 from ...tracing.bound_arguments import GivenArguments
 from ...tracing.control_flow import open_regions
+from ...tracing.control_flow.grown import finished
 from ...tracing.escapes import refuse_escapes
 from ...tracing.loops import counting_arguments
 from ...tracing.probes import Probes, Session, probing
@@ -180,8 +181,9 @@ class _Attempt:
         names = list(self.recorder.graph.parameters)
         self.shown.trace = next((item._trace for item in (*arrays, *parameters) if isinstance(item, jax.core.Tracer)), None)
         with self.weights.called_with(dict(zip(names, parameters))) as (called, held):
-            with open_regions(JaxRegions(self._expected, self.recorder.numbers)):
+            with open_regions(regions := JaxRegions(self._expected, self.recorder.numbers)):
                 result = self.replaced(called)(*args, **kwargs)
+                result = finished(result, args, kwargs) if regions.lists else result
             leaves, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item), opens)
             after = held()
         self.result = leaves, tree

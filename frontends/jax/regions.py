@@ -89,13 +89,14 @@ class JaxRegions(Regions):
 
     def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
         def step(arrays: Any, elements: Any) -> Any:
-            return tuple(body(*arrays, *elements)), None
+            found = tuple(body(*arrays, *elements))
+            return found[: len(carried)], found[len(carried) :]
 
         run = jax.checkpoint(step) if checkpoint else step
         count = None if rows else symbolic(length)
         with self.inside():
-            found: Arrays = scanned(jax.lax.scan)(run, tuple(carried), tuple(rows), count)[0]
-        return found
+            last, items = scanned(jax.lax.scan)(run, tuple(carried), tuple(rows), count)
+        return [*last, *items]
 
 
 def _stand_in(item: Any, kind: Kind | None) -> Any:

@@ -23,6 +23,7 @@ from ...sizes import expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
 from ...tracing.attempts import Refuted, Undisturbed, recorded
 from ...tracing.control_flow import open_regions
+from ...tracing.control_flow.grown import finished
 from ...tracing.environment.conjunction import EnvironmentGuard
 from ...tracing.loops import counting_arguments
 from ...tracing.probes import Probes, Session, probing
@@ -200,8 +201,10 @@ def _run(function: Any, args: Any, kwargs: Any, capture: BlockCapture, weights: 
     capture.states.follow(generators)
     before = capture.states.host
     try:
-        with replaced(capture, code.functions), capture.isolated(), open_regions(NumpyRegions(capture)):
+        regions = NumpyRegions(capture)
+        with replaced(capture, code.functions), capture.isolated(), open_regions(regions):
             result = (replacement_of(function) or function)(*args, **kwargs)
+            result = finished(result, args, kwargs) if regions.lists else result
         capture.states.check(capture)
     finally:
         restore_host_state(before)

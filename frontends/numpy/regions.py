@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +22,7 @@ from ...ir.node import Node, Value, every
 from ...ir.record import CallRecord
 from ...ops.collectives import RECORDED_DEVICES
 from ...ops.registry import ArraySpec, get
+from ...sizes import hint_of
 from ...tracing.control_flow.outer_copies import OuterCopies
 from ...tracing.control_flow.recorded_regions import RecordedBlock, RecordedRegions
 from ...tracing.control_flow.regions import Arrays, Block, Inputs, Kind
@@ -72,6 +73,7 @@ class _Block(RecordedBlock):
 class NumpyRegions(RecordedRegions[_Block]):
     """The blocks of one recording."""
 
+    takes_lists = True
     module, arrays, copy = np, (TracedArray, TracedScalar, *_ARRAYS), "np.copy"
 
     def __init__(self, capture: BlockCapture) -> None:
@@ -116,6 +118,16 @@ class NumpyRegions(RecordedRegions[_Block]):
     def where(self, truth: Any, one: Any, other: Any) -> Any:
         weak = all(self.kind(item).number for item in (one, other))
         return self.capture.record("numpy.where", lambda *args: np.where(*args)[()], (truth, one, other), {}, lambda: weak)
+
+    # ------------------------------------------------------------------------------ rows, of lists that loops make longer
+    def may_write(self, kind: Kind) -> bool:
+        return bool(kind.shape)
+
+    def needs_a_row(self, kinds: Sequence[Kind]) -> bool:
+        return any(kind.shape for kind in kinds)  # what is stacked step by step has the axes of a step
+
+    def own(self, array: Any) -> Any:
+        return array.copy()
 
     def collective(self, name: str, x: Any, **params: Any) -> Any:
         if name == "sharding_hint":
@@ -183,13 +195,13 @@ class NumpyRegions(RecordedRegions[_Block]):
             found = list(function(*arrays))
             like = [(item._seen, item._value in self.capture.weak) for item in found]
             outputs = [item._value for item in found]
-            outside = self.not_made(outputs)
+            outside, owners = self.not_made(outputs), self.owners(outputs, list(map(self.kind, found)))
         if any(node.is_random for node in nodes):
             raise TracingError(f"{self.capture.here()}: random numbers are drawn inside of a branch or loop on values. Draw them before it")
         if name in ("body", "condition"):
             self._refuse_numbers(nodes)
         self._refuse_views(nodes)
-        return _Block(Body(name, values, nodes, outputs), outside, dict(self.written), like)
+        return _Block(Body(name, values, nodes, outputs), outside, owners, dict(self.written), like)
 
     def _refuse_numbers(self, nodes: Sequence[Node]) -> None:
         """Python needs a number of which each step has another one, as a bound of a slice: one step alone has that of the recording."""
@@ -216,29 +228,37 @@ class NumpyRegions(RecordedRegions[_Block]):
         self, op: str, operands: Sequence[Value], blocks: Sequence[_Block], steps: Callable[[], Arrays], names: Sequence[str], **params: Any
     ) -> Arrays:
         capture, recorder, like = self.capture, self.recorder, blocks[-1].like
-        seen = [item for item, _ in like] if self.is_inside else self._run(steps)
+        count = params.get("carried", len(like))
+        seen = self._as_seen(like, count, params) if self.is_inside else self._run(steps)
         written = {value: array for block in blocks for value, array in block.written.items()}
         origin = replace(capture.here(), call=op)
         copies = OuterCopies(list(written), origin, "numpy.copy", CallRecord("clone"), self._spec_of)
         bodies, operands, names, params = copies.node([block.body for block in blocks], operands, names, params)
         regions, captured = close(*bodies)
         whole = {name: params.get(name, default) for name, default in get(op).params.items()}
-        arrays = [*seen, *(array._seen.copy() for array in written.values())]
+        arrays = [*seen[:count], *(array._seen.copy() for array in written.values()), *seen[count:]]
         made = [capture.wrapped(array, Value(name, capture.spec_of(array))) for array, name in zip(arrays, names)]
         outputs = recorder.new_values([(item._value.name, item, item._value.spec) for item in made])
         recorder.add_call(op, (*operands, *captured), whole, origin, outputs, CallRecord(op, result=outputs), regions)
         recorder.varying.update(outputs)
         for item, value in zip(made, outputs):
             item._value = value
-        capture.weak.update(value for value, (_, weak) in zip(outputs, like) if weak)
-        for array, new in zip(written.values(), made[len(like) :]):
+        capture.weak.update(value for value, (_, weak) in zip(outputs, like[:count]) if weak)
+        behind = count + len(written)
+        for array, new in zip(written.values(), made[count:behind]):
             capture.record("numpy.copyto", np.copyto, (array, new), {})
-        return made[: len(like)]
+        return [*made[:count], *made[behind:]]
+
+    def _as_seen(self, like: Sequence[tuple[Any, bool]], count: int, params: Mapping[str, Any]) -> list[Any]:
+        """Arrays that stand for results, where Python's steps are not run; those behind the first ones have a row for each step."""
+        rows = [np.asarray(item) for item, _ in like[count:]]
+        whole = [np.broadcast_to(row, (hint_of(params["length"]), *row.shape)).copy() for row in rows]
+        return [*(item for item, _ in like[:count]), *whole]
 
     def _run(self, steps: Callable[[], Arrays]) -> list[Any]:
         """What Python's steps give now, as real arrays."""
         with self.as_python():
-            return [item._seen for item in steps()]
+            return [seen_of(item) for item in steps()]
 
     def _spec_of(self, value: Value) -> ArraySpec:
         return ArraySpec(tuple(self.capture.size(value, axis) for axis in range(value.ndim)), value.dtype)

@@ -24,6 +24,7 @@ from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
 from ...tracing.attempts import recorded
 from ...tracing.control_flow import open_regions
+from ...tracing.control_flow.grown import finished
 from ...tracing.environment.versions import gathered, is_readable
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads, all_of
@@ -215,8 +216,10 @@ class _Attempt:
         arrays = [self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))]
         self.firsts = self._firsts(leaves)
         args, kwargs = call_of(self.tree, [array if first == NO_ARRAY else arrays[first] for array, first in zip(arrays, self.firsts)])
-        with trace.graph.as_default(), trace.answering(), self.mode.applied(), open_regions(TensorFlowRegions(trace)):
-            result = unwrapped(self.request.function(*args, **kwargs))
+        regions = TensorFlowRegions(trace)
+        with trace.graph.as_default(), trace.answering(), self.mode.applied(), open_regions(regions):
+            result = self.request.function(*args, **kwargs)
+            result = unwrapped(finished(result, args, kwargs) if regions.lists else result)
             self._refuse_caught(trace)
             found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]

@@ -25,6 +25,7 @@ _DTYPES = {bool: tf.bool, int: tf.int32, float: tf.float32, complex: tf.complex1
 class TensorFlowRegions(Regions):
     """The blocks of one tracing."""
 
+    lists_grow = False  # a TensorArray is TensorFlow's own
     module, arrays = tf, (tf.Tensor, np.ndarray, np.generic)
 
     def __init__(self, trace: Trace) -> None:

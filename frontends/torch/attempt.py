@@ -16,6 +16,7 @@ from ...passes.carried_checks import carry_out
 from ...tracing import EnvironmentGuards, Recorder, Recording, Request, active
 from ...tracing.caches import Caches
 from ...tracing.control_flow import open_regions
+from ...tracing.control_flow.grown import finished
 from ...tracing.probes import Session, probing
 from ...tracing.reach.attributes import refuse_attributed
 from ...tracing.reach.containers import slotted
@@ -169,9 +170,8 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     session = Session()
     with recording_lock, reserved() as locks, probing(OF_ENCODERS, session):
         recorder = Recorder(request.name, "torch")
-        capture = Capture(
-            recorder, weights, request.same_framework, request.draws, keys, reading, hypotheses.by_kernel, hypotheses.kept_views
-        )
+        views, by_kernel = hypotheses.kept_views, hypotheses.by_kernel
+        capture = Capture(recorder, weights, request.same_framework, request.draws, keys, reading, by_kernel, views)
         session.trace = capture
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays
@@ -184,8 +184,9 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
             reads = Reads(capture, session, spaces, functions, tensors)
             with _listening(request, state, reads, hypotheses.compiled) as claim:
                 capture.first_run = FirstRun(lambda: claim.asked)
-                with open_regions(TorchRegions(capture)):
+                with open_regions(regions := TorchRegions(capture)):
                     result = function(*call[0], **call[1])
+                    result = finished(result, *call) if regions.lists else result
                 seen = Seen(capture.quietly(kept, result) if claim.asked else [], capture.first_run)
             refuse_attributed(result)
             if not weights.are_none:

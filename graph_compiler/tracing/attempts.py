@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar, Union
 
 from ..errors import TracingError
+from .control_flow.regions import lists
 from .request import Recording
 
 H = TypeVar("H")
@@ -39,21 +40,25 @@ def recorded(attempt: Attempt[H], hypotheses: H, give_up: Sequence[GiveUp[H]], m
     >>> recorded(lambda number: Refuted(number + 1) if number < 3 else f"recorded with {number}", 1, [], 5, str)
     'recorded with 3'
     """
-    refuted = 0
-    while refuted < most:
-        try:
-            found = attempt(hypotheses)
-        except Exception as problem:
-            next_ones = (given for one in give_up if (given := one(hypotheses, problem)) is not None)
-            given_up = next(next_ones, None)
-            if given_up is None:
-                raise
-            hypotheses = given_up
-            continue
-        if not isinstance(found, Refuted):
-            return found
-        hypotheses, refuted = found.hypotheses, refuted + 1
-    raise TracingError(too_many())
+    refuted, before = 0, lists.may_grow
+    lists.may_grow, lists.did_grow = True, False
+    try:
+        while refuted < most:
+            try:
+                found = attempt(hypotheses)
+            except Exception as problem:
+                next_ones = (given for one in give_up if (given := one(hypotheses, problem)) is not None)
+                given_up = next(next_ones, hypotheses if lists.give_up() else None)
+                if given_up is None:
+                    raise
+                hypotheses = given_up
+                continue
+            if not isinstance(found, Refuted):
+                return found
+            hypotheses, refuted = found.hypotheses, refuted + 1
+        raise TracingError(too_many())
+    finally:
+        lists.may_grow = before
 
 
 class Undisturbed(Generic[H]):

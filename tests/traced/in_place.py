@@ -255,3 +255,14 @@ def passed_on(xp: Any, x: Any) -> Any:
             x[i + 1] = x[i + 1] + item
             count += 1
     return x, count
+
+
+@program((floats(4, 4),), (floats(6, 6, seed=1),), (floats(2, 2, seed=2),), sources=IN_PLACE)
+def row_after_it_was_written(xp: Any, x: Any) -> Any:
+    """The row of a step, and those of later ones, are written to before they are read."""
+    rows, total = x * 1, x[0] * 0
+    for i, row in enumerate(rows):
+        rows[i] = row * 2
+        rows[rows.shape[0] - 1] += 1
+        total = total * 0.5 + row
+    return total, rows

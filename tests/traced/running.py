@@ -10,10 +10,10 @@ import pytest
 import graph_compiler
 
 from ..support.compare import leaves
-from . import in_place, returned, scalars, sequences
+from . import growing, in_place, returned, scalars, sequences
 from .table import PROGRAMS, Row
 
-CORPUS = (scalars, sequences, in_place, returned)
+CORPUS = (scalars, sequences, in_place, returned, growing)
 TARGETS = ("numpy", "torch", "jax", "tensorflow")
 
 

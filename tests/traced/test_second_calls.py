@@ -110,6 +110,14 @@ def checked_bits(x: Any) -> Any:
     return code
 
 
+def averages(x: Any) -> Any:
+    found, s = [], 0.0
+    for item in x:
+        s = 0.9 * s + item
+        found.append(s)
+    return np.array(found), len(found)
+
+
 def array(*items: float) -> Any:
     return np.array(items, float)
 
@@ -121,6 +129,7 @@ ONE: dict[Callable[..., Any], tuple[Any, ...]] = {
     cholesky: MATRICES,
     first_negative: VECTORS,
     longest_run: VECTORS,
+    averages: VECTORS,
     bisection: tuple(abs(x) for x in VECTORS),
     checksum: tuple(abs(x) for x in VECTORS),
     clustered: VECTORS,

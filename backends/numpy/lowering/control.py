@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....ir.node import Node
+from ....sizes import hints
 from ...statements import Lists, Results, branch, function_of_rule, scan_with, while_loop
 from ...structured import Loop, Scope, associative_scan_by, call
 from .table import rows
@@ -12,8 +13,9 @@ class _Stacked(Lists):
     """``np.stack``, of recorded calls: their shapes are those that were seen."""
 
     def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
-        for name in outputs:
-            scope.line(f"{name} = np.stack({name})")
+        for value, name in zip(node.outputs[node.params["carried"] :], outputs):
+            none = f"np.empty({(0, *hints(value.shape[1:]))!r}, {value.dtype!r})"
+            scope.line(f"{name} = np.stack({name}) if {name} else {none}")
 
 
 class _Rows(Results):

@@ -11,6 +11,7 @@ from typing import Any
 
 from ....ir.block import Region
 from ....ir.node import Node, Value
+from ....sizes import hints
 from ...statements import Lists, branch, scan_with, while_loop
 from ...structured import Loop, Scope, associative_scan_by, call, checkpointed, names_of, step_called, strongly_zero
 from .table import rows
@@ -25,8 +26,9 @@ class _Stacked(Lists):
         for value, name in zip(node.outputs[node.params["carried"] :], outputs):
             stacked = f"torch.stack({name}[::-1])" if node.params["reverse"] else f"torch.stack({name})"
             is_filled = isinstance(node.params["length"], int) and node.params["length"] > 0
-            if not (is_filled or node.record is not None):  # torch's own scan has a step at least, to which a recording of it is held
-                empty = f"torch.empty({scope.literal((0, *value.shape[1:]))!r}, dtype={scope.dialect.dtype_text(value.dtype)})"
+            if not is_filled:
+                shape = hints(value.shape[1:]) if node.record is not None else value.shape[1:]  # of a recording those that were seen
+                empty = f"torch.empty({scope.literal((0, *shape))!r}, dtype=torch.{value.dtype})"
                 stacked = f"{stacked} if {name} else {empty}"
             scope.line(f"{name} = {stacked}")
 

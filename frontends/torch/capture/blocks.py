@@ -186,8 +186,9 @@ class Blocks:
         bodies = [block.body for block in blocks]
         if written:
             copies = OuterCopies(list(written), self.origin, "torch.Tensor.clone", CallRecord("clone"), self._spec_of)
+            first = params.get("carried", len(names))
             bodies, operands, names, params = copies.node(bodies, operands, names, params)
-            tensors += left
+            tensors[first:first] = left
         regions, captured = close(*bodies)
         outputs = recorder.new_values([(name, tensor, spec_of(tensor)) for name, tensor in zip(names, tensors)])
         is_random = drew or any(node.is_random for block in blocks for node in block.body.nodes)
@@ -199,7 +200,7 @@ class Blocks:
         for tensor, value in zip(tensors, outputs):
             capture.memory.note(tensor, value)
             capture.quietly(self._refuse_backward, tensor)
-        made = iter(tensors)
+        made = iter(tensor for tensor in tensors if not any(tensor is each for each in left))
         with capture:
             for tensor, new in zip(written.values(), left):
                 with torch.no_grad() if capture.quietly(_is_trained, tensor) else nullcontext():

@@ -16,7 +16,7 @@ import torch
 from ....errors import TracingError
 from ....ir.node import Node, Value, every
 from ....sizes import Size
-from ....tracing.control_flow.recorded_regions import RecordedBlock, RecordedRegions
+from ....tracing.control_flow.recorded_regions import Owner, RecordedBlock, RecordedRegions
 from ....tracing.control_flow.regions import Arrays, Block, Inputs, Kind
 from ..basics.tensors import spec_of
 from ..compat import without_function_mode
@@ -84,6 +84,46 @@ class TorchRegions(RecordedRegions[_Block]):
         found = torch.where(self.truth(truth), one, other)
         return found if any(isinstance(item, torch.Tensor) for item in (one, other)) else found.item()
 
+    # ------------------------------------------------------------------------------ rows, of lists that loops make longer
+    def may_write(self, kind: Kind) -> bool:
+        return True
+
+    def needs_a_row(self, kinds: Sequence[Kind]) -> bool:
+        return any(kind.shape for kind in kinds)  # what is stacked step by step has the axes of a step
+
+    def collects(self, name: str, kind: Kind) -> bool:
+        return kind.number is (name in ("tensor", "asarray"))
+
+    def cast(self, array: Any, dtype: Any) -> Any:
+        default = torch.get_default_dtype() if array.dtype == torch.float64 else array.dtype
+        return array.to(default if dtype is None else dtype)
+
+    def own(self, array: Any) -> Any:
+        return array.clone(memory_format=torch.contiguous_format)
+
+    def sliced(self, array: Any, rows: slice) -> Any:
+        if rows.step != -1:
+            return array[rows]
+        self.freeze(array)
+        self.freeze(found := array.flip(0))
+        return found
+
+    def joined_beside(self, arrays: Sequence[Any]) -> Any:
+        return torch.cat(list(arrays), 1)
+
+    def beside(self, arrays: Sequence[Any]) -> Any:
+        return self._handling(self._kept_beside, self.joined_beside(arrays), arrays)
+
+    def concatenated(self, arrays: Sequence[Any]) -> Any:
+        return torch.cat(list(arrays))
+
+    def no_rows(self, kind: Kind) -> Any:
+        return torch.zeros((0, *kind.shape), dtype=getattr(torch, kind.dtype))
+
+    def freeze(self, array: Any) -> None:
+        """Nobody writes to the array."""
+        self._handling(lambda: self.tied.freeze(self.capture.value(array)))
+
     def collective(self, name: str, x: Any, **params: Any) -> Any:
         operands = () if x is None else (x if isinstance(x, torch.Tensor) else self.made(x, self.kind(x)),)
         if name == "sharding_hint":
@@ -114,24 +154,27 @@ class TorchRegions(RecordedRegions[_Block]):
 
     def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
         found = self._handling(super().scan, body, carried, kinds, rows, length, checkpoint)
-        return self.entered(found, list(zip(carried, kinds)))
+        return [*self.entered(found[: len(carried)], list(zip(carried, kinds))), *found[len(carried) :]]
 
     def value_of(self, item: Any) -> Value:
         return self.capture.value(item)
 
     def block(self, name: str, function: Block, given: Inputs) -> _Block:
         outside: list[Value] = []
+        owners: list[Owner] = []
 
         def run(*arrays: Any) -> Arrays:
             made = list(function(*arrays))
             outside.extend(self._handling(self._not_made, made))
+            kinds = list(map(self.kind, made))
+            owners.extend(self._handling(lambda: self.owners(list(map(self.capture.value, made)), kinds)))
             return made
 
         items = [self._given(item, kind) for item, kind in given]
         found = self._blocks(bool(given)).block(name, run, items, may_write=True, is_free=True)
         if name == "body":
             self._refuse_slices(found.body.nodes)
-        return _Block(found.body, outside, found)
+        return _Block(found.body, outside, owners, found)
 
     def _not_made(self, arrays: Arrays) -> list[Value]:
         return self.not_made([self.capture.value(array) for array in arrays if array.ndim])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dis
+import operator
 import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import GraphCompilerError, TracingError
-from ..reach.origin import owner_of
+from ..reach.origin import is_users, owner_of
 from ..reach.world import World
 from ..state.iterators import iterators_in
 from .regions import Kind, Regions
@@ -38,12 +39,14 @@ class Trials:
 
     def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, Kind]] = ()) -> None:
         """Calls it on arrays like those that are given. ``TracingError`` with the line where it cannot be a block."""
-        before, world = self.cells.read(), World([("", function) for function in self.functions])
+        before, world = self.cells.read(), World([("", root) for function in self.functions for root in _roots(function)])
+        lists = [(each, list(each.parts)) for each in self.regions.lists.values()]
         changed: list[str] = []
 
         def watched(*arrays: Any) -> Any:
             found = function(*arrays)  # a changed dict may have the number of the step for a key, which is asked for inside alone
             changed.extend(change.where.lstrip(".") for change in world.changes() if not self.cells.holds(change.held.item))
+            changed.extend("a list" for each, parts in lists if not _are_same(each.parts, parts))
             return found
 
         try:
@@ -64,11 +67,22 @@ class Trials:
         finally:
             world.restore()  # of a block that fails as well: the loop may be written out instead
             self.cells.write(before)
+            for each, parts in lists:
+                each.parts[:] = parts
         if changed:
             raise TracingError(
                 f"{self.place}: {self.what} changes {changed[0] or 'an object'}, which would be changed once for all "
                 "values. Give it to the code after it in a variable instead: assign an array, and change objects outside"
             )
+
+
+def _roots(function: types.FunctionType) -> list[Any]:
+    """Where what a block can change is looked for: in the user's code, and in what blocks of ours hold of it."""
+    return [function] if is_users(function) else list(function.__closure__ or ())
+
+
+def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def _is_raised(problem: Exception) -> bool:

@@ -23,6 +23,8 @@ from .liveness import Liveness, Uses, assigned_outside, writes
 OWN = PREFIX.rstrip("_") + "d"  # the variable that holds the statements
 _SOURCES = frozenset({"range", "enumerate", "zip", "reversed"})
 _UNSEEN = (ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith)
+_CONSUMERS = frozenset({"sum", "max", "min", "list", "tuple", "sorted"})  # of Python's functions those that take all items
+_KEEPING = (ast.Lambda, ast.GeneratorExp, ast.NamedExpr)
 _COMPARISONS = {ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge", ast.Eq: "eq", ast.NotEq: "ne"}
 
 
@@ -38,6 +40,7 @@ def converted(function: types.FunctionType, statements: Any) -> types.FunctionTy
         raise NotCompilable(f"{_place(function)} gives its results one by one (yield, await): its statements cannot be traced")
     made = _code_of(code, code.co_filename, _class_of(function))
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
+    statements.outside.update({id(cell): cell for cell in cells.values()})
     cells[OWN] = types.CellType(statements)
     closure = tuple(cells.get(text) or types.CellType() for text in made.co_freevars)
     found = types.FunctionType(made, function.__globals__, function.__name__, function.__defaults__, closure)
@@ -223,6 +226,10 @@ class _Conversion(ast.NodeTransformer):
             return node
         return self.generic_visit(node)
 
+    def visit_Match(self, node: ast.Match) -> Any:
+        node.subject = _asked("plain", node.subject)
+        return self.generic_visit(node)
+
     def visit_Assert(self, node: ast.Assert) -> Any:
         message = self.visit(node.msg) if node.msg is not None else ast.Constant(None)
         return self._call("assert_", node, self._truth(node.test), _function(message))
@@ -267,17 +274,37 @@ class _Conversion(ast.NodeTransformer):
 
     # ------------------------------------------------------------------------------ expressions
     def visit_Call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Name) and node.func.id in _CONSUMERS and node.args and isinstance(node.args[0], ast.GeneratorExp):
+            node.args[0] = self._comprehension(node.args[0], "consumed", node.func)
         self.generic_visit(node)
         if _is_own(node.func):
             return node
         if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "eval", "exec", "vars", "dir"):
             return node
-        node.func = at(_asked("call", node.func), node.func)
+        is_nested = any(isinstance(inner, ast.Call) for item in (*node.args, *node.keywords) for inner in ast.walk(item))
+        node.func = at(_asked("call", node.func, ast.Constant(is_nested)), node.func)
         return node
 
     def _truth(self, test: ast.expr) -> ast.expr:
         found: ast.expr = self.visit(_asked_alone(test))
         return found
+
+    def visit_ListComp(self, node: ast.ListComp) -> Any:
+        return self._comprehension(node, "listed")
+
+    def _comprehension(self, node: ast.ListComp | ast.GeneratorExp, method: str, *args: ast.expr) -> Any:
+        """One ``for`` without conditions as a call with its item as a function, which no function in it may outlive."""
+        one = node.generators[0]
+        is_plain = len(node.generators) == 1 and not one.ifs and not one.is_async
+        if not is_plain or any(isinstance(inner, _KEEPING) for inner in ast.walk(node.elt)):
+            return self.generic_visit(node)
+        taken = name(f"{PREFIX}item")
+        item: ast.expr = self.visit(node.elt)
+        argument = one.target.id if isinstance(one.target, ast.Name) else taken.id
+        if argument == taken.id:
+            each = ast.ListComp(item, [ast.comprehension(one.target, ast.Tuple([taken], ast.Load()), [], 0)])
+            item = ast.Subscript(each, ast.Constant(0), ast.Load())
+        return at(_asked(method, *args, self._source(one.iter), _function(item, argument)), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         node.test = _asked_alone(node.test)
@@ -358,5 +385,5 @@ def _texts(items: Iterable[str]) -> ast.expr:
     return ast.Tuple([ast.Constant(text) for text in items], ast.Load())
 
 
-def _function(body: ast.expr) -> ast.expr:
-    return at(ast.Lambda(ast.arguments([], [], None, [], [], None, []), body), body)
+def _function(body: ast.expr, *names: str) -> ast.expr:
+    return at(ast.Lambda(ast.arguments([], list(map(ast.arg, names)), None, [], [], None, []), body), body)

@@ -7,15 +7,16 @@ after the step: numbers of Python take the kind that they get.
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ...errors import GraphCompilerError
 from .blocks import Raised, Trials
+from .growing import GrowingList
 from .jumps import PREFIX
-from .regions import Kind, Regions
+from .regions import Kind, Regions, lists
 from .state import UNDEFINED, Form, Leaf, Noted, NotEqual, common, noted, opened
 
 _MOST_TRIALS = 8
@@ -51,6 +52,16 @@ class Loop:
         self.before = self.trials.cells.read()
         self.values: dict[str, tuple[Form, list[Any]]] = {name: opened(value) for name, value in self.before.items()}
         self.carried: dict[Place, _Carried] = {}
+        self.growing: dict[str, GrowingList] = {}
+        self.is_counted = False
+
+    def let_grow(self, outside: Container[int]) -> None:
+        """Steps may append to lists: ``outside`` are the cells that are none of the function's own."""
+        found = self.trials.cells.growing(outside)
+        for name, before in found.items() if found and self.regions.lists_grow and lists.wanted() else ():
+            self.trials.cells.add(name)
+            self.growing[name] = grown = GrowingList(self.regions, name, before, self)
+            self.before[name], self.values[name] = before, (Form(), [grown.inside])
 
     # ------------------------------------------------------------------------------ the nodes
     def while_loop(self, step: Callable[[], None], probe: Callable[[], Any] | None = None) -> None:
@@ -78,22 +89,37 @@ class Loop:
         """``length`` steps, each with one row of each array."""
         self.probe = self.goes_on
         self._settle(step, rows)
+        if not self.is_counted:
+            self.carried.pop((_COUNTER, 0), None)
         carried = list(self.carried.values())
 
         def body(*arrays: Any) -> Sequence[Any]:
             self._enter(carried, arrays)
             step(*arrays[len(carried) :])
-            return self._left(carried)
+            return [*self._left(carried), *(row for each in self.growing.values() for row in each.rows())]
 
         kinds = [one.kind for one in carried]
         with self._put_back():
-            self._give(carried, self.regions.scan(body, self._first(carried), kinds, rows, length, checkpoint))
+            found = self.regions.scan(body, self._first(carried), kinds, rows, length, checkpoint)
+        self._give(carried, found[: len(carried)])
+        arrays = iter(found[len(carried) :])
+        self.trials.cells.write({name: each.behind(arrays, length) for name, each in self.growing.items()})
+
+    @property
+    def done(self) -> Any:
+        """How many steps were taken before this one."""
+        return self._at() - self.start
 
     def counter(self, start: int) -> Callable[[], Any]:
-        """A number that each step finds one higher, from ``start``; it counts in :attr:`before` under a name of its own."""
+        """A number that each step finds one higher, from ``start``, where it asks; it counts in :attr:`before` under a name of its own."""
+        self.start = start
         self.values[_COUNTER] = (Form(), [start])
         self.carried[_COUNTER, 0] = _Carried((_COUNTER, 0), start, self.regions.kind(start))
-        return lambda: self.current[_COUNTER][0]
+        return self._at
+
+    def _at(self) -> Any:
+        self.is_counted = True
+        return self.current[_COUNTER][0]
 
     @contextmanager
     def _put_back(self) -> Iterator[None]:
@@ -115,14 +141,17 @@ class Loop:
         self.current = {name: list(leaves) for name, (_, leaves) in self.values.items()}
         for one, array in zip(carried, arrays):
             self.current[one.place[0]][one.place[1]] = array
+        for each in self.growing.values():
+            each.inside.parts.clear()
         self.trials.cells.write({
-            name: form.rebuilt(iter(self.current[name])) for name, (form, _) in self.values.items() if name != _COUNTER
+            name: form.rebuilt(iter(self.current[name])) for name, (form, _) in self.values.items() if name in self.trials.cells.cells
         })  # fmt: skip
 
     def _after(self) -> dict[str, Any]:
         found = self.trials.cells.read()
         if _COUNTER in self.values:
             found[_COUNTER] = self.current[_COUNTER][0] + 1
+        found.update({each.last_name: each.inside[-1] for each in self.growing.values() if each.last_name in self.values})
         return found
 
     def _left(self, carried: Sequence[_Carried]) -> list[Any]:
@@ -144,22 +173,26 @@ class Loop:
     def _settle(self, step: Callable[..., None], rows: Sequence[Any]) -> None:
         """Finds what is carried, by trial steps: each shows what else a step changes."""
         for _ in range(_MOST_TRIALS):
-            if not self._learn(self._tried(step, rows)):
+            changed: list[GrowingList] = []
+            if not self._learn(self._tried(step, rows, changed)) and not changed:
                 return
+            for each in self.growing.values():
+                each.carry_last()
         raise NotEqual(
             f"{self.place}: the types of the variables of a loop change from step to step without end. Give them one type before"
         )
 
-    def _tried(self, step: Callable[..., None], rows: Sequence[Any]) -> dict[str, tuple[Noted, list[Any]]]:
+    def _tried(self, step: Callable[..., None], rows: Sequence[Any], changed: list[GrowingList]) -> dict[str, tuple[Noted, Sequence[Any]]]:
         carried = list(self.carried.values())
-        found: dict[str, tuple[Noted, list[Any]]] = {}
+        found: dict[str, tuple[Noted, Sequence[Any]]] = {}
 
         def run(*arrays: Any) -> tuple[()]:
             self._enter(carried, arrays)
             given = {name: list(leaves) for name, leaves in self.current.items()}
             self.probe()
             step(*arrays[len(carried) :])
-            found.update({name: (noted(self.regions, value), given[name]) for name, value in self._after().items()})
+            found.update({name: (noted(self.regions, value), given.get(name, ())) for name, value in self._after().items()})
+            changed.extend(each for each in self.growing.values() if each.learn())
             return ()
 
         rows_given = [(array, None) for array in rows]
@@ -170,7 +203,7 @@ class Loop:
             raise raised.problem from None
         return found
 
-    def _learn(self, found: dict[str, tuple[Noted, list[Any]]]) -> bool:
+    def _learn(self, found: dict[str, tuple[Noted, Sequence[Any]]]) -> bool:
         """Takes over what a trial has shown; whether it was anything new."""
         more = False
         for name, (after, given) in found.items():

@@ -29,11 +29,11 @@ class OuterCopies:
         self, bodies: Sequence[Body], operands: Sequence[Value], names: Sequence[str], params: Mapping[str, Any]
     ) -> tuple[list[Body], list[Value], list[str], dict[str, Any]]:
         """Bodies, operands, names of results and parameters of the node that gives the copies behind its results; a loop carries them
-        behind what it carries."""
-        names = [*names, *(value.name for value in self.written)]
+        behind what it carries, before what has a row for each step."""
+        first = params.get("carried", len(names))
+        names = [*names[:first], *(value.name for value in self.written), *names[first:]]
         if "carried" not in params:
             return [self._on_copies(body, dict(zip(self.written, self.written))) for body in bodies], [*operands], names, {**params}
-        first = params["carried"]
         operands = [*operands[:first], *self.written, *operands[first:]]
         return [self._carrying(body, first) for body in bodies], operands, names, {**params, "carried": first + len(self.written)}
 
@@ -41,8 +41,10 @@ class OuterCopies:
         """The body of a loop with inputs for the copies behind its ``first`` ones."""
         sources = {value: Value(value.name, self.spec_of(value)) for value in self.written}
         changed = self._on_copies(body, sources)
-        count = len(body.outputs) if body.name == "condition" else None
-        return replace(changed, inputs=(*body.inputs[:first], *sources.values(), *body.inputs[first:]), outputs=changed.outputs[:count])
+        count = len(body.outputs)
+        copies = () if body.name == "condition" else changed.outputs[count:]
+        outputs = (*changed.outputs[: min(first, count)], *copies, *changed.outputs[min(first, count) : count])
+        return replace(changed, inputs=(*body.inputs[:first], *sources.values(), *body.inputs[first:]), outputs=outputs)
 
     def _on_copies(self, body: Body, sources: Mapping[Value, Value]) -> Body:
         """The body with copies of what it writes to, which are its last outputs; ``sources`` says of which value each is a copy."""

@@ -17,7 +17,7 @@ from ...ir.closing import Body
 from ...ir.node import Origin, Value
 from ...sizes import hint_of
 from ..recorder import Recorder
-from .regions import Arrays, Block, Inputs, Kind, Regions, RowsWritten, open_regions, regions
+from .regions import Arrays, Block, Inputs, Kind, Regions, RowsWritten, regions, unrecorded_in
 from .state import opened
 from .tied_arrays import TiedArrays
 
@@ -34,11 +34,21 @@ class Recording(Protocol):
 
 
 @dataclass(frozen=True)
+class Owner:
+    """The owner of the memory of what a block gives: nobody else has it where it ``is_new``, nobody writes to it where it ``is_fixed``."""
+
+    value: Value
+    is_new: bool
+    is_fixed: bool
+
+
+@dataclass(frozen=True)
 class RecordedBlock:
-    """A block, and those of its outputs that it has not made (``outside``)."""
+    """A block, those of its outputs that it has not made (``outside``), and the owners of all of them."""
 
     body: Body
     outside: list[Value]
+    owners: list[Owner]
 
 
 B = TypeVar("B", bound=RecordedBlock)
@@ -54,6 +64,7 @@ class RecordedRegions(Regions, Generic[B]):
         super().__init__(symbolic, decided, recording.recorder.numbers)
         self.recording, self.recorder, self.tied = recording, recording.recorder, tied
         self._returned: set[Value] = set()  # owners of what some branch has returned
+        self.kept: list[Any] = []  # arrays of which copies are in lists: as long as they live, nobody writes to what they may be
 
     @property
     def is_inside(self) -> bool:
@@ -122,7 +133,7 @@ class RecordedRegions(Regions, Generic[B]):
     def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
         given = list(zip(carried, kinds))
 
-        def steps() -> Arrays:
+        def steps(block: RecordedBlock) -> Arrays:
             arrays = self.begun(given)
             while self.now(test(*self.entered(arrays, given))[0]):
                 arrays = body(*self.entered(arrays, given))
@@ -131,29 +142,83 @@ class RecordedRegions(Regions, Generic[B]):
         return self._loop("while_loop", {"condition": test, "body": body}, given, (), steps, most=None)
 
     def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
-        given = list(zip(carried, kinds))
+        given, count = list(zip(carried, kinds)), len(carried)
 
-        def steps() -> Arrays:
-            arrays = self.begun(given)
+        def steps(block: RecordedBlock) -> Arrays:
+            arrays, outputs = self.begun(given), []
             for place in range(hint_of(length)):
-                arrays = body(*self.entered(arrays, given), *(row[place] for row in rows))
-            return arrays
+                found = body(*self.entered(arrays, given), *(row[place] for row in rows))
+                arrays = found[:count]
+                outputs.append(found[count:])
+            if not outputs:
+                return [*arrays, *(self.no_rows(Kind(value.dtype, value.spec.hints)) for value in block.body.outputs[count:])]
+            return [*arrays, *map(self.module.stack, zip(*outputs))]
 
         params = {"sequences": len(rows), "length": length, "reverse": False, "checkpoint": checkpoint}
         return self._loop("scan", {"body": body}, given, rows, steps, **params)
 
     def _loop(
-        self, op: str, functions: Mapping[str, Block], carried: Inputs, rows: Arrays, steps: Callable[[], Arrays], **params: Any
+        self, op: str, functions: Mapping[str, Block], carried: Inputs, rows: Arrays, steps: Callable[[B], Arrays], **params: Any
     ) -> Arrays:
         given = [*carried, *((row, None) for row in rows)]
         operands = [self.value_of(item) for item, _ in given]
         blocks = [self.block(name, function, given) for name, function in functions.items()]
         for block in blocks:
             self._refuse_written(block.body, given, operands)
-        names = [value.name for value in blocks[-1].body.inputs[: len(carried)]]
-        found = self.node(op, operands, blocks, steps, names, carried=len(carried), **params)
-        self._tie(found, operands, blocks[-1].outside)
+            self._refuse_rows_written(block.body, operands[len(carried) :])
+        last, count = blocks[-1], len(carried)
+        self._refuse_kept(last, count)
+        names = [value.name for value in last.body.inputs[:count]] + ["items"] * (len(last.owners) - count)
+        found = self.node(op, operands, blocks, lambda: steps(last), names, carried=count, **params)
+        self._tie(found, operands, last.outside, count)
+        self._tie_kept(found, last.owners, count)
         return found
+
+    # ------------------------------------------------------------------------------ rows, of lists that loops make longer
+    def element(self, row: Any, kind: Kind) -> Any:
+        return self.entered([self.made(row, kind)], [(row, kind)])[0]
+
+    def owners(self, values: Sequence[Value], kinds: Sequence[Kind]) -> list[Owner]:
+        """Those of what the innermost open block gives."""
+        mine = (self.recorder.base_of(value) for value in values)
+        return [Owner(owner, self._is_new(owner), not self.may_write(kind)) for owner, kind in zip(mine, kinds)]
+
+    def _is_new(self, owner: Value) -> bool:
+        return not self.tied.is_frozen(owner) and all(map(self.recorder.is_made_here, self.tied.with_tied([owner])))
+
+    def joined_beside(self, arrays: Sequence[Any]) -> Any:
+        """The rows of rows of arrays in one."""
+        return self.module.concatenate(arrays, 1)
+
+    def beside(self, arrays: Sequence[Any]) -> Any:
+        return self._kept_beside(self.joined_beside(arrays), arrays)
+
+    def _kept_beside(self, found: Any, arrays: Sequence[Any]) -> Any:
+        if not all(self.tied.is_apart(self.value_of(array)) for array in arrays):
+            self.tied.freeze(self.value_of(found))
+            self.kept += arrays
+        return found
+
+    def _refuse_kept(self, block: B, count: int) -> None:
+        """A list holds the very arrays: later steps may write to what they are given, which an item may be."""
+        recorder, made = self.recorder, {value for node in block.body.nodes for value in node.outputs}
+        written = {recorder.base_of(value) for node in block.body.nodes for value in node.writes} - made
+        carried = {owner.value for owner in block.owners[:count]}
+        for owner in block.owners[count:] if written else ():
+            if not owner.is_fixed and (not owner.is_new or owner.value in carried):
+                raise TracingError(
+                    f"{self.recording.here()}: an array that a step of a loop appends to a list may be one that other steps write to. "
+                    f"Append a copy of it ({self.copy})"
+                )
+
+    def _tie_kept(self, arrays: Arrays, owners: Sequence[Owner], count: int) -> None:
+        """Rows of a list may be arrays that other names have as well."""
+        values = [self.value_of(array) for array in arrays]
+        for place in range(count, len(values)):
+            owner = owners[place]
+            self.tied.tie(value for value, other in zip(values, owners) if other.value is owner.value)
+            if not owner.is_new and not owner.is_fixed:
+                self.tied.freeze(values[place])
 
     # ------------------------------------------------------------------------------ arrays that may be one
     def not_made(self, values: Sequence[Value]) -> list[Value]:
@@ -161,12 +226,12 @@ class RecordedRegions(Regions, Generic[B]):
         owners = self.tied.with_tied(self.recorder.base_of(value) for value in values if value.ndim)
         return [owner for owner in owners if not self.recorder.is_made_here(owner)]
 
-    def _tie(self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value]) -> None:
+    def _tie(self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value], count: int = 0) -> None:
         """Arrays that a block gave as it was given them may be those of the outside; so is what a loop carries where it takes no step."""
         outputs = [self.value_of(array) for array in arrays]
         if outside:
             self.tied.tie(value for value in (*outputs, *operands, *outside) if value.ndim)
-        for value, operand in zip(outputs, operands):
+        for value, operand in zip(outputs[:count], operands):
             if value.ndim:
                 self.tied.tie((value, operand))
 
@@ -174,8 +239,6 @@ class RecordedRegions(Regions, Generic[B]):
         """A step that writes to what it is given writes, in the first step, to an array of the outside: nobody else may have it."""
         recorder = self.recorder
         written = {recorder.base_of(value) for node in body.nodes for value in node.writes}
-        if any(kind is None and recorder.base_of(operand) in written for (_, kind), operand in zip(given, operands)):
-            raise RowsWritten(f"{self.recording.here()}: a step writes to the array whose rows a loop goes through. Loop over a copy")
         for value, (item, kind), operand in zip(body.inputs, given, operands):
             if value not in written:
                 continue
@@ -188,10 +251,16 @@ class RecordedRegions(Regions, Generic[B]):
                     f"its place, and other variables may hold the same array. Begin with a copy of it ({self.copy})"
                 )
 
+    def _refuse_rows_written(self, body: Body, rows: Sequence[Value]) -> None:
+        base_of = self.recorder.base_of
+        written = self.tied.with_tied({base_of(value) for node in body.nodes for value in node.writes})
+        if not written.isdisjoint(map(base_of, rows)):
+            raise RowsWritten(f"{self.recording.here()}: a step of this loop writes to the array whose rows it goes through")
+
     @contextmanager
     def as_python(self) -> Iterator[None]:
         """Inside of the block Python runs as it does now: nothing of it is recorded or assumed."""
         since = self.recorder.savepoint()
-        with open_regions(None), self.recorder.block(()):
+        with unrecorded_in(self), self.recorder.block(()):
             yield
         self.recorder.give_up(since)

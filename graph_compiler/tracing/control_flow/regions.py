@@ -9,15 +9,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
+from weakref import WeakValueDictionary
 
 from ...errors import TracingError
 from ...ir.node import Value
 from ...sizes import Size
-
-
-class RowsWritten(TracingError):
-    """A step of a loop over the rows of an array writes to that array."""
-
 
 Arrays = Sequence[Any]
 Block = Callable[..., Arrays]  # of the arrays that a block is given, those that it gives
@@ -40,6 +36,10 @@ class Kind:
 Inputs = Sequence[tuple[Any, Kind | None]]  # arrays, and with None arrays of which a block is given one row
 
 
+class RowsWritten(TracingError):
+    """Steps write to an array whose rows they go through: the row of a step has to be looked up in it."""
+
+
 class Regions(ABC):
     """One open recording: how its framework records functions as the blocks of an operation.
 
@@ -51,10 +51,13 @@ class Regions(ABC):
     module: ModuleType  # of the framework, which has logical_and and logical_not
     arrays: tuple[type, ...]  # the classes of arrays
     may_expect = False  # inside of a block
+    lists_grow = True  # in the steps of a scan
+    takes_lists = False  # functions that take an array take a list as well
 
     def __init__(self, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any], numbers: Container[Value] = ()) -> None:
         self.symbolic, self.decided, self.numbers, self.depth = symbolic, decided, numbers, 0
         self.escaped = ""  # where an exception of the user's has left a loop, in words
+        self.lists: WeakValueDictionary[int, Any] = WeakValueDictionary()  # those that loops make longer, by identity
 
     def loops(self) -> Any:
         """What marks the steps of loops (:class:`graph_compiler.tracing.loops.Loops`); None where nothing does."""
@@ -91,6 +94,10 @@ class Regions(ABC):
         """Whether a length is a number, or made of sizes of arrays and arguments: known before the graph runs."""
         is_known = isinstance(length, Size) and all(item.kind == "size" or item.source in self.numbers for item in length.symbols())
         return is_known or type(length) is int
+
+    def number_of(self, length: Any) -> Any:
+        """A number or a size as the user's code may hold it."""
+        return self.symbolic(length) if isinstance(length, Size) else length
 
     # ------------------------------------------------------------------------------ small calls
     @abstractmethod
@@ -132,6 +139,55 @@ class Regions(ABC):
         """The number of rows, as the user's code may hold it."""
         return array.shape[0]
 
+    # ------------------------------------------------------------------------------ rows, of lists that loops make longer
+    def may_write(self, kind: Kind) -> bool:
+        """Whether the user's code may write to an array of this kind."""
+        return False
+
+    def needs_a_row(self, kinds: Sequence[Kind]) -> bool:
+        """Whether arrays with rows of these kinds have to have one at least."""
+        return False
+
+    def element(self, row: Any, kind: Kind) -> Any:
+        """A row of an array as the user's code holds what was put there, which was of this kind."""
+        return self.made(row, kind)
+
+    def as_row(self, array: Any) -> Any:
+        """An array of one row."""
+        return array[None]
+
+    def sliced(self, array: Any, rows: slice) -> Any:
+        """Some rows."""
+        return array[rows]
+
+    def concatenated(self, arrays: Sequence[Any]) -> Any:
+        """The rows of all arrays."""
+        return self.module.concatenate(arrays)
+
+    def collects(self, name: str, kind: Kind) -> bool:
+        """Whether the function of a name, which makes an array of a list, takes items of this kind."""
+        return True
+
+    def cast(self, array: Any, dtype: Any) -> Any:
+        """The array in a type that the user's code names; None: the type that a list of such elements has in an array."""
+        return array if dtype is None else array.astype(dtype)
+
+    def own(self, array: Any) -> Any:
+        """The array in memory of its own, row by row, where the user's code may write to it."""
+        return array
+
+    def beside(self, arrays: Sequence[Any]) -> Any:
+        """Rows of rows side by side, in a copy: no item of it is written to where that is to be seen elsewhere."""
+        return self.module.concatenate(arrays, 1)
+
+    def merged(self, array: Any) -> Any:
+        """The rows of the rows of an array."""
+        return array.reshape((array.shape[0] * array.shape[1], *array.shape[2:]))
+
+    def no_rows(self, kind: Kind) -> Any:
+        """An array without rows, each of which would be of this kind."""
+        return self.module.zeros((0, *kind.shape), dtype=kind.dtype)
+
     @abstractmethod
     def collective(self, name: str, x: Any, **params: Any) -> Any:
         """What devices exchange (one of ``ops.collectives.COLLECTIVES``), or ``sharding_hint``, as a call of the recording: the axis is
@@ -165,11 +221,33 @@ class Regions(ABC):
 
     @abstractmethod
     def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
-        """The node that runs ``body(*carried, *row of each array)`` a number of times that is a size."""
+        """The node that runs ``body(*carried, *row of each array)`` a number of times that is a size. What the body gives behind what is
+        carried has one row for each step in what the node gives."""
+
+
+class Lists(threading.local):
+    """Whether steps of loops may make lists longer in the recording that the thread has open, and whether some did: where an attempt fails
+    in which some did, their loops are written out in the next one."""
+
+    may_grow, did_grow = True, False
+
+    def wanted(self) -> bool:
+        """Whether they may grow, asked where some would."""
+        self.did_grow = self.may_grow
+        return self.may_grow
+
+    def give_up(self) -> bool:
+        """Whether the next attempt is another one."""
+        was_used, self.may_grow, self.did_grow = self.did_grow, self.may_grow and not self.did_grow, False
+        return was_used
+
+
+lists = Lists()
 
 
 class _Open(threading.local):
     regions: Regions | None = None
+    behind: Regions | None = None
 
 
 _open = _Open()
@@ -178,6 +256,31 @@ _open = _Open()
 def regions() -> Regions | None:
     """Those of the recording that this thread has open; None where statements run as Python's."""
     return _open.regions
+
+
+def opened_by(item: Any) -> Regions | None:
+    """The regions of the open recording, where Python does not know a value."""
+    found = regions()
+    return found if found is not None and found.is_open(item) else None
+
+
+def behind() -> Regions | None:
+    """Those of the recording in which Python runs just now as it does unrecorded; None elsewhere."""
+    return _open.behind
+
+
+@contextmanager
+def unrecorded_in(found: Regions) -> Iterator[None]:
+    """Inside of the block statements run as Python's, in a recording. Lists are afterwards what they were."""
+    before, lists = _open.behind, [(each, [*each.parts]) for each in found.lists.values()]
+    _open.behind = found
+    try:
+        with open_regions(None):
+            yield
+    finally:
+        _open.behind = before
+        for each, parts in lists:
+            each.parts[:] = parts
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from ...ops.bounds import nonnegative
 from ...sizes import Size, apply, expression_of, hint_of, is_symbolic
 from ..loops.steps import Steps, counted, numbered, side_by_side
+from .grown import Grown, Stretch
 from .regions import Regions
 
 
@@ -22,8 +23,8 @@ class Source(Protocol):
     def arrays(self) -> Sequence[Any]:
         """Those whose rows the items are made of."""
 
-    def item(self, place: Any, rows: Sequence[Any]) -> Any:
-        """The item at a place, of the rows there."""
+    def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
+        """The item at a place, which ``place`` gives, of the rows there."""
 
     def steps(self, loops: Any) -> Steps | None:
         """As what marks the steps of ``loops`` goes through it."""
@@ -50,8 +51,8 @@ class Range:
     def arrays(self) -> Sequence[Any]:
         return ()
 
-    def item(self, place: Any, rows: Sequence[Any]) -> Any:
-        ahead = place if type(self.step) is int and self.step == 1 else place * self.step
+    def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
+        ahead = place() if type(self.step) is int and self.step == 1 else place() * self.step
         return ahead if type(self.start) is int and self.start == 0 else self.start + ahead
 
     def steps(self, loops: Any) -> Steps | None:
@@ -71,12 +72,33 @@ class Rows:
     def arrays(self) -> Sequence[Any]:
         return (self.array,)
 
-    def item(self, place: Any, rows: Sequence[Any]) -> Any:
+    def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
         return rows[0]
 
     def steps(self, loops: Any) -> Steps | None:
         found: Steps | None = loops.steps_of(self.array)
         return found
+
+
+@dataclass(frozen=True)
+class Items:
+    """The items of a list that a loop has made longer."""
+
+    regions: Regions
+    grown: Grown
+    whole: Stretch
+
+    def length(self) -> Any:
+        return self.whole.length
+
+    def arrays(self) -> Sequence[Any]:
+        return self.whole.arrays
+
+    def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
+        return self.whole.item(self.regions, rows)
+
+    def steps(self, loops: Any) -> Steps | None:
+        return None
 
 
 @dataclass(frozen=True)
@@ -92,8 +114,8 @@ class Numbered:
     def arrays(self) -> Sequence[Any]:
         return self.source.arrays()
 
-    def item(self, place: Any, rows: Sequence[Any]) -> Any:
-        return (place if type(self.start) is int and self.start == 0 else place + self.start), self.source.item(place, rows)
+    def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
+        return (place() if type(self.start) is int and self.start == 0 else place() + self.start), self.source.item(place, rows)
 
     def steps(self, loops: Any) -> Steps | None:
         steps = self.source.steps(loops)
@@ -112,7 +134,7 @@ class Together:
     def arrays(self) -> Sequence[Any]:
         return [array for source in self.sources for array in source.arrays()]
 
-    def item(self, place: Any, rows: Sequence[Any]) -> Any:
+    def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
         left, found = list(rows), []
         for source in self.sources:
             count = len(source.arrays())
@@ -127,8 +149,11 @@ class Together:
 
 def source_of(regions: Regions, item: Any) -> Source | None:
     """The source that something to go through is; None for what Python goes through by itself."""
-    if isinstance(item, (Range, Rows, Numbered, Together)):
+    if isinstance(item, (Range, Rows, Items, Numbered, Together)):
         return item
+    if isinstance(item, Grown):
+        found = item.whole(is_kept=True)
+        return None if found is None else Items(regions, item, found)
     if type(item) is range:
         return Range(item.start, item.stop, item.step)
     if regions.is_array(item) and regions.kind(item).shape:
@@ -173,6 +198,8 @@ def _is_same(regions: Regions, one: Any, other: Any) -> bool:
 
 
 def _reversed(regions: Regions, items: Any) -> Any:
+    if isinstance(items, Grown):
+        return source_of(regions, items[::-1])
     if isinstance(source := source_of(regions, items), Rows):
         array = source.array
         return Rows(regions, array.flip(0) if hasattr(array, "flip") else array[::-1])
@@ -201,7 +228,7 @@ def making(regions: Regions, function: Any) -> Any:
 
 def _plain(item: Any) -> Any:
     """A source as Python goes through it."""
-    return in_python(item) if isinstance(item, (Range, Numbered, Together)) else item.array if isinstance(item, Rows) else item
+    return in_python(item) if isinstance(item, (Range, Rows, Items, Numbered, Together)) else item
 
 
 def in_python(source: Any) -> Any:
@@ -212,4 +239,4 @@ def in_python(source: Any) -> Any:
         return enumerate(in_python(source.source), source.start)
     if isinstance(source, Together):
         return zip(*map(in_python, source.sources))
-    return source.array
+    return source.grown.plain() if isinstance(source, Items) else source.array

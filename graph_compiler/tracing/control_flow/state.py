@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dis
 import functools
+import itertools
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from ...errors import TracingError
 from ...sizes import is_symbolic
+from .appended import Appended
 from .regions import Kind, Regions
 
 NUMBERS = (bool, int, float, complex)
@@ -40,6 +42,7 @@ class Cells:
         stored = frozenset().union(*(stored_in(function.__code__) for function in functions))
         self.cells: dict[str, types.CellType] = {name: cell for name, cell in found if name in stored}
         self._around = dict(found)
+        self._appended = frozenset().union(*(appended_in(function.__code__) for function in functions))
 
     def read(self) -> dict[str, Any]:
         """What is in them now."""
@@ -66,8 +69,24 @@ class Cells:
         return [leaf for cell in self._around.values() for leaf in opened(_contents(cell))[1] if regions.is_array(leaf)]
 
     def lists(self) -> dict[str, list[Any]]:
-        """The lists in them, and in what else the blocks read, by the names of the variables."""
-        return {name: item for name, cell in self._around.items() if type(item := _contents(cell)) is list}
+        """The lists in them, and in what else the blocks read, by the names of the variables; of those that loops make longer, parts."""
+        found = {name: _contents(cell) for name, cell in self._around.items()}
+        found = {name: item.parts if isinstance(item, Appended) else item for name, item in found.items()}
+        return {name: item for name, item in found.items() if type(item) is list}
+
+    def growing(self, outside: Container[int]) -> dict[str, Any]:
+        """The lists that the blocks append to, which nobody else has, by the names of variables that they do not assign; not those in cells
+        ``outside``, with which the function was defined."""
+        found = {}
+        for name in self._appended - self.cells.keys():
+            item = _contents(cell := self._around[name])
+            if id(cell) not in outside and (isinstance(item, Appended) or type(item) is list and sys.getrefcount(item) <= _HOLDERS):
+                found[name] = item
+        return found
+
+    def add(self, name: str) -> None:
+        """Takes a variable for one that the blocks assign."""
+        self.cells[name] = self._around[name]
 
     def holds(self, item: Any) -> bool:
         """Whether this is one of the cells."""
@@ -86,6 +105,15 @@ def _shared(cell: types.CellType) -> list[int]:
 _HOLDERS = 3
 
 
+def is_shared(items: Any) -> bool:
+    """Whether something else has lists or dicts in a tuple, list or dict."""
+    for key in items if type(items) is dict else range(len(items)):
+        item = items[key]
+        if type(item) in (list, dict) and sys.getrefcount(item) > _HOLDERS or type(item) in (list, dict, tuple) and is_shared(item):
+            return True
+    return False
+
+
 def _contents(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
@@ -101,6 +129,15 @@ def stored_in(code: types.CodeType) -> frozenset[str]:
     return frozenset(own).union(*inner) & frozenset(code.co_freevars)
 
 
+@functools.lru_cache(maxsize=1024)
+def appended_in(code: types.CodeType) -> frozenset[str]:
+    """The variables of code around it whose ``append`` or ``extend`` code reads, functions inside of it included."""
+    steps = list(dis.get_instructions(code))
+    own = {one.argval for one, two in itertools.pairwise(steps) if one.opname == "LOAD_DEREF" and two.argval in ("append", "extend")}
+    inner = (appended_in(item) for item in code.co_consts if isinstance(item, types.CodeType))
+    return frozenset(own).union(*inner) & frozenset(code.co_freevars)
+
+
 # ------------------------------------------------------------------------------------- containers
 @dataclass(frozen=True)
 class Form:
@@ -109,6 +146,11 @@ class Form:
     cls: type | None = None
     keys: tuple[Any, ...] = ()
     parts: tuple[Form, ...] = ()
+
+    @property
+    def may_change(self) -> bool:
+        """Whether there are lists or dicts in it."""
+        return self.cls in (list, dict) or any(part.may_change for part in self.parts)
 
     def rebuilt(self, leaves: Iterator[Any]) -> Any:
         """The container with these leaves."""

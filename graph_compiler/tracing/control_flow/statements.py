@@ -16,11 +16,14 @@ from ...errors import NotCompilable, TracingError
 from ...sizes import apply, hint_of, is_symbolic
 from ..reach.origin import is_users
 from ..source.syntax import Position
+from .appended import plain
 from .blocks import Raised
 from .branches import VALUE, Branch
 from .conversion import converted
+from .element_uses import OF_ELEMENTS
+from .list_uses import NOWHERE, function_of, of_items, of_lists
 from .loops import Loop
-from .regions import Kind, Regions, RowsWritten, regions
+from .regions import Regions, RowsWritten, behind, opened_by, regions
 from .sources import Source, in_python, making, source_of
 from .state import Cells, NotEqual
 
@@ -43,12 +46,13 @@ class Statements:
     def __init__(self, checkpoint: bool = False) -> None:
         self.checkpoint = checkpoint
         self._functions: dict[Any, Any] = {}
+        self.outside: dict[int, types.CellType] = {}  # that traced functions were defined with, by identity
         self._is_probing = False
 
     # ------------------------------------------------------------------------------ branches
     def branch(self, test: Any, then: Any, otherwise: Any, given: Sequence[str], guarded: Sequence[str]) -> None:
         """``if``: ``given`` are the variables that are read behind it, those ``guarded`` only where the loop around it was left."""
-        found = _open(test)
+        found = opened_by(test)
         if found is None:
             (then if test else otherwise)()
             return
@@ -75,7 +79,7 @@ class Statements:
 
     def choice(self, test: Any, then: Any, otherwise: Any) -> Any:
         """``then() if test else otherwise()``."""
-        found = _open(test)
+        found = opened_by(test)
         if found is None:
             return then() if test else otherwise()
         branch = Branch(found, _place(), "a side of this condition", (then, otherwise))
@@ -83,19 +87,19 @@ class Statements:
 
     def and_(self, left: Any, right: Any) -> Any:
         """``left and right()``."""
-        if self._is_probing and (type(left) is SizeCondition or _open(left) is not None):
+        if self._is_probing and (type(left) is SizeCondition or opened_by(left) is not None):
             return left
         return self.choice(left, right, lambda: left)
 
     def or_(self, left: Any, right: Any) -> Any:
         """``left or right()``."""
-        if self._is_probing and (type(left) is SizeCondition or _open(left) is not None):
+        if self._is_probing and (type(left) is SizeCondition or opened_by(left) is not None):
             return left
         return self.choice(left, lambda: left, right)
 
     def truth(self, item: Any) -> Any:
         """What a condition asks of one of its parts."""
-        found = _open(item)
+        found = opened_by(item)
         if found is not None:
             return found.truth(item)
         return item if type(item) is SizeCondition or is_symbolic(item) else bool(item)
@@ -104,7 +108,7 @@ class Statements:
         """``not item``."""
         if self._is_probing and type(item) is SizeCondition:
             return item
-        found = _open(item)
+        found = opened_by(item)
         return not item if found is None else found.negated(found.truth(item))
 
     def chain(self, first: Any, *others: Any) -> Any:
@@ -118,13 +122,13 @@ class Statements:
     def compared(self, symbol: str, left: Any, right: Any) -> Any:
         """A comparison in the condition of a ``while``."""
         compare = getattr(operator, symbol)
-        if self._is_probing and (is_symbolic(left) or is_symbolic(right)) and _open(left) is None and _open(right) is None:
+        if self._is_probing and (is_symbolic(left) or is_symbolic(right)) and opened_by(left) is None and opened_by(right) is None:
             return SizeCondition(lambda: compare(left, right))
         return compare(left, right)
 
     def assert_(self, test: Any, message: Any) -> None:
         """``assert test, message()``."""
-        found = _open(test)
+        found = opened_by(test)
         if found is not None:
             found.expect(found.truth(test))
         elif not test:
@@ -153,7 +157,7 @@ class Statements:
         if _flags(exits)[0]:
             return True
         answer = self._probed(test)
-        return type(answer) is SizeCondition or _open(answer) is not None
+        return type(answer) is SizeCondition or opened_by(answer) is not None
 
     def _probed(self, test: Any) -> Any:
         """What the condition of a ``while`` gives as far as it decides nothing of sizes."""
@@ -187,6 +191,22 @@ class Statements:
         if not (type(length) is int and first >= length):
             self._recorded(found, source, length, first, body, exits, guarded, position)
 
+    def listed(self, items: Any, function: Callable[[Any], Any]) -> list[Any]:
+        """``[function(item) for item in items]``."""
+        made: list[Any] = []
+
+        def body(item: Any) -> None:
+            made.append(function(item))
+
+        self.for_(items, body, None, (), NOWHERE)
+        return made
+
+    def consumed(self, consumer: Any, items: Any, function: Callable[[Any], Any]) -> Any:
+        """``(function(item) for item in items)`` for a function under the name of one of Python's that takes all items."""
+        if isinstance(function_of(consumer), (types.BuiltinFunctionType, type)):
+            return self.listed(items, function)
+        return (function(item) for item in in_python(items))
+
     def _in_python(self, items: Iterator[Any], body: Any, exits: Any) -> None:
         """Item by item; where it is not known whether the loop was left, each step is a branch."""
         for item in items:
@@ -217,12 +237,17 @@ class Statements:
         """The steps from the first one on, as an operation of the graph. Where they cannot be one, and how many there are is a size, they
         are written out, for that size: without exits on values, or where there are none."""
         place, is_size = _place(), found.is_size(length)
-        problem = self._failed(found, place, source, length, first, body, exits, guarded)
+
+        def region(has_rows: bool) -> None:
+            self._region(found, place, source, length, first, body, exits, guarded, has_rows)
+
+        problem = _failed(region)
         if isinstance(problem, NotEqual) and is_size and not first:
             if not found.decide_size(apply("ge", length, 1)):
                 return
-            body(source.item(0, [array[0] for array in source.arrays()]))  # a first step gives variables their types
-            first, problem = 1, self._failed(found, place, source, length, 1, body, exits, guarded)
+            body(source.item(lambda: 0, [array[0] for array in source.arrays()]))  # a first step gives variables their types
+            first = 1
+            problem = _failed(region)
         if problem is None:
             return
         if not is_size or exits is not None and hint_of(length) > first:
@@ -230,30 +255,29 @@ class Statements:
         marked = None if first or exits is not None else _marked(found, source, position)
         self._in_python(marked or itertools.islice(in_python(source), first, None), body, None)
 
-    def _failed(self, *loop: Any) -> TracingError | None:
-        """Records the steps of a loop as an operation of the graph, or says why they are none; nothing of them has happened then."""
-        try:
-            self._region(*loop)
-        except TracingError as problem:
-            return problem
-        return None
-
     def _region(
-        self, found: Regions, place: str, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str]
+        self,
+        found: Regions,
+        place: str,
+        source: Source,
+        length: Any,
+        first: int,
+        body: Any,
+        exits: Any,
+        guarded: Sequence[str],
+        has_rows: bool,
     ) -> None:
         functions = tuple(filter(None, (body, exits)))
         loop = Loop(found, place, "this loop", functions, lambda: True, guarded)
         at = loop.counter(first)
 
-        def now() -> Any:
-            return source.item(at(), [array[at()] for array in source.arrays()])
+        def step(*rows: Any) -> None:
+            body(source.item(at, rows or [array[at()] for array in source.arrays()]))
 
         if exits is None and found.is_size(length):
+            loop.let_grow(self.outside)
             arrays = source.arrays() if not first else [array[first:] for array in source.arrays()]
-            try:
-                loop.scan(lambda *rows: body(source.item(at(), rows)), arrays, length - first, self.checkpoint)
-            except RowsWritten:  # each is what the steps before it have left there
-                loop.scan(lambda: body(now()), (), length - first, self.checkpoint)
+            loop.scan(step, arrays if has_rows else (), length - first, self.checkpoint)
             return
 
         def goes_on() -> Any:
@@ -264,7 +288,11 @@ class Statements:
             return more if not flags else found.both(found.truth(more), _none(found, flags))
 
         loop.goes_on = goes_on
-        loop.while_loop(lambda: body(now()))
+        loop.while_loop(step)
+
+    def plain(self, item: Any) -> Any:
+        """What a ``match`` looks at."""
+        return plain(item)
 
     def source(self, function: Any) -> Any:
         """``range``, ``enumerate``, ``zip`` and ``reversed`` of what a ``for`` goes through."""
@@ -277,17 +305,21 @@ class Statements:
         found = regions()
         return result if found is None else found.given_back(result)
 
-    def call(self, function: Any) -> Any:
-        """What is called in the place of a function: one of the user's is traced as well."""
+    def call(self, function: Any, is_nested: bool = False) -> Any:
+        """What is called in the place of a function: one of the user's is traced as well. ``is_nested``: other calls give its arguments."""
         found = regions()
         if found is None:
-            return function
+            return of_items(function) if (hidden := behind()) is not None and hidden.lists else function
         if function is builtins.print and found.is_inside:
             raise TracingError(
                 f"{_place()}: print inside of a branch or loop on values would print once for all of them. Print the results"
             )
+        called = self._called(found, function)
+        return of_lists(self, found, function, called) if found.lists or is_nested else called
+
+    def _called(self, found: Regions, function: Any) -> Any:
         plain = getattr(function, "__wrapped__", function)
-        if (made := _BUILTINS.get(plain) if isinstance(plain, (types.BuiltinFunctionType, type)) else None) is not None:
+        if (made := OF_ELEMENTS.get(plain) if isinstance(plain, (types.BuiltinFunctionType, type)) else None) is not None:
             return lambda *args, **kwargs: made(found, function, args, kwargs)
         if isinstance(function, types.FunctionType) and is_users(function):
             return self.converted(function)
@@ -306,52 +338,24 @@ class Statements:
         return self._functions[key][1]
 
 
-def _extreme(symbol: str) -> Callable[..., Any]:
-    def extreme(found: Regions, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        items = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else list(args)
-        if kwargs or len(items) < 2 or not any(_open(item) is not None for item in items):
-            return function(*args, **kwargs)
-        best = items[0]
-        for item in items[1:]:
-            is_better = getattr(operator, symbol)(item, best)
-            best = found.where(is_better, item, best) if _open(is_better) is not None else (item if is_better else best)
-        return best
-
-    return extreme
-
-
-def _number(dtype: str) -> Callable[..., Any]:
-    kind = Kind(dtype, (), True)
-
-    def number(found: Regions, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        if kwargs or len(args) != 1 or not found.is_inside or _open(args[0]) is None or not found.may_expect:
-            return function(*args, **kwargs)
-        known = found.kind(args[0])
-        if known.shape or known.dtype.startswith("complex"):
-            return function(*args)
-        if dtype == "int64" and known.dtype.startswith(("float", "bfloat")):
-            found.expect(found.truth(abs(args[0]) < 2.0**63))  # of what is no number, Python's raises an error
-        return found.made(args[0], kind)
-
-    return number
-
-
-# what Python's functions ask of elements -> what is asked of arrays
-_BUILTINS: dict[Any, Callable[..., Any]] = {
-    builtins.max: _extreme("gt"), builtins.min: _extreme("lt"), builtins.int: _number("int64"), builtins.float: _number("float64"),
-}  # fmt: skip
-
-
-def _open(item: Any) -> Regions | None:
-    """The regions of the open recording, where Python does not know a value."""
-    found = regions()
-    return found if found is not None and found.is_open(item) else None
+def _failed(region: Callable[[bool], None]) -> TracingError | None:
+    """Records the steps of a loop as an operation of the graph, with rows for what they go through where nothing is written there, or says
+    why they are none; nothing of them has happened then."""
+    for has_rows in (True, False):
+        try:
+            region(has_rows)
+        except RowsWritten:
+            continue
+        except TracingError as problem:
+            return problem
+        break
+    return None
 
 
 def _flags(exits: Any) -> tuple[list[Any], bool]:
     """The truth values that end a loop and that Python does not know, and whether it knows that one of them is True."""
     flags = () if exits is None else exits()
-    return [flag for flag in flags if _open(flag) is not None], any(flag for flag in flags if _open(flag) is None)
+    return [flag for flag in flags if opened_by(flag) is not None], any(flag for flag in flags if opened_by(flag) is None)
 
 
 def _none(found: Regions, flags: Sequence[Any]) -> Any:

@@ -20,11 +20,25 @@ class TiedArrays:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self._others: dict[Value, set[Value]] = {}
+        self._frozen: set[Value] = set()
 
     @property
     def are_any(self) -> bool:
         """Whether there are such arrays."""
-        return bool(self._others)
+        return bool(self._others or self._frozen)
+
+    def is_frozen(self, owner: Value) -> bool:
+        """Whether nobody writes to it."""
+        return owner in self._frozen
+
+    def is_apart(self, value: Value) -> bool:
+        """Whether it can be no other one."""
+        owner = self.recorder.base_of(value)
+        return not self._others.get(owner) and owner not in self._frozen
+
+    def freeze(self, value: Value) -> None:
+        """It stands for arrays that may be one: nobody writes to it."""
+        self._frozen.add(self.recorder.base_of(value))
 
     def tie(self, values: Iterable[Value]) -> None:
         """Each of these may be any other."""
@@ -43,7 +57,7 @@ class TiedArrays:
     def refuse(self, base: Value, origin: Origin) -> None:
         """``TracingError`` where an array that is written to may be another one that lives."""
         others = self._others.get(base, ())
-        if any(map(self._lives, others)) and (gc.collect(), any(map(self._lives, others)))[1]:
+        if base in self._frozen or any(map(self._lives, others)) and (gc.collect(), any(map(self._lives, others)))[1]:
             raise TracingError(
                 f"{origin}: an array is written to that a branch or loop on values gives, and that may be another array of the "
                 "function, or not. Write to a copy"

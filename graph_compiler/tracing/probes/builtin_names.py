@@ -75,7 +75,7 @@ def _counting(symbols: Symbols) -> Callable[..., Any]:
         length = symbols.length_of(args[0]) if len(args) == 1 and not kwargs else None
         return len(*args, **kwargs) if length is None else length
 
-    return count
+    return functools.update_wrapper(count, len, assigned=())
 
 
 def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:

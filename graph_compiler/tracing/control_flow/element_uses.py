@@ -1,0 +1,46 @@
+"""What Python's functions say of elements that Python does not know: ``max``, ``min``, ``int`` and ``float`` of arrays."""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .regions import Kind, Regions, opened_by
+
+
+def _extreme(symbol: str) -> Callable[..., Any]:
+    def extreme(found: Regions, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        items = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else list(args)
+        if kwargs or len(items) < 2 or not any(opened_by(item) is not None for item in items):
+            return function(*args, **kwargs)
+        best = items[0]
+        for item in items[1:]:
+            is_better = getattr(operator, symbol)(item, best)
+            best = found.where(is_better, item, best) if opened_by(is_better) is not None else (item if is_better else best)
+        return best
+
+    return extreme
+
+
+def _number(dtype: str) -> Callable[..., Any]:
+    kind = Kind(dtype, (), True)
+
+    def number(found: Regions, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        if kwargs or len(args) != 1 or not found.is_inside or opened_by(args[0]) is None or not found.may_expect:
+            return function(*args, **kwargs)
+        known = found.kind(args[0])
+        if known.shape or known.dtype.startswith("complex"):
+            return function(*args)
+        if dtype == "int64" and known.dtype.startswith(("float", "bfloat")):
+            found.expect(found.truth(abs(args[0]) < 2.0**63))  # of what is no number, Python's raises an error
+        return found.made(args[0], kind)
+
+    return number
+
+
+OF_ELEMENTS: dict[Any, Callable[..., Any]] = {
+    builtins.max: _extreme("gt"), builtins.min: _extreme("lt"), builtins.int: _number("int64"), builtins.float: _number("float64"),
+}  # fmt: skip
+"""Functions of Python -> what is called in their place: of the regions, the function, its arguments."""
