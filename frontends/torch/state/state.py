@@ -201,7 +201,8 @@ def _world_of(weights: Weights, stateful: Sequence[Any]) -> World:
 
 def _refuse_iterators(weights: Weights, world: World) -> None:
     """Of objects, only attributes whose names the code reads are among the roots."""
-    held = ((held.name_of(key), part) for held, key, part in world.parts if not held.kind.dotted and any(iterators_in((part,))))
+    parts = {id(part): (held, key, part) for held, key, part in world.parts if not held.kind.dotted}.values()
+    held = ((held.name_of(key), part) for held, key, part in parts if any(iterators_in((part,))))
     for name, part in (*weights.roots(), *held):
         refuse_outside(() if is_array(part) else (part,), name)
 

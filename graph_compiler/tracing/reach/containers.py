@@ -137,18 +137,19 @@ def _refill_set(held: set[Any], before: dict[Any, Any]) -> None:
     held.update(before)
 
 
-_slots: weakref.WeakKeyDictionary[type, list[str]] = weakref.WeakKeyDictionary()  # they stand when a class is made
+_slots: dict[int, tuple[weakref.ref[type], list[str]]] = {}  # by the identity of a class: they stand when it is made
 
 
 def slots_of(item: Any) -> list[str]:
     """Names of the attributes that an object keeps outside of its ``__dict__``."""
     cls = type(item)
-    found = _slots.get(cls)
-    if found is None:
+    found = _slots.get(id(cls))
+    if found is None or found[0]() is not cls:
         given = (slots for base in cls.__mro__ if (slots := vars(base).get("__slots__")) is not None)
         names = [name for slots in given for name in ((slots,) if isinstance(slots, str) else slots)]
-        found = _slots[cls] = [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
-    return found
+        own = [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
+        found = _slots[id(cls)] = weakref.ref(cls), own
+    return found[1]
 
 
 def _pairs_of_object(item: Any) -> dict[Any, Any]:
