@@ -343,12 +343,17 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
     """``value`` with ``function`` applied to everything that is no tuple, list, dict or slice."""
     cls = type(value)
     if cls is tuple or cls is list:
-        return cls([map_structure(function, item) if isinstance(item, _STRUCTURES) else function(item) for item in value])
+        return cls(
+            [
+                function(item) if type(item) in _leaves or not isinstance(item, _STRUCTURES) else map_structure(function, item)
+                for item in value
+            ]
+        )
     if cls is dict:
         return {key: map_structure(function, item) for key, item in value.items()}
     if cls is slice:
         return slice(*(map_structure(function, part) for part in (value.start, value.stop, value.step)))
-    if isinstance(value, (tuple, list)):  # torch.Size, named tuples, struct sequences
+    if cls not in _leaves and isinstance(value, (tuple, list)):  # torch.Size, named tuples, struct sequences
         items = [map_structure(function, item) for item in value]
         return type(value)(*items) if is_namedtuple(cls) else tuple(items) if isinstance(value, tuple) else items
     return function(value)

@@ -14,6 +14,8 @@ import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
+from operator import is_
 from typing import Any
 
 from ...registration import stateless_packages
@@ -59,13 +61,15 @@ class Kind:
     """A kind of container: its parts by key (``pairs``), one part put in or (``MISSING``) taken out (``put``); ``dotted`` where they are
     attributes.
 
-    ``refilled`` replaces all parts, where it is not enough to put in each that differs.
+    ``refilled`` replaces all parts, where it is not enough to put in each that differs. ``is_surely`` tells quickly of most containers that
+    still hold the very parts that they held.
     """
 
     pairs: Callable[[Any], dict[Any, Any]]
     put: Callable[[Any, Any, Any], None]
     refilled: Callable[[Any, dict[Any, Any]], None] | None = None
     dotted: bool = False
+    is_surely: Callable[[Any, dict[Any, Any]], bool] = lambda held, before: False
 
     def refill(self, held: Any, before: dict[Any, Any]) -> None:
         """Makes a container hold these parts."""
@@ -159,6 +163,14 @@ def _pairs_of_object(item: Any) -> dict[Any, Any]:
     return {_CLASS_OF: type(item), **attributes, **{name: getattr(item, name) for name in slots_of(item) if hasattr(item, name)}}
 
 
+def _has_attributes_of(item: Any, before: dict[Any, Any]) -> bool:
+    """Of an object without slots: without a copy of its attributes."""
+    now: Any = getattr(item, "__dict__", before)
+    if len(now) + 1 != len(before) or before.get(_CLASS_OF) is not type(item):
+        return False
+    return all(map(is_, islice(before, 1, None), now)) and all(map(is_, islice(before.values(), 1, None), now.values()))
+
+
 def _put_in_object(item: Any, key: Any, value: Any) -> None:
     attributes = getattr(item, "__dict__", None)
     if attributes is not None and key not in (_CLASS_OF, *slots_of(item)):
@@ -210,7 +222,7 @@ def _refill_mapping(held: Any, before: dict[Any, Any]) -> None:
     held.update(before)
 
 
-OBJECT = Kind(_pairs_of_object, _put_in_object, _refill_object, dotted=True)
+OBJECT = Kind(_pairs_of_object, _put_in_object, _refill_object, dotted=True, is_surely=_has_attributes_of)
 
 
 def _pairs_of_contents(item: Any) -> dict[Any, Any]:

@@ -41,6 +41,8 @@ class Held:
     def is_untouched(self) -> bool:
         """Whether it holds the very same parts under the same keys in the same order."""
         item, before = self.item, self.before
+        if self.kind.is_surely(item, before):
+            return True
         now = item if type(item) in _PLAIN_DICTS else self.kind.pairs(item)
         if len(before) != len(now):
             return False
