@@ -362,10 +362,9 @@ class Capture(TorchFunctionMode):
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
         """The sizes of a tensor as the user's code may hold them: those of weights and constants are plain ints."""
-        value = self.value(tensor)
-        if self._is_fixed(value, maker := self.recorder.maker(value)):
-            return value.spec.shape
-        return tuple([self.keys.number(self._size(value, axis, maker), self.decide) for axis in range(value.ndim)])
+        maker, shape = self.recorder.maker(value := self.value(tensor)), value.spec.shape
+        sizes = shape if self._is_fixed(value, maker) else [self._size(value, axis, maker) for axis in range(value.ndim)]
+        return tuple([self.keys.number(size, self.decide) for size in sizes])
 
     def size(self, value: Value, axis: int) -> Any:
         """One size of a value as an expression."""
@@ -377,7 +376,7 @@ class Capture(TorchFunctionMode):
         return value.spec.shape[axis] if size in self.fixed else size
 
     def _is_fixed(self, value: Value, maker: Node | None) -> bool:
-        """Whether the sizes of a value, which this node has made, are the same in each call."""
+        """Whether the sizes of a value, which this node has made, are those of its spec: also of an argument of a block."""
         return not self.recorder.varies(value) or value in self.recorder.arguments or maker is None and self.is_weight(value)
 
     def is_weight(self, value: Value) -> bool:
