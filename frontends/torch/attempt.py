@@ -87,6 +87,7 @@ class Hypotheses:
     by_kernel: KernelByKernel = field(default_factory=KernelByKernel)
     kept_views: KeptViews = field(default_factory=KeptViews)
     caches: Caches = field(default_factory=Caches)
+    weights: Weights | None = None  # that were found a moment ago, for the first attempt
 
     def without_numbers(self) -> None:
         """Symbols in the place of numbers may have been what failed."""
@@ -155,7 +156,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     """Runs and records the function once, with the places of the request as state and by what earlier attempts have shown."""
     function, args = request.function, request.args
     tree, arrays, tensors = _given(request, hypotheses.numbers)
-    weights = Weights(function, given_objects(function, args, tree))
+    weights, hypotheses.weights = hypotheses.weights or Weights(function, given_objects(function, args, tree)), None
     spaces = [Space.of(function)] if weights.are_none else spaces_of(_entries(weights))
     functions = [each for space in spaces for each in space.functions]
     keys, reading = hypotheses.keys, hypotheses.reading

@@ -27,16 +27,17 @@ def record(request: Request) -> Recording:
     check_outside(request)
     weights = Weights(request.function, given_objects(request.function, request.args, leaves_and_tree(request)[1]))
     if weights.are_none or not weights.awaited():
-        return _recorded(request)
+        return _recorded(request, weights)
     with stood_in(weights):
         made = _recorded(replace(request, args=with_elements(request.args), kwargs=with_elements(request.kwargs)))
     made.weights.named_again()
     return made
 
 
-def _recorded(request: Request) -> Recording:
-    """A recording: again where places turn out to be state that were not known to be."""
+def _recorded(request: Request, weights: Weights | None = None) -> Recording:
+    """A recording: again where places turn out to be state that were not known to be. ``weights`` are those of the function, if known."""
     search = _Search(replace(request, places=(*request.places, *converted(request))))
+    search.hypotheses.weights = weights
     give_up = (
         Undisturbed[_Search](UnseenDraw),
         _Search.without_lists,

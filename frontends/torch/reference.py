@@ -102,15 +102,16 @@ def random_kept() -> Iterator[None]:
 
 
 @contextmanager
-def undone(weights: Weights, seed: int, state: State | None = None) -> Iterator[None]:
-    """Inside of the block torch's generator starts from ``seed``; afterwards it, all buffers and the ``state`` (all that is within reach)
-    are as before."""
+def undone(weights: Weights, seed: int | None, state: State | None = None) -> Iterator[None]:
+    """Inside of the block torch's generator starts from ``seed``, where one is given; afterwards it, all buffers and the ``state`` (all
+    that is within reach) are as before."""
     state = state or State(weights)
     saved = [(tensor, tensor.detach().clone()) for tensor in weights.buffers()]
     with versions_kept(tensor for tensor, _ in saved):
         try:
             with random_kept():
-                torch.manual_seed(seed)
+                if seed is not None:
+                    torch.manual_seed(seed)
                 yield
         finally:
             state.restore()

@@ -17,9 +17,11 @@ class Aliases:
         self._base: dict[Value, Value] = {}
         self.written: set[Value] = set()
         for node in distinct(graph.nodes) if graph.dialect != "canonical" else ():
-            for index, viewed in node.views.items():
+            if (record := node.record) is None or not (record.views or record.writes):  # as of most
+                continue
+            for index, viewed in record.views.items():
                 self._base[node.outputs[index]] = self.base_of(viewed)
-            self.written.update(map(self.base_of, node.writes))
+            self.written.update(map(self.base_of, record.writes))
         self.touched = self.written.union(graph.shared_memory)
 
     def base_of(self, value: Value) -> Value:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..ops.collectives import DEPEND_ON_DEVICES
 from ..ops.registry import ArraySpec
 from ..sizes import Size
-from ..trees import iterate_structure
+from ..trees import iterate_structure, leaf
 from .record import CallRecord
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Origin:
         return f"{self.call or 'call'} at {place}" + (f" (in {self.module})" if self.module else "")
 
 
+@leaf
 class Value:
     """One array of a graph: an input, a parameter, a constant, or an output of a node.
 
@@ -94,11 +95,9 @@ class Node:
     def __post_init__(self) -> None:
         object.__setattr__(self, "uses", tuple(dict.fromkeys(self.reads())))
 
-    def reads(self) -> Iterator[Value]:
+    def reads(self) -> list[Value]:
         """The ``uses``, each as often as it is read."""
-        yield from values_in((self.inputs, self.params))
-        for region in self.regions:
-            yield from values_in(list(region.sizes.values()))
+        return values_in((self.inputs, self.params, *(list(region.sizes.values()) for region in self.regions)))
 
     @property
     def key(self) -> str:
@@ -168,10 +167,12 @@ def count_all(nodes: Iterable[Node]) -> int:
     return len(list(distinct(nodes)))
 
 
-def values_in(structure: Any) -> Iterator[Value]:
+def values_in(structure: Any) -> list[Value]:
     """All values in nested arguments, those whose sizes are read included."""
+    found: list[Value] = []
     for item in iterate_structure(structure):
-        if isinstance(item, Value):
-            yield item
+        if type(item) is Value:  # as most that are no numbers
+            found.append(item)
         elif isinstance(item, Size):
-            yield from (symbol.source for symbol in item.symbols())
+            found += [symbol.source for symbol in item.symbols()]
+    return found

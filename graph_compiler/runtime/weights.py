@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from ..contracts import Live, Target, Unwatched, Watch, Weights
 from ..ir.graph import Graph
 from .conversion_cache import Converted
-from .meta_weights import awaited_of
 from .write_back import elements_of
 
 _NONE: Mapping[str, Any] = {}
@@ -38,8 +37,8 @@ class NoWeights(Live):
 class NativeWeights(Live):
     """Called, the weights of a variant as arrays of the target; what a call makes of buffers is left in the user's objects.
 
-    A weight that no call writes to is converted once (``adopted``: it may share the user's memory) and again where the user has written to
-    it or replaced it. Buffers are copies (``copied``), for they are written to while the target may still compute.
+    A weight that no call writes to is converted at the first call (``adopted``: it may share the user's memory), and again where the user
+    has written to it or replaced it. Buffers are copies (``copied``), for they are written to while the target may still compute.
     """
 
     def __init__(self, weights: Weights, graph: Graph, recorded: Graph, target: Target, adopted: Converted, copied: Converted) -> None:
@@ -51,8 +50,7 @@ class NativeWeights(Live):
         self._tables = {name: adopted if weights.is_trained(name) else copied for name in self._steady}
         self._live = weights.live(names)
         self._watch_of = self._live.watch
-        waits = not names or bool(awaited_of(weights, names))  # then they are converted once they are there
-        self._converted = _Native(_NONE, Unwatched(), dict.fromkeys(names)) if waits else self._all_converted(dict.fromkeys(names))
+        self._converted = _Native(_NONE, Unwatched(), dict.fromkeys(names))
 
     def __call__(self) -> Mapping[str, Any]:
         converted = self._converted
@@ -66,7 +64,8 @@ class NativeWeights(Live):
         """In a dict of its own: other threads have what was converted before, or all of this."""
         seen, watched = self._live(), self._watch_of(self._steady)
         made = dict(native)
-        made.update((name, self._tables[name].of(seen[name])) for name in self._steady)
+        with self._target.untraced():  # the first call may be one that the target traces, and they are kept
+            made.update((name, self._tables[name].of(seen[name])) for name in self._steady)
         return _Native(seen, watched, made)
 
     def _buffer(self, name: str, array: Any) -> Any:

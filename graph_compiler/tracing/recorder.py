@@ -141,8 +141,7 @@ class Recorder:
     ) -> Node:
         """A new node, which makes ``outputs``."""
         node = Node(op, inputs, params, origin, outputs, record, regions)
-        reads_sizes = any(isinstance(item, Size) for item in iterate_structure((inputs, params)))
-        if node.is_random or node.depends_on_devices or reads_sizes or not self.varying.isdisjoint(node.uses):
+        if not self.varying.isdisjoint(node.uses) or node.is_random or node.depends_on_devices or _reads_sizes(node):
             self.varying.update(outputs)
             self.varying.update(map(self.base_of, node.writes))
             self.varying.update(node.writes)
@@ -162,8 +161,9 @@ class Recorder:
     def maker(self, value: Value) -> Node | None:
         """The call that made a value; None for an input, a parameter and a constant."""
         found = self.graph.maker(value)
-        outside = (makers.of(value, nodes) for nodes, makers in reversed(self._around))
-        return found or next(filter(None, outside), None)
+        if found is not None or not self._around:
+            return found
+        return next(filter(None, (makers.of(value, nodes) for nodes, makers in reversed(self._around))), None)
 
     def set_base(self, view: Value, base: Value) -> None:
         """``view`` shares memory with ``base``."""
@@ -290,6 +290,11 @@ class Recorder:
             self.graph.nodes.append(check(guard, is_recorded=True))  # sizes are known there, and elements may be others in each step
         else:
             self.graph.guards.append(guard)
+
+
+def _reads_sizes(node: Node) -> bool:
+    """Also those that are numbers that were read, which are values of their own."""
+    return any(isinstance(item, Size) for item in iterate_structure((node.inputs, node.params)))
 
 
 def _reference(array: Any) -> Callable[[], Any]:

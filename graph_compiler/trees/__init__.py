@@ -39,6 +39,7 @@ from .tree import flatten as flatten
 from .tree import has_arrays_alone as has_arrays_alone
 from .tree import items_of as items_of
 from .tree import iterate_structure as iterate_structure
+from .tree import leaf as leaf
 from .tree import leaves_at as leaves_at
 from .tree import leaves_of as leaves_of
 from .tree import map_structure as map_structure

@@ -8,13 +8,14 @@ import functools
 import types
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from typing import Any, Union, cast
+from typing import Any, TypeVar, Union, cast
 
 from ..registration import trait
 from .kinds import Setting, build, is_namedtuple, kind_of, parts_of, registered_class
 from .shim_classes import plain_class
 
 Path = tuple[Any, ...]
+C = TypeVar("C")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -342,12 +343,17 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
     """``value`` with ``function`` applied to everything that is no tuple, list, dict or slice."""
     cls = type(value)
     if cls is tuple or cls is list:
-        return cls([map_structure(function, item) if isinstance(item, _STRUCTURES) else function(item) for item in value])
+        return cls(
+            [
+                function(item) if type(item) in _leaves or not isinstance(item, _STRUCTURES) else map_structure(function, item)
+                for item in value
+            ]
+        )
     if cls is dict:
         return {key: map_structure(function, item) for key, item in value.items()}
     if cls is slice:
         return slice(*(map_structure(function, part) for part in (value.start, value.stop, value.step)))
-    if isinstance(value, (tuple, list)):  # torch.Size, named tuples, struct sequences
+    if cls not in _leaves and isinstance(value, (tuple, list)):  # torch.Size, named tuples, struct sequences
         items = [map_structure(function, item) for item in value]
         return type(value)(*items) if is_namedtuple(cls) else tuple(items) if isinstance(value, tuple) else items
     return function(value)
@@ -355,17 +361,27 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
 
 def iterate_structure(value: Any) -> Iterator[Any]:
     """Everything in ``value`` that is no tuple, list, dict or slice, in order."""
-    if isinstance(value, slice):
-        yield from (value.start, value.stop, value.step)
-    elif isinstance(value, _ITERATED):
-        for item in value.values() if isinstance(value, dict) else value:
-            if isinstance(item, _STRUCTURES):  # most are not, and cost no generator of their own
-                yield from iterate_structure(item)
-            else:
-                yield item
-    else:
-        yield value
+    found: list[Any] = []
+    _gather((value,), found)
+    return iter(found)
+
+
+def _gather(items: Iterable[Any], found: list[Any]) -> None:
+    for item in items:
+        if type(item) in _leaves or not isinstance(item, _STRUCTURES):
+            found.append(item)
+        elif isinstance(item, slice):
+            _gather((item.start, item.stop, item.step), found)
+        else:
+            _gather(item.values() if isinstance(item, dict) else item, found)
 
 
 _ITERATED = (tuple, list, dict)
 _STRUCTURES = (*_ITERATED, slice)
+_leaves: set[type] = {int, float, bool, str, type(None)}
+
+
+def leaf(cls: type[C]) -> type[C]:
+    """Marks a class whose objects are no containers, of which there are many: nobody asks each of them."""
+    _leaves.add(cls)
+    return cls

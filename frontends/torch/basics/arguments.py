@@ -14,7 +14,7 @@ import torch
 from ....errors import TracingError
 from ....trees import Tree, classes, has_arrays_alone, static_paths
 from ... import signatures
-from ..numbers.sizes import is_symbolic
+from ..numbers.sizes import NUMBERS, is_symbolic
 
 _WRITABLE = (np.ndarray, array, bytearray)
 
@@ -75,6 +75,8 @@ def as_recorded(item: Any) -> Any:
     >>> as_recorded(np.int64(3)), as_recorded(numbers) is numbers
     (3, False)
     """
+    if type(item) in NUMBERS:
+        return item
     if isinstance(item, np.generic):
         return item.item()
     if isinstance(item, (int, float)) and isinstance(item, enum.Enum):

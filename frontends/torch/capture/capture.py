@@ -16,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 from ....assumptions.input_fact import assume_fact
 from ....errors import TracingError
-from ....ir import Graph, Origin, Value
+from ....ir import Graph, Node, Origin, Value
 from ....ir.aliases import Aliases
 from ....ir.randomness import Randomness
 from ....ir.state import GraphState
@@ -230,7 +230,7 @@ class Capture(TorchFunctionMode):
         """The real call, on the sizes seen; what its kernels make is hidden unless it gives it back."""
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
-            return function(*hints(args), **hints(kwargs))
+            return function(*hints(args), **(hints(kwargs) if kwargs else kwargs))
         finally:
             self.unseen.inside_call = before
 
@@ -362,16 +362,22 @@ class Capture(TorchFunctionMode):
 
     def sizes_of(self, tensor: torch.Tensor) -> tuple[Any, ...]:
         """The sizes of a tensor as the user's code may hold them: those of weights and constants are plain ints."""
-        value = self.value(tensor)
-        return tuple(self.keys.number(self.size(value, axis), self.decide) for axis in range(tensor.ndim))
+        maker, shape = self.recorder.maker(value := self.value(tensor)), value.spec.shape
+        sizes = shape if self._is_fixed(value, maker) else [self._size(value, axis, maker) for axis in range(value.ndim)]
+        return tuple([self.keys.number(size, self.decide) for size in sizes])
 
     def size(self, value: Value, axis: int) -> Any:
         """One size of a value as an expression."""
-        seen = value.spec.shape[axis]
-        if not self.recorder.varies(value) or self.is_weight(value):
-            return seen
-        size = seen if value in self.recorder.arguments else size_of(self.recorder.maker(value), value, axis)
-        return seen if size in self.fixed else size
+        maker = self.recorder.maker(value)
+        return value.spec.shape[axis] if self._is_fixed(value, maker) else self._size(value, axis, maker)
+
+    def _size(self, value: Value, axis: int, maker: Node | None) -> Any:
+        size = size_of(maker, value, axis)
+        return value.spec.shape[axis] if size in self.fixed else size
+
+    def _is_fixed(self, value: Value, maker: Node | None) -> bool:
+        """Whether the sizes of a value, which this node has made, are those of its spec: also of an argument of a block."""
+        return not self.recorder.varies(value) or value in self.recorder.arguments or maker is None and self.is_weight(value)
 
     def is_weight(self, value: Value) -> bool:
         """Whether the value is a parameter or a constant, whose sizes are fixed."""

@@ -30,7 +30,7 @@ _FACTS = ("shape", "dtype", "layout", "device", "requires_grad")
 _ROUNDING = 16  # units in the last place of the largest element: another kernel, not other code
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Call:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]

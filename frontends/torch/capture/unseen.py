@@ -47,12 +47,13 @@ class Unseen(TorchDispatchMode):
     def note(self, tensor: torch.Tensor) -> None:
         """The memory of this tensor belongs to the recording. What lived before has another address for as long as it lives, and so has
         what is made outside of torch; once it is let go, anybody may have that address."""
-        self._memory[storage(tensor)] = _alive(tensor)
+        place, is_gone = _kept(tensor)
+        self._memory[place] = is_gone
 
     def made(self, tensor: torch.Tensor) -> bool:
         """Whether the tensor's memory belongs to the recording: it is that of an input, or was filled during it."""
-        is_alive = self._memory.get(storage(tensor))
-        return is_alive is not None and is_alive()
+        is_gone = self._memory.get(storage(tensor))
+        return is_gone is not None and not is_gone()
 
     def _computes(self, function: Any, args: Any) -> Any:
         if function is torch.ops.aten.detach.default:  # of tensors that are no part of the recording too, wherever torch keeps one aside
@@ -94,12 +95,12 @@ class Unseen(TorchDispatchMode):
             self.note(made)
 
 
-def _alive(tensor: torch.Tensor) -> Callable[[], bool]:
-    """Tells whether the memory of a tensor is still its own, of one without a single memory whether it is there."""
+def _kept(tensor: torch.Tensor) -> tuple[int, Callable[[], bool]]:
+    """The identity of a tensor's memory, and what tells whether that is gone; of one without a single memory whether the tensor is."""
     try:
         with no_torch_function():
-            held = StorageWeakRef(tensor.untyped_storage())
+            held = tensor.untyped_storage()
+        return held._cdata, StorageWeakRef(held).expired
     except (NotImplementedError, RuntimeError):  # sparse tensors
         reference = weakref.ref(tensor)
-        return lambda: reference() is not None
-    return lambda: not held.expired()
+        return storage(tensor), lambda: reference() is None

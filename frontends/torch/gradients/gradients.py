@@ -66,9 +66,11 @@ class Gradients:
 
     def add(self, tensor: torch.Tensor) -> None:
         """A tensor from outside, before anything can have been done with it."""
+        if id(tensor) in self._before:
+            return
         with no_torch_function():
             if tensor.is_leaf:
-                self._before.setdefault(id(tensor), _Found.of(tensor))
+                self._before[id(tensor)] = _Found.of(tensor)
 
     def asked(self, tensor: torch.Tensor, key: str) -> None:
         """The function has asked this of a captured tensor."""

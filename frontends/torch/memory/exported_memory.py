@@ -95,10 +95,16 @@ class ExportedMemory:
         if not self._shared:
             return ()
         with no_torch_function():  # to compare places is no read of the user's
-            places = [_place(tensor) for tensor in tensors if has_memory(tensor)]
-        first, end = self._shared[0].start, self._shared[-1].start + self._longest
-        near = [place for place in places if place[0] < end and first < place[1]]  # few, where most weights are torch's own
+            places = [_place(tensor) for tensor in tensors if self._begins_before_end(tensor) and has_memory(tensor)]
+        near = [place for place in places if self._shared[0].start < place[1]]  # few, where most weights are torch's own
         return {id(one): one for place in near for one in self._around(*place)}.values()
+
+    def _begins_before_end(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor begins before the last of them ends; of one without memory, no."""
+        try:
+            return tensor.data_ptr() < self._shared[-1].start + self._longest
+        except (NotImplementedError, RuntimeError):
+            return False
 
     def _around(self, start: int, end: int) -> Iterable[_Shared]:
         first, last = bisect_right(self._shared, start - self._longest, key=_start), bisect_left(self._shared, end, key=_start)

@@ -14,6 +14,7 @@ from ..basics.tensors import storage
 from ..compat import is_wrapped, no_torch_function
 
 
+# Kernels come here with the mode above them still on, to which reads of a tensor would be the user's.
 class Memory:
     """The memory of recorded values, and of tensors that come from outside."""
 
@@ -24,12 +25,14 @@ class Memory:
 
     def note(self, tensor: torch.Tensor, value: Value) -> None:
         """``value`` stands for ``tensor``."""
-        if has_memory(tensor):
-            memory = _storage_of(tensor)
-            known = self._values.get(identity := memory._cdata)
-            if known is None:  # no other memory takes its identity while the weak reference lives
-                known = self._values[identity] = StorageWeakRef(memory), {}
-            known[1].setdefault(_geometry(tensor), value)
+        if not has_memory(tensor):
+            return
+        with no_torch_function():
+            memory, geometry = tensor.untyped_storage(), _geometry(tensor)
+        known = self._values.get(identity := memory._cdata)
+        if known is None:  # no other memory takes its identity while the weak reference lives
+            known = self._values[identity] = StorageWeakRef(memory), {}
+        known[1].setdefault(geometry, value)
 
     def forget(self, values: set[Value]) -> None:
         """These were made in a block of the graph, and stand for no array outside of it."""
@@ -39,12 +42,13 @@ class Memory:
 
     def values_in(self, tensor: torch.Tensor) -> dict[Any, Value]:
         """The values that were made in this tensor's memory."""
-        entry = self._values.get(_storage_of(tensor)._cdata) if has_memory(tensor) else None
+        entry = self._values.get(storage(tensor)) if has_memory(tensor) else None
         return entry[1] if entry is not None else {}
 
     def same(self, tensor: torch.Tensor) -> Value | None:
         """The value that looks at the same memory in the same way."""
-        return self.values_in(tensor).get(_geometry(tensor))
+        with no_torch_function():
+            return self.values_in(tensor).get(_geometry(tensor))
 
     def comes_from_outside(self, tensor: torch.Tensor) -> None:
         """A parameter, a buffer or a constant was met."""
@@ -73,7 +77,7 @@ def is_shared(tensor: torch.Tensor) -> bool:
 def has_memory(tensor: torch.Tensor) -> bool:
     """Whether the tensor has one piece of memory on this machine."""
     with no_torch_function():
-        plain = tensor.layout == torch.strided and tensor.is_cpu and not tensor.is_quantized and not tensor.is_nested
+        plain = tensor.layout is torch.strided and tensor.is_cpu and not tensor.is_quantized and not tensor.is_nested
         return plain and not is_wrapped(tensor)
 
 
@@ -90,12 +94,5 @@ def reach(tensor: torch.Tensor) -> int:
     return sum((size - 1) * stride for size, stride in zip(tensor.shape, tensor.stride())) + 1
 
 
-# Kernels come here with the mode above them still on, to which these would be reads of the user's.
-def _storage_of(tensor: torch.Tensor) -> torch.UntypedStorage:
-    with no_torch_function():
-        return tensor.untyped_storage()
-
-
 def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
-    with no_torch_function():
-        return (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+    return (tensor.dtype, tuple(tensor.shape), tensor.stride(), tensor.storage_offset())

@@ -17,6 +17,8 @@ import torch.fx.experimental.sym_node  # installs the operators of SymInt
 
 from ....sizes import Scalar, Size, SymbolicNumber, apply, hint_of, negate
 from ....sizes.arithmetic import COMPARISONS, rule
+from ....trees import leaf
+from ..compat import disabled_torch_function
 
 Decide = Callable[..., Any]  # of a size, where Python needs the number itself: records a guard, gives the number; as a key, or for a text
 Symbolic = Union[torch.SymInt, torch.SymFloat, torch.SymBool]
@@ -185,6 +187,7 @@ class _Number(SymbolicNumber):
     """A number of a recording, with what numpy's functions and torch ask of it."""
 
     __slots__ = ()
+    __torch_function__ = disabled_torch_function  # which torch asks of each argument, and takes for none
     node: SizeNode
     made_of: type = float
 
@@ -225,16 +228,19 @@ class _Number(SymbolicNumber):
         return getattr(ufunc, method)(*(item.node._number() if is_symbolic(item) else item for item in operands), **options)
 
 
+@leaf
 class SizeInt(_Number, torch.SymInt):
     """A whole number of a recording."""
 
     made_of = int
 
 
+@leaf
 class SizeFloat(_Number, torch.SymFloat):
     """A float computed from sizes."""
 
 
+@leaf
 class SizeBool(_Number, torch.SymBool):
     """A truth value computed from sizes."""
 
@@ -243,6 +249,8 @@ class SizeBool(_Number, torch.SymBool):
 
 _WRAPPERS: dict[type, Callable[[Any], Any]] = {int: SizeInt, float: SizeFloat, bool: SizeBool}
 _BASES: dict[type, type] = {SizeInt: torch.SymInt, SizeFloat: torch.SymFloat, SizeBool: torch.SymBool}
+NUMBERS = frozenset(_BASES)
+"""Classes of symbolic numbers of a recording."""
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 

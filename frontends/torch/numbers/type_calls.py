@@ -34,7 +34,7 @@ def asks_for_types_unseen(spaces: Iterable[Space], owners: Iterable[Any]) -> boo
     return (
         any(_NAME in space.unread and _NAME not in space.held for space in spaces)
         or any(_hands_on(function) for space in spaces for function in space.functions)
-        or any(id(type) in map(id, _attributes(getattr(owner, "__self__", owner))) for owner in owners)
+        or any(id(type) in map(id, held) for held in _attributes([getattr(owner, "__self__", owner) for owner in owners]))
     )
 
 
@@ -54,9 +54,10 @@ def _hands_on(function: types.FunctionType) -> bool:
     return id(type) in map(id, _held(function)) or "builtins" in code.co_names and _NAME in names_read(code)
 
 
-def _attributes(owner: Any) -> list[Any]:
-    """What stands in an object and in its class."""
-    return [*getattr(owner, "__dict__", {}).values(), *vars(type(owner)).values()]
+def _attributes(owners: list[Any]) -> Iterator[list[Any]]:
+    """What stands in each object, and in their classes."""
+    yield from ([*getattr(owner, "__dict__", {}).values()] for owner in owners)
+    yield from ([*vars(cls).values()] for cls in set(map(type, owners)))
 
 
 def _held(function: types.FunctionType) -> Iterator[Any]:

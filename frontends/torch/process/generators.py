@@ -264,7 +264,8 @@ def default_generators() -> tuple[torch.Generator, ...]:
 
 def generators_in(world: World) -> list[torch.Generator]:
     """The generators among the parts of containers."""
-    return [part for _, _, item in world.parts() for part in _parts(item) if is_generator(part)]
+    found = (item for _, _, item in world.parts if isinstance(item, tuple) or is_generator(item))
+    return [part for item in found for part in _parts(item) if is_generator(part)]
 
 
 def _parts(item: Any) -> Iterator[Any]:

@@ -43,8 +43,8 @@ def gradients_in(world: World, weights: Weights) -> list[Held]:
     ("kept['weight'].grad", {'requires_grad': True})
     """
     found: dict[int, Held] = {}
-    for held, key, item in world.parts():
-        for tensor in _trainable(item):
+    for held, key, item in world.parts:
+        for tensor in _trainable(item) if isinstance(item, (torch.Tensor, tuple)) else ():
             name = weights.name_of(tensor) or held.name_of(key)
             found.setdefault(id(tensor), Held(name, tensor, GRADIENT, _pairs(tensor)))
     return list(found.values())

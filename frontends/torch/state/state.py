@@ -22,7 +22,7 @@ from ....tracing.reach.containers import COMPILED, MISSING, is_whole
 from ....tracing.reach.outside import Free
 from ....tracing.reach.world import ORDER, Change, Held, World
 from ....tracing.state.append_only import ListShims
-from ....tracing.state.iterators import refuse_outside
+from ....tracing.state.iterators import iterators_in, refuse_outside
 from ....tracing.state.places import Place, Replaced
 from ....tracing.state.places import State as RecordedState
 from ....tracing.state.updates import Containers
@@ -178,9 +178,12 @@ class State:
 
         def is_free(item: Any, key: Any) -> bool:
             item = vars(item) if isinstance(item, torch.Tensor) else item  # whose attributes are the container
-            return bool(parts) and ((id(item), key) in parts or (id(item), None) in parts) or containers.holds(item)
+            return (id(item), key) in parts or (id(item), None) in parts or containers.holds(item)
 
-        return is_free
+        def is_given(item: Any, key: Any) -> bool:
+            return containers.holds(vars(item) if isinstance(item, torch.Tensor) else item)
+
+        return is_free if parts else is_given
 
     def restore(self) -> None:
         """Puts everything back."""
@@ -198,7 +201,8 @@ def _world_of(weights: Weights, stateful: Sequence[Any]) -> World:
 
 def _refuse_iterators(weights: Weights, world: World) -> None:
     """Of objects, only attributes whose names the code reads are among the roots."""
-    held = ((held.name_of(key), part) for held, key, part in world.parts() if not held.kind.dotted)
+    parts = {id(part): (held, key, part) for held, key, part in world.parts if not held.kind.dotted}.values()
+    held = ((held.name_of(key), part) for held, key, part in parts if any(iterators_in((part,))))
     for name, part in (*weights.roots(), *held):
         refuse_outside(() if is_array(part) else (part,), name)
 

@@ -14,6 +14,8 @@ import weakref
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
+from operator import is_
 from typing import Any
 
 from ...registration import stateless_packages
@@ -59,13 +61,15 @@ class Kind:
     """A kind of container: its parts by key (``pairs``), one part put in or (``MISSING``) taken out (``put``); ``dotted`` where they are
     attributes.
 
-    ``refilled`` replaces all parts, where it is not enough to put in each that differs.
+    ``refilled`` replaces all parts, where it is not enough to put in each that differs. ``is_surely`` tells quickly of most containers that
+    still hold the very parts that they held.
     """
 
     pairs: Callable[[Any], dict[Any, Any]]
     put: Callable[[Any, Any, Any], None]
     refilled: Callable[[Any, dict[Any, Any]], None] | None = None
     dotted: bool = False
+    is_surely: Callable[[Any, dict[Any, Any]], bool] = lambda held, before: False
 
     def refill(self, held: Any, before: dict[Any, Any]) -> None:
         """Makes a container hold these parts."""
@@ -137,18 +141,19 @@ def _refill_set(held: set[Any], before: dict[Any, Any]) -> None:
     held.update(before)
 
 
-_slots: weakref.WeakKeyDictionary[type, list[str]] = weakref.WeakKeyDictionary()  # they stand when a class is made
+_slots: dict[int, tuple[weakref.ref[type], list[str]]] = {}  # by the identity of a class: they stand when it is made
 
 
 def slots_of(item: Any) -> list[str]:
     """Names of the attributes that an object keeps outside of its ``__dict__``."""
     cls = type(item)
-    found = _slots.get(cls)
-    if found is None:
+    found = _slots.get(id(cls))
+    if found is None or found[0]() is not cls:
         given = (slots for base in cls.__mro__ if (slots := vars(base).get("__slots__")) is not None)
         names = [name for slots in given for name in ((slots,) if isinstance(slots, str) else slots)]
-        found = _slots[cls] = [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
-    return found
+        own = [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
+        found = _slots[id(cls)] = weakref.ref(cls), own
+    return found[1]
 
 
 def _pairs_of_object(item: Any) -> dict[Any, Any]:
@@ -156,6 +161,14 @@ def _pairs_of_object(item: Any) -> dict[Any, Any]:
     if hasattr(type(item), COMPILED):
         attributes = {name: part for name, part in attributes.items() if not name.startswith(COMPILED)}
     return {_CLASS_OF: type(item), **attributes, **{name: getattr(item, name) for name in slots_of(item) if hasattr(item, name)}}
+
+
+def _has_attributes_of(item: Any, before: dict[Any, Any]) -> bool:
+    """Of an object without slots: without a copy of its attributes."""
+    now: Any = getattr(item, "__dict__", before)
+    if len(now) + 1 != len(before) or before.get(_CLASS_OF) is not type(item):
+        return False
+    return all(map(is_, islice(before, 1, None), now)) and all(map(is_, islice(before.values(), 1, None), now.values()))
 
 
 def _put_in_object(item: Any, key: Any, value: Any) -> None:
@@ -209,7 +222,7 @@ def _refill_mapping(held: Any, before: dict[Any, Any]) -> None:
     held.update(before)
 
 
-OBJECT = Kind(_pairs_of_object, _put_in_object, _refill_object, dotted=True)
+OBJECT = Kind(_pairs_of_object, _put_in_object, _refill_object, dotted=True, is_surely=_has_attributes_of)
 
 
 def _pairs_of_contents(item: Any) -> dict[Any, Any]:

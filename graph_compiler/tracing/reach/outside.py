@@ -22,11 +22,13 @@ from .library import answers_of
 from .library_data import library_facts
 from .namespaces import names_of_builtins
 from .refers import cell_is_filled
-from .walk import MOST_ITEMS, Reached, attributes_of
+from .walk import MOST_ITEMS, Reached
 
 _ENVIRONMENT = frozenset({"environ", "getenv"})
 _UNSET = object()
 _STOOD_IN = frozenset({"builtins", "math"})  # modules whose functions have shims while something is recorded, in any thread
+# Classes of most of what facts tell of, which have no elements that a write could change.
+_NO_BUFFERS = frozenset({dict, list, tuple, set, frozenset, str, int, float, bool, type(None), type, types.FunctionType})
 Free = Callable[[Any, Any], bool]  # whether a part of a container (a whole one: None) is read anew at each call
 
 
@@ -59,8 +61,8 @@ def facts_outside(
         *_owners(reach, facts_of, free),
     ]
     found += _containers(reach, free, {id(fact.items[-1]): fact.what for fact in found})
-    held = [item for fact in found for item in fact.items]
-    buffers = [(item, buffer) for item in (*held, *reach.items()) if (buffer := contents(item)) is not None]
+    held = {id(item): item for item in (*(item for fact in found for item in fact.items), *reach.items()) if type(item) not in _NO_BUFFERS}
+    buffers = [(item, buffer) for item in held.values() if (buffer := contents(item)) is not None]
     return [*found, *(EnvironmentGuard("{}({}) == {}", (contents, *pair), "the elements of an array") for pair in buffers)]
 
 
@@ -147,14 +149,13 @@ def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]
     fleeting = {id(reference()) for reference in reach.references}  # no fact may hold on to them
     sought, of_class = Sought(reach), {cls: _of_class(reach, cls, watched) for cls in set(map(type, reach.owners))}
     for owner in reach.owners:
-        found = attributes_of(owner)
         is_scope = isinstance(owner, (type, types.ModuleType))
         what = owner.__name__ if is_scope else f"a {type(owner).__name__}"
         own = getattr(owner, "__dict__", {})
-        for name in reach.attributes(owner):
-            fixed = is_scope and _stays(found[name])
+        for name, item in reach.read_of(owner).items():
+            fixed = is_scope and _stays(item)
             if not fixed and not free(owner, name):
-                yield _attribute(f"the attribute {name} of {what}", owner, own, name, found[name])
+                yield _attribute(f"the attribute {name} of {what}", owner, own, name, item)
         may_hide = not is_scope and hasattr(owner, "__dict__")
         hiding = [name for name in of_class[type(owner)] if name not in own and not free(owner, name)] if may_hide else []
         if hiding:

@@ -82,6 +82,8 @@ class Reached:
         self._read_whole: set[int] = set()  # identities of modules whose dict is read
         self._waiting = deque[Any]()  # a list, for what leads to each other may be as long as a linked list of the user's
         self._scanned = self._known = 0  # how many of the owners were gone through, and with how many names
+        self._told: dict[str, bool] = {}  # names of attributes, and whether code may read them
+        self._told_with = 0  # how many names and fragments were known then
         self.extend(roots)
 
     def extend(self, roots: Iterable[Any]) -> None:
@@ -91,18 +93,34 @@ class Reached:
 
     def attributes(self, owner: Any) -> list[str]:
         """Names of the attributes of an owner that its code may read."""
+        return list(self.read_of(owner))
+
+    def read_of(self, owner: Any) -> dict[str, Any]:
+        """The attributes of an owner that its code may read."""
+        held = attributes_of(owner)
         if self.is_whole(owner):
-            return names_in(vars(owner))
-        fragments = self.fragments - {""} if isinstance(owner, types.ModuleType) else self.fragments
+            return {name: held[name] for name in names_in(held)}
         if self._wraps(type(owner)):
-            return list(vars(owner))
-        found = [
-            name
-            for name, item in attributes_of(owner).items()
-            if name not in self._policy.hidden and (name[:2] != "__" or _is_operator(owner, item))
-        ]
-        known = self.names | _set_by_functions(owner, self.changed)
-        return [name for name in found if name in known or name[:2] == "__" or any(fragment in name for fragment in fragments)]
+            return {name: held[name] for name in vars(owner)}
+        hidden, is_read = self._policy.hidden, self._is_read_of_module if isinstance(owner, types.ModuleType) else self._is_read
+        is_set = _set_by_functions(held, self.changed) if isinstance(owner, type) else ()
+        return {
+            name: item
+            for name, item in held.items()
+            if name not in hidden and (is_read(name) or name in is_set if name[:2] != "__" else _is_operator(owner, item))
+        }
+
+    def _is_read(self, name: str) -> bool:
+        """Whether code may read an attribute of this name: it has the name, or puts it together. Many objects have the same ones."""
+        if self._told_with != (known := len(self.names) + len(self.fragments)):
+            self._told, self._told_with = {}, known
+        if (told := self._told.get(name)) is None:
+            told = self._told[name] = name in self.names or any(fragment in name for fragment in self.fragments)
+        return told
+
+    def _is_read_of_module(self, name: str) -> bool:
+        """As :meth:`_is_read`, of a Python module, of which code that goes through all attributes reads no more than others."""
+        return name in self.names or any(fragment in name for fragment in self.fragments if fragment)
 
     def is_whole(self, owner: Any) -> bool:
         """Whether code reads the dict of a module, so that any name in it counts."""
@@ -133,15 +151,14 @@ class Reached:
             while not self._waiting and self._scanned < len(self.owners):
                 owner = self.owners[self._scanned]
                 self._scanned += 1
-                held = attributes_of(owner)
-                self._wait(held[name] for name in self.attributes(owner))
+                self._wait(self.read_of(owner).values())
 
     def _names_known(self) -> int:
         return len(self.names) + len(self.changed) + len(self.fragments)
 
     def _visit(self, item: Any) -> None:
         item = original_of(item)
-        if isinstance(item, _ATOMS) or id(item) in self._seen or self._policy.is_leaf(item):
+        if id(item) in self._seen or isinstance(item, _ATOMS) or self._policy.is_leaf(item):
             return None
         self._seen[id(item)] = item
         for cls, visit in _KINDS:
@@ -214,8 +231,8 @@ class Reached:
     def _object(self, item: Any) -> None:
         parts = list(self._policy.parts(item))
         cls = type(item)
-        if callable(item):  # a function in functools.lru_cache, a model in jax.jit
-            self._wait([getattr(item, "__dict__", {}).get("__wrapped__")])
+        if callable(item) and (inner := getattr(item, "__dict__", {}).get("__wrapped__")) is not None:
+            self._wait([inner])  # a function in functools.lru_cache, a model in jax.jit
         if is_asked(item):
             return self.asked.append(item)
         if not module_of(cls):
@@ -272,16 +289,14 @@ _KINDS: tuple[tuple[Any, Callable[[Reached, Any], None]], ...] = (
 def attributes_of(owner: Any) -> dict[str, Any]:
     """The attributes that an object holds itself, in its ``__dict__`` or in slots."""
     held = dict(vars(owner)) if hasattr(owner, "__dict__") else {}
-    if isinstance(owner, (type, types.ModuleType)):
-        return held
-    return {**held, **{name: getattr(owner, name) for name in slots_of(owner) if hasattr(owner, name)}}
+    if not isinstance(owner, (type, types.ModuleType)):
+        held.update((name, getattr(owner, name)) for name in slots_of(owner) if hasattr(owner, name))
+    return held
 
 
-def _set_by_functions(owner: Any, names: set[str]) -> set[str]:
+def _set_by_functions(held: dict[str, Any], names: set[str]) -> set[str]:
     """Of the names of attributes that are set, those for which a class has a property."""
-    return (
-        {name for name in names & vars(owner).keys() if hasattr(type(vars(owner)[name]), "__set__")} if isinstance(owner, type) else set()
-    )
+    return {name for name in names & held.keys() if hasattr(type(held[name]), "__set__")}
 
 
 def _is_operator(owner: Any, item: Any) -> bool:

@@ -17,10 +17,11 @@ from .namespaces import OF_IMPORTS, Names
 from .origin import is_users
 from .originals import original_of
 from .refers import functions_of, layers, roots_of
-from .wrappers import wrapped_by
+from .wrappers import WRAPPERS, wrapped_by
 
 _DEEPEST = 8
 _CODE = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
+_LEADING = (tuple, functools._lru_cache_wrapper, *_CODE, *WRAPPERS)  # to other things than their attributes
 ORDER = object()  # the key of a change of a dict whose parts stand in another order than single changes give
 
 
@@ -40,6 +41,8 @@ class Held:
     def is_untouched(self) -> bool:
         """Whether it holds the very same parts under the same keys in the same order."""
         item, before = self.item, self.before
+        if self.kind.is_surely(item, before):
+            return True
         now = item if type(item) in _PLAIN_DICTS else self.kind.pairs(item)
         if len(before) != len(now):
             return False
@@ -108,7 +111,10 @@ class World:
         self._own = set(map(id, own))
         self._objects: set[tuple[type, bool]] = set()  # classes of objects, and whether these are among ``own``
         self._bases: dict[type, list[type]] = {}  # of these, those that are the user's
+        self._arrays: dict[type, bool] = {}  # classes, and whether they are of arrays
+        self._met: dict[int, int] = {}  # identities of parts of containers, and how deep they were met
         # by depth: of functions that are found on the way, what they refer to comes first
+        closed |= OF_IMPORTS
         waiting = [deque((*roots, *chain.from_iterable(map(self._asked, called))))]
         while any(waiting):
             depth = next(depth for depth, level in enumerate(waiting) if level)
@@ -143,13 +149,25 @@ class World:
         held = Held(name, item, kind, kind.pairs(item))
         self.held.append(held)
         for key, child in held.before.items():
-            if type(child) in _SCALARS or isinstance(key, str) and (key in closed or key in OF_IMPORTS):
+            cls, number = type(child), id(child)
+            if cls in _SCALARS or number in self._known or isinstance(key, str) and key in closed:
                 continue
-            if type(child) not in _PLAIN_DICTS or child:
+            if self._met.get(number, depth + 1) <= depth:
+                continue
+            attributes = child if cls in _PLAIN_DICTS else vars(child) if self._is_array(child) else None
+            if attributes is None or attributes:
+                self._met[number] = depth
                 yield held.name_of(key), child, depth + 1
-            elif id(child) not in self._known:
-                self._known.add(id(child))
-                self._empty.append((held, key, child))
+            elif id(attributes) not in self._known:
+                self._known.add(id(attributes))
+                self._empty.append((held, key, attributes))
+
+    def _is_array(self, item: Any) -> bool:
+        """Whether this leads to nothing but the attributes that somebody may have put on it: found out once of arrays of one class."""
+        cls = type(item)
+        if cls not in self._arrays:
+            self._arrays[cls] = has_attributes(item) and not isinstance(item, _LEADING) and kind_of(item) is None
+        return self._arrays[cls]
 
     def _kind(self, item: Any) -> Kind | None:
         """As :func:`kind_of`. Of objects of one class, as modules are, it is found out once."""
@@ -194,6 +212,7 @@ class World:
         """The identities of the objects that hold what may change."""
         return {*(id(held.owner) for held in self.held), *(id(item) for _, _, item in self._empty)}
 
+    @functools.cached_property
     def parts(self) -> list[tuple[Held, Any, Any]]:
         """What containers hold, with the key: arrays, numbers, tuples and objects. Other containers are held themselves."""
         return [(held, key, item) for held in self.held for key, item in held.before.items() if type(item) not in _NO_PARTS]

@@ -62,12 +62,10 @@ class AutoDynamic:
         otherwise.
         """
         self.is_new = False
-        marks = [(held, key, mark) for held, key, item in world.parts() if (mark := _mark(held, item, mark_of))]
-        for held, key, mark in marks:
-            identity = _identity(held, key)
-            self._changes[identity] += self._seen.get(identity, mark) != mark
-        self._seen = {_identity(held, key): mark for held, key, mark in marks}
-        often = [(held, key) for held, key, _ in marks if self._changes[_identity(held, key)] >= _ENOUGH]
+        marks = {_identity(held, key): (mark, held, key) for held, key, item in world.parts if (mark := _mark(held, item, mark_of))}
+        seen, self._seen = self._seen, {identity: mark for identity, (mark, _, _) in marks.items()}
+        self._changes.update(identity for identity, mark in self._seen.items() if seen.get(identity, mark) != mark)
+        often = [(held, key) for identity, (_, held, key) in marks.items() if self._changes[identity] >= _ENOUGH]
         return [Place(held, whole=True) if is_whole(held.item) else Place(held, key) for held, key in often]
 
 

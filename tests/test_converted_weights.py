@@ -1,0 +1,78 @@
+"""Weights are converted at the first call of a graph: as they are then, and as arrays that no trace holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graph_compiler
+
+torch = pytest.importorskip("torch")
+_X = torch.arange(6.0).reshape(3, 2)
+
+
+def _written(model: Any) -> None:
+    with torch.no_grad():
+        model.weight.mul_(3)
+
+
+def _replaced(model: Any) -> None:
+    model.weight = torch.nn.Parameter(torch.full((4, 2), 0.5))
+
+
+def _by_others(model: Any) -> None:
+    model.weight.data[1] = 7
+
+
+def _other_shape(model: Any) -> None:
+    model.weight, model.bias = torch.nn.Parameter(torch.ones(5, 2)), torch.nn.Parameter(torch.ones(5))
+
+
+def _left(model: Any) -> None:
+    """As it was."""
+
+
+def _plain(target: str, graph: Any) -> Any:
+    return np.asarray(graph(_X.numpy()))
+
+
+def _traced(target: str, graph: Any) -> Any:
+    """By the target's compiler, which sees the first call; then as it is, with what that call has left."""
+    if target == "jax":
+        import jax
+
+        first = jax.jit(graph)(_X.numpy())
+    else:
+        import tensorflow as tf
+
+        first = tf.function(graph)(tf.constant(_X.numpy()))
+    np.testing.assert_allclose(np.asarray(graph(_X.numpy())), np.asarray(first), rtol=1e-6)
+    return np.asarray(first)
+
+
+@pytest.mark.parametrize("target", ["jax", "tensorflow"])
+@pytest.mark.parametrize(
+    ("change", "call"),
+    [
+        *((change, call) for change in (_left, _written, _replaced, _by_others) for call in (_plain, _traced)),
+        (_other_shape, _plain),  # a compiler cannot be given another variant
+    ],
+)
+def test_a_first_call_has_the_weights_of_its_moment(change: Callable[[Any], None], call: Callable[..., Any], target: str) -> None:
+    pytest.importorskip(target)
+    model = torch.nn.Linear(2, 4)
+    graph = graph_compiler.compile(model, args=(_X,), to=target)
+    change(model)
+    np.testing.assert_allclose(call(target, graph), model(_X).detach().numpy(), rtol=1e-5, atol=1e-6)
+    assert all(not isinstance(array, torch.Tensor) for array in graph.parameters.values())
+
+
+def test_parameters_that_are_asked_for_before_a_call_are_those_of_the_moment() -> None:
+    pytest.importorskip("jax")
+    model = torch.nn.Linear(2, 4)
+    graph = graph_compiler.compile(model, args=(_X,), to="jax")
+    _replaced(model)
+    np.testing.assert_array_equal(graph.parameters["weight"], model.weight.detach().numpy())
