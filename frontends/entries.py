@@ -30,9 +30,10 @@ def _device(array: Any) -> str:
 
 
 def _of_keras() -> str:
-    """The framework that Keras computes with in this process."""
+    """The frontend of the framework that Keras computes with in this process."""
     backend = getattr(sys.modules["keras"], "backend", None)  # None while another thread imports it
-    return "tensorflow" if backend is None else str(backend.backend())
+    name = "tensorflow" if backend is None else str(backend.backend())
+    return name if name in ("torch", "jax", "numpy") else "tensorflow"
 
 
 torch = FrontendEntry(

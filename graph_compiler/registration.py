@@ -270,8 +270,8 @@ def _forget() -> None:
 
 def telling(entries: Iterable[FrontendEntry]) -> dict[str, str]:
     """Package -> the framework that it tells."""
-    entries = list(entries)
-    names = {entry.name for entry in entries}
-    found = {package: entry.name for entry in entries for package in (*entry.packages, *entry.libraries)}
-    chosen = {package: name() for entry in entries for package, name in entry.computing.items() if package in sys.modules}
-    return {**found, **{package: name for package, name in chosen.items() if name in names}}
+    return {
+        package: entry.computing[package]() if package in entry.computing and package in sys.modules else entry.name
+        for entry in entries
+        for package in (*entry.packages, *entry.libraries)
+    }

@@ -16,7 +16,8 @@ _BOUND = "XLA keeps what each step of a loop computed for its gradient only wher
 LIMITS = {
     **{(name, "tape in XLA"): _BOUND for name in (
         "while in scan", "scan in while", "deep", "newton", "bisection", "vmap of while", "vmap of steps", "jvp of while",
-        "conjugate gradient",
+        "conjugate gradient", "mixed state", "branch in a condition", "scan in a condition", "while in scan under vmap",
+        "operator that asks for the length",
     )},
     ("beam", "tape with unknown sizes"): "the guard that a size is an index of 32 bits is not to be told in 32 bits",
     ("scan in cond", "tape in XLA"): "XLA has no gradient of a loop with outputs in a branch",

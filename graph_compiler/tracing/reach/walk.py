@@ -142,19 +142,18 @@ class Reached:
     # ------------------------------------------------------------------------------ the walk
     def _walk(self) -> None:
         """Visits what is waiting, and the attributes of each owner: again of all of them where more names have become known."""
-        while self._waiting or self._scanned < len(self.owners) or self._known < self._names_known():
-            if self._waiting:
+        while True:
+            while self._waiting:
                 self._visit(self._waiting.popleft())
-                continue
-            if self._known < self._names_known():
-                self._known, self._scanned = self._names_known(), 0
+            known = len(self.names) + len(self.changed) + len(self.fragments)
+            if self._known < known:
+                self._known, self._scanned = known, 0
+            if self._scanned == len(self.owners):
+                return
             while not self._waiting and self._scanned < len(self.owners):
                 owner = self.owners[self._scanned]
                 self._scanned += 1
                 self._wait(self.read_of(owner).values())
-
-    def _names_known(self) -> int:
-        return len(self.names) + len(self.changed) + len(self.fragments)
 
     def _visit(self, item: Any) -> None:
         item = original_of(item)
