@@ -43,7 +43,15 @@ def not_computed(x: Any) -> Any:
     return np.sqrt(x.min() + 0.25) * x if x.min() > 0.5 else x * 2
 
 
-FUNCTIONS = [two_exits, steps, several, not_computed]
+def numbers(x: Any) -> Any:
+    """Numbers of Python's that are others in each variant, beside some that are not."""
+    count, sign = 0, 0.0
+    while abs(x).max() > 1:
+        x, count, sign = x / 2, count + 1, -0.0
+    return x, count, 1.0 / (1.0 + count), np.copysign(x * 0 + 1, sign), 7
+
+
+FUNCTIONS = [two_exits, steps, several, not_computed, numbers]
 
 
 def recorded(function: Callable[[Any], Any], to: str, rows: Any = ROWS) -> Any:
@@ -73,6 +81,12 @@ def test_in_jit_and_vmap_elements_choose_the_variant(function: Callable[[Any], A
 def test_in_a_function_of_tensorflow_elements_choose_the_variant(function: Callable[[Any], Any], xla: bool) -> None:
     graph = recorded(function, "tensorflow")
     check(tf.function(graph, jit_compile=xla, reduce_retracing=True), function)
+
+
+def test_numbers_are_arrays_only_where_variants_give_others() -> None:
+    graph, kinds = recorded(numbers, "jax"), list[type]()
+    jax.jit(lambda x: kinds.extend(map(type, graph(x))))(ROWS[0])
+    assert [kind is int for kind in kinds] == [False, False, False, False, True]
 
 
 def test_gradients_are_those_of_the_way_that_is_taken() -> None:

@@ -6,9 +6,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..errors import CallMismatch
 from ..trees import Tree, flatten, unflatten
 from .variant import Variant
+
+_NUMBERS = (bool, int, float, complex)
 
 
 class Alternative(NamedTuple):
@@ -23,6 +27,7 @@ class Alternative(NamedTuple):
 
 def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[str, Any]]:
     """The result and state of the first alternative whose guards hold; that of the last one, which nobody takes for right, where none does.
+    A number of Python's that is another one in each is an array.
 
     ``CallMismatch`` where they differ in structure, sizes or types, so that no program gives either.
     """
@@ -31,20 +36,31 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
         return _checked(alternatives[0], alternatives[0].found, alternatives[0].checks)
     *others, last = alternatives
     trees: list[Tree] = []
+    numbers: list[set[tuple[str, Any]]] = []  # of Python's, for each leaf those that the variants give
 
     def arrays(found: Any) -> list[Any]:
-        leaves, tree = flatten(found, lambda item: target.convert(item) is not None)
+        leaves, tree = flatten(found, lambda item: type(item) in _NUMBERS or target.convert(item) is not None)
+        if not trees:
+            numbers.extend(set() for _ in leaves)
         trees.append(tree)
         if tree != trees[0]:
             raise CallMismatch(f"{name}: {target.name} traces this call, and recorded variants for it differ in the structure of results")
-        return [target.convert(leaf) for leaf in leaves]
+        for seen, leaf in zip(numbers, leaves):
+            seen.add((repr(leaf), leaf) if type(leaf) in _NUMBERS else ("", None))  # -0.0 and 0.0 are equal
+        return [target.convert(np.asarray(leaf) if type(leaf) in _NUMBERS else leaf) for leaf in leaves]
 
     chosen: Callable[[], list[Any]] = lambda: arrays(_checked(last, *last.run()))  # noqa: E731  (one of several functions)
     for other in reversed(others):
         chosen = functools.partial(_either, name, other, functools.partial(_arrays_of, arrays, other), chosen)
     found = chosen()
-    result, state = unflatten(trees[0], found)
+    result, state = unflatten(trees[0], [_number(seen, array) for seen, array in zip(numbers, found)])
     return result, state
+
+
+def _number(seen: set[tuple[str, Any]], array: Any) -> Any:
+    """The number that all variants give in one place; else the array that was chosen."""
+    (_, number), *others = seen
+    return array if number is None or others else number
 
 
 def _checked(one: Alternative, found: Any, checks: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
