@@ -98,7 +98,9 @@ class NumpyRegions(RecordedRegions[_Block]):
         if is_traced(item) and not kind.number and item._seen.dtype == dtype:
             return item if not self.kind(item).number else self._array(item, dtype)
         array = self._array(item, dtype)
-        return self._number(array) if kind.number else array
+        if kind.number:
+            return self._number(array)
+        return array if array.ndim else array[()]  # NumPy computes with scalars, and gives them back
 
     def _array(self, item: Any, dtype: Any) -> Any:
         return self.capture.record("numpy.array", lambda item, dtype: np.array(item, dtype)[()], (item,), {"dtype": dtype})

@@ -155,6 +155,20 @@ def test_one_variant_takes_the_place_of_the_others(function: Callable[..., Any],
     assert len(graph.variants) == 1
 
 
+def positives(x: Any) -> Any:
+    total = 0
+    for item in x:
+        if item > 0:
+            total = total + item
+    return total
+
+
+def test_numbers_of_steps_that_change_nothing_are_scalars() -> None:
+    graph = graph_compiler.compile(positives, args=(array(1, -1, 2),))
+    found = [graph(x) for x in (array(1, 2), array(-1), array())]
+    assert found == [3, 0, 0] and all(type(one) is np.float64 for one in found)
+
+
 CHANGED: list[int] = []
 
 
