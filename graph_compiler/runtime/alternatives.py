@@ -13,6 +13,7 @@ from ..trees import Tree, flatten, unflatten
 from .variant import Variant
 
 _NUMBERS = (bool, int, float, complex)
+_MOST = 1 << 31  # what the narrowest type for whole numbers does not hold
 
 
 class Alternative(NamedTuple):
@@ -39,15 +40,15 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
     numbers: list[set[tuple[str, Any]]] = []  # of Python's, for each leaf those that the variants give
 
     def arrays(found: Any) -> list[Any]:
-        leaves, tree = flatten(found, lambda item: type(item) in _NUMBERS or target.convert(item) is not None)
+        leaves, tree = flatten(found, lambda item: _is_number(item) or target.convert(item) is not None)
         if not trees:
             numbers.extend(set() for _ in leaves)
         trees.append(tree)
         if tree != trees[0]:
             raise CallMismatch(f"{name}: {target.name} traces this call, and recorded variants for it differ in the structure of results")
         for seen, leaf in zip(numbers, leaves):
-            seen.add((repr(leaf), leaf) if type(leaf) in _NUMBERS else ("", None))  # -0.0 and 0.0 are equal
-        return [target.convert(np.asarray(leaf) if type(leaf) in _NUMBERS else leaf) for leaf in leaves]
+            seen.add((repr(leaf), leaf) if _is_number(leaf) else ("", None))  # -0.0 and 0.0 are equal
+        return [target.convert(np.asarray(leaf) if _is_number(leaf) else leaf) for leaf in leaves]
 
     chosen: Callable[[], list[Any]] = lambda: arrays(_checked(last, *last.run()))  # noqa: E731  (one of several functions)
     for other in reversed(others):
@@ -55,6 +56,11 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
     found = chosen()
     result, state = unflatten(trees[0], [_number(seen, array) for seen, array in zip(numbers, found)])
     return result, state
+
+
+def _is_number(item: Any) -> bool:
+    """Whether this is a number of Python's that an array of any target holds."""
+    return type(item) in _NUMBERS and (type(item) is not int or -_MOST <= item < _MOST)
 
 
 def _number(seen: set[tuple[str, Any]], array: Any) -> Any:
