@@ -138,6 +138,12 @@ class GivenHeld(nn.Linear):
         return super().forward(x)
 
 
+class GivenToArgument(nn.Linear):
+    def forward(self, x: Any) -> Any:
+        x.data = x.data * 2
+        return super().forward(x)
+
+
 class Swapped(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -647,6 +653,7 @@ PROGRAMS = [
     Program("given_names", seeded(lambda: GivenNames(4, 4)), _BATCHES, _DATA),
     Program("given_to_held", seeded(lambda: GivenToHeld(4, 4)), _BATCHES, _HELD_DATA),
     Program("given_held", seeded(lambda: GivenHeld(4, 4)), _BATCHES, _HELD_DATA),
+    Program("given_to_argument", seeded(lambda: GivenToArgument(4, 4)), _BATCHES, _HELD_DATA),
     Program("given_swapped", seeded(Swapped), _BATCHES, _HELD_DATA),
     Program("given_other_type", seeded(lambda: GivenOtherType(4, 4)), _BATCHES, _HELD_DATA),
     Program("ema_in_place", seeded(EmaInPlace), _BATCHES),

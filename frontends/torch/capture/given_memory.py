@@ -15,13 +15,14 @@ from .running import Running
 
 def give_memory(capture: Running, tensor: torch.Tensor, data: torch.Tensor) -> None:
     """Records the assignment. ``TracingError`` where something else has a part in the memory of one of both, where they differ in more than
-    their elements, and in a graph for torch, between whose calls others may come to hold a weight's memory."""
+    their elements, and for arguments and in a graph for torch, whose memory others may hold in later calls."""
     recorder = capture.recorder
     made = recorder.maker(recorder.base_of(capture.value(data)))
-    if capture.for_torch or made is None or _looks(tensor) != _looks(data) or _is_held(tensor) or _is_held(data):
+    is_given = recorder.base_of(capture.value(tensor)) in recorder.graph.inputs
+    if capture.for_torch or is_given or made is None or _looks(tensor) != _looks(data) or _is_held(tensor) or _is_held(data):
         raise TracingError(
             f"{capture.here()}: memory is put under a tensor by assigning to its .data, which is recorded for other frameworks than torch, "
-            "between tensors of one shape and type whose memory nothing else holds. Use copy_ instead"
+            "between tensors of one shape and type that are no arguments and whose memory nothing else holds. Use copy_ instead"
         )
     with capture, torch.no_grad():
         tensor.copy_(data)
