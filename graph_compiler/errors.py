@@ -52,7 +52,7 @@ class CallMismatch(GraphCompilerError, TypeError):
     """A graph was called with another structure of arguments than it was recorded with."""
 
 
-class GuardFailed(GraphCompilerError):
+class GuardFailed(GraphCompilerError, ValueError):
     """A condition that the recording relied on does not hold for this call, and no re-trace is allowed."""
 
 

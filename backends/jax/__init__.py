@@ -17,7 +17,6 @@ imports = {
     "Callable": "from collections.abc import Callable",
     "Iterable": "from collections.abc import Iterable",
     "Mapping": "from collections.abc import Mapping",
-    "GradientRefused": "from graph_compiler.errors import GradientRefused",
     "Primitive": "from jax.extend.core import Primitive",
     "Sequence": "from collections.abc import Sequence",
     "interpreters": "from jax import interpreters",

@@ -15,7 +15,6 @@ imports = {
     "parallel": "from graph_compiler import parallel",
     "Any": "from typing import Any",
     "Callable": "from collections.abc import Callable",
-    "GradientRefused": "from graph_compiler.errors import GradientRefused",
     "Sequence": "from collections.abc import Sequence",
     "itertools": "import itertools",
     "np": "import numpy as np",

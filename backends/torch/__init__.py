@@ -15,7 +15,6 @@ imports = {
     "Any": "from typing import Any",
     "Callable": "from collections.abc import Callable",
     "Sequence": "from collections.abc import Sequence",
-    "GradientRefused": "from graph_compiler.errors import GradientRefused",
     "F": "import torch.nn.functional as F",
     "checkpoint": "from torch.utils.checkpoint import checkpoint",
     "torch": "import torch",

@@ -7,8 +7,10 @@ import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .. import errors
 from ..errors import FrameworkNotInstalled
 from .source import Program
+from .standing_alone import ERRORS
 
 _last = [0]  # number of a file. No itertools.count: torch.compile asks that for a copy, which Python 3.14 refuses
 _retired: list[str] = []  # of functions that are gone: dropped here, for the collector may run while linecache goes through its entries
@@ -28,6 +30,7 @@ def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[.
         raise FrameworkNotInstalled(
             f"the source written for {program.name} needs {package}, which is not installed here; install it with: pip install {package}"
         ) from None
+    scope.update({name: getattr(errors, name) for name in ERRORS if name in scope})
     function: Callable[..., Any] = scope[program.name]
     linecache.cache[filename] = (len(program.source), None, program.source.splitlines(True), filename)
     weakref.finalize(function, _retired.append, filename)

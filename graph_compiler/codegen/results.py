@@ -3,23 +3,44 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+import enum
+import sys
+from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 from ..ir.graph import Graph
 from ..naming import Namespace
-from ..trees import Branch, Leaf, Static, Tree, is_called_with_items, is_namedtuple
+from ..trees import Branch, Leaf, Static, Tree, is_called_with_items, is_dataclass_mapping, is_namedtuple, maker_of, making
 
 _SPELLED = (bool, int, float, complex, str, bytes, type(None))
+# Imports of the functions that make containers.
+_IMPORTS = {
+    "Any": "from typing import Any",
+    "Sequence": "from collections.abc import Sequence",
+    "dataclasses": "import dataclasses",
+    "defaultdict": "from collections import defaultdict",
+}
+MAKERS = (*_IMPORTS, *(name for name, item in vars(making).items() if isinstance(item, FunctionType)))  # names in their source
 
 
 @dataclasses.dataclass
 class ResultText:
-    """The expression, the imports it needs, and objects it names that no text can spell."""
+    """The expression of a result and what it needs.
+
+    imports: import lines of the classes that it names.
+    makers: functions that make its containers, which are copied into the source.
+    globals: objects it names that no text can spell.
+    """
 
     text: str = ""
     imports: list[str] = dataclasses.field(default_factory=list)
+    makers: list[FunctionType] = dataclasses.field(default_factory=list)
     globals: dict[str, Any] = dataclasses.field(default_factory=dict)
+
+    def imports_for(self, names: set[str]) -> list[str]:
+        """Return the import lines of the classes, and of what the makers use of `names`."""
+        return [*(line for name, line in _IMPORTS.items() if self.makers and name in names), *self.imports]
 
 
 def result_text(graph: Graph, literal: Callable[[Any], Any], names: Namespace) -> ResultText:
@@ -32,7 +53,7 @@ def result_text(graph: Graph, literal: Callable[[Any], Any], names: Namespace) -
 class _Results:
     def __init__(self, result: ResultText, names: Namespace, leaves: Iterator[str]) -> None:
         self.result, self.names, self.leaves = result, names, leaves
-        self.classes: dict[type, str] = {}
+        self.named: dict[Any, str] = {}
 
     def text(self, tree: Tree) -> str:
         if isinstance(tree, Leaf):
@@ -45,8 +66,35 @@ class _Results:
     def _static(self, value: Any) -> str:
         if type(value) in _SPELLED and value == value and abs(hash(value)) != 314159:
             return repr(value)
+        if type(value) is slice and all(type(item) in _SPELLED for item in (value.start, value.stop, value.step)):
+            return repr(value)
         if type(value) in (tuple, list) and all(type(item) in _SPELLED for item in value):
             return repr(value)
+        return self._spelled(value) or self._named_object(value)
+
+    def _spelled(self, value: Any) -> str | None:
+        """Return an expression that makes an equal value, or None. Only values that never change are written so."""
+        if isinstance(value, type):
+            return self._class(value)
+        if isinstance(value, enum.Enum):
+            return f"{self._class(type(value))}[{value.name!r}]" if value.name in type(value).__members__ else None
+        if type(value).__hash__ in (None, object.__hash__):
+            return self._member(value)
+        try:
+            make, args = value.__reduce_ex__(4)
+        except (TypeError, ValueError, AttributeError):
+            return self._member(value)
+        plain = isinstance(args, tuple) and all(type(item) in _SPELLED for item in args)
+        if not (plain and isinstance(make, type) and _is_importable(make) and make(*args) == value):
+            return self._member(value)
+        return f"{self._class(make)}({', '.join(map(repr, args))})"
+
+    def _member(self, value: Any) -> str | None:
+        """Return the name of a member of a module, where that is what `repr` returns: `torch.float32`."""
+        module, _, name = repr(value).rpartition(".")
+        return self._imported(module, name) if name and getattr(sys.modules.get(module), name, None) is value else None
+
+    def _named_object(self, value: Any) -> str:
         name = self.names.lasting(f"{type(value).__name__.lower()}_value")
         self.result.globals[name] = value
         return name
@@ -62,24 +110,54 @@ class _Results:
         name = self._class(cls)
         if issubclass(cls, (tuple, list)) and is_called_with_items(cls):
             return f"{name}({', '.join(children)})" if is_namedtuple(cls) else f"{name}([{', '.join(children)}])"
-        if issubclass(cls, Mapping) and dataclasses.is_dataclass(cls):
+        if is_dataclass_mapping(cls) and _is_called_by_name(tree):
             return f"{name}({', '.join(f'{key}={child}' for key, child in zip(tree.keys, children))})"
-        self.result.imports.append("from graph_compiler.trees import build")
-        return f"build({name}, {self._static(tree.keys)}, [{', '.join(children)}])"
+        return f"{self._maker(cls)}({name}, {self._keys(tree.keys)}, [{', '.join(children)}])"
+
+    def _keys(self, keys: tuple[Any, ...]) -> str:
+        # Names of settings are texts of a class of their own, which no generated source knows.
+        return self._static(tuple(str(key) if isinstance(key, str) else key for key in keys))
+
+    def _maker(self, cls: type) -> str:
+        """Return the name of the function that makes an object of `cls`: a copy, or the function that was registered."""
+        make = maker_of(cls)
+        if vars(making).get(make.__name__) is make:
+            assert isinstance(make, FunctionType)
+            self.result.makers.append(make)
+            return make.__name__
+        return self._object(f"make_{cls.__name__}", make)
 
     def _class(self, cls: type) -> str:
-        if cls not in self.classes:
-            self.classes[cls] = self.names.lasting(cls.__name__)
-            if _importable(cls):
-                alias = "" if self.classes[cls] == cls.__name__ else f" as {self.classes[cls]}"
-                self.result.imports.append(f"from {cls.__module__} import {cls.__name__}{alias}")
-            else:
-                self.result.globals[self.classes[cls]] = cls
-        return self.classes[cls]
+        return self._object(cls.__name__, cls)
+
+    def _object(self, name: str, item: Any) -> str:
+        """Return the name by which the source refers to a class or function, which it imports where that is possible."""
+        if _is_importable(item):
+            return self._imported(item.__module__, item.__name__)
+        if id(item) not in self.named:
+            self.named[id(item)] = self.names.lasting(name)
+            self.result.globals[self.named[id(item)]] = item
+        return self.named[id(item)]
+
+    def _imported(self, module: str, name: str) -> str:
+        """Return the name by which the source refers to a member of a module."""
+        line = f"from {module} import {name}"
+        if module == "builtins":
+            return name
+        if line not in self.named:
+            self.named[line] = name if _IMPORTS.get(name) == line else self.names.lasting(name)
+            self.result.imports.append(line if self.named[line] == name else f"{line} as {self.named[line]}")
+        return self.named[line]
 
 
-def _importable(cls: type) -> bool:
-    import sys
+def _is_called_by_name(tree: Branch) -> bool:
+    """Return True if a call of the class with the items by name makes a dataclass that holds them in their order."""
+    names = [field.name for field in dataclasses.fields(tree.type) if field.init]
+    # A class may open an only item, such as the pairs of a dict.
+    plain = len(tree.keys) > 1 or all(isinstance(child, Leaf) for child in tree.children)
+    return plain and list(tree.keys) == [name for name in names if name in tree.keys]
 
-    module = sys.modules.get(cls.__module__)
-    return cls.__module__ != "__main__" and getattr(module, cls.__name__, None) is cls
+
+def _is_importable(item: Any) -> bool:
+    module = sys.modules.get(item.__module__)
+    return item.__module__ != "__main__" and getattr(module, getattr(item, "__name__", ""), None) is item

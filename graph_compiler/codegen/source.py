@@ -20,13 +20,13 @@ from ..ir.graph import Graph, Guard
 from ..ir.node import Origin, Value, values_in
 from ..naming import Namespace
 from ..sizes import Size, Symbol
-from ..trees import Leaf, iterate_structure
+from ..trees import Leaf, iterate_structure, making
 from .lines import broken
 from .numbered import numbered_calls, quoted
-from .results import ResultText, result_text
+from .results import MAKERS, ResultText, result_text
 from .scope import Scope, Shared
 from .stacked import HELPER, Stack, stacks_of
-from .standing_alone import GUARD_FAILED, portable
+from .standing_alone import ERRORS, portable
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')
 _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
@@ -74,7 +74,7 @@ class _Writer:
             self.imports = {**target.imports, **dialect.imports}
         else:
             self.prelude, self.helpers = prelude, _names_of(prelude)
-        always = [*self.imports, "parameters", "constants", "math", "GuardFailed"]
+        always = [*self.imports, "parameters", "constants", "math", *ERRORS, *MAKERS]
         self.own = Namespace(reserved=always).unique(graph.name)  # a helper of this name is in the way only where it is used
         self.names = Namespace(reserved=[*always, *self.helpers, self.own])
         self.shared = Shared(dialect, target.structured, self.names, reserved=(*always, *self.helpers, self.own))
@@ -112,6 +112,7 @@ class _Writer:
         body = "\n".join(lines)
         definitions = self.shared.definitions.texts()
         helpers = _helpers(self.prelude, "\n".join([*definitions, body]), self.helpers)
+        helpers += _helpers(making, "\n".join(maker.__name__ for maker in result.makers))
         name = self.names.lasting(self.own) if self.own in {helper.__name__ for helper in helpers} else self.own
         head = [*self.dialect.decorators(graph), *broken(f"def {name}({', '.join([*leading, *inputs])}):")]
         source = self._module(header, [*definitions, "\n".join([*head, body, ""])], helpers, result)
@@ -179,11 +180,11 @@ class _Writer:
         imports = [line for name, line in self.imports.items() if name in used]
         if "math" in used:
             imports.insert(0, "import math")
-        imports = _merged([*imports, *result.imports])
+        imports = _merged([*imports, *result.imports_for(used)])
         blocks = [
             f'"""{header.strip()}\n"""',
             "\n".join(imports),
-            GUARD_FAILED if "GuardFailed" in used else "",
+            *(text for name, text in ERRORS.items() if name in used),
             *(_source_of(helper).strip("\n") for helper in helpers),
             *functions,
         ]

@@ -8,14 +8,17 @@ from pathlib import Path
 
 from ..ir.node import Origin
 
-GUARD_FAILED = """\
-try:
-    from graph_compiler.errors import GuardFailed
-except ModuleNotFoundError:
-
-    class GuardFailed(Exception):
-        \"\"\"A condition that the recording relied on does not hold for this call.\"\"\"\
-"""
+# Classes of errors that generated source defines for itself. Where a graph runs it, they are those of `graph_compiler.errors`.
+ERRORS = {
+    "GuardFailed": """\
+class GuardFailed(ValueError):
+    \"""A condition that the recording relied on does not hold for this call.\"""\
+""",
+    "GradientRefused": """\
+class GradientRefused(RuntimeError):
+    \"""A gradient was taken of what has none.\"""\
+""",
+}
 _INSTALLED = ("site-packages/", "dist-packages/")
 
 

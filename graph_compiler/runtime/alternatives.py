@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import CallMismatch
+from ..errors import CallMismatch, GuardFailed
 from ..trees import Tree, flatten, unflatten
 from .variant import Variant
 
@@ -83,7 +83,7 @@ def _either(name: str, one: Alternative, run: Callable[[], list[Any]], otherwise
     assert target.either is not None
     try:
         found: list[Any] = target.either(one.checks, one.variant.program.checks, run, otherwise)
-    except CallMismatch:
+    except (CallMismatch, GuardFailed):
         raise
     except (TypeError, ValueError) as problem:
         raise CallMismatch(

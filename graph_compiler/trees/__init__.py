@@ -12,9 +12,11 @@ from .kinds import Setting as Setting
 from .kinds import build as build
 from .kinds import is_called_with_items as is_called_with_items
 from .kinds import is_container as is_container
+from .kinds import is_dataclass_mapping as is_dataclass_mapping
 from .kinds import is_like as is_like
 from .kinds import is_namedtuple as is_namedtuple
 from .kinds import is_stand_in as is_stand_in
+from .kinds import maker_of as maker_of
 from .kinds import parts_of as parts_of
 from .kinds import register_container as register_container
 from .kinds import registered_class as registered_class

@@ -8,7 +8,9 @@ import functools
 import types
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
+
+from . import making
 
 
 class Setting(str):
@@ -21,6 +23,11 @@ class Setting(str):
 def is_namedtuple(cls: type) -> bool:
     """Whether objects of a class have their items under names too."""
     return issubclass(cls, tuple) and hasattr(cls, "_fields")
+
+
+def is_dataclass_mapping(cls: type) -> bool:
+    """Return True if objects of `cls` hold their items as fields of a dataclass, too."""
+    return issubclass(cls, Mapping) and dataclasses.is_dataclass(cls)
 
 
 def stand_in(name: str, fields: Sequence[str]) -> type:
@@ -45,6 +52,7 @@ def is_like(cls: type, stands_in: type) -> bool:
 
 
 _STANDS_IN = "_graph_compiler_stands_in"
+_MADE_IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 
 
 def _is_struct_sequence(cls: type) -> bool:
@@ -57,73 +65,9 @@ def _struct_sequence_items(value: Any) -> Iterator[tuple[Any, Any]]:
     return iter(list(zip(names, value)))
 
 
-@functools.lru_cache(maxsize=1024)
-def _base(cls: type) -> Any:
-    """The nearest class above that is written in C, whose methods do nothing but hold items."""
-    return next(base for base in cls.__mro__ if not base.__flags__ & _MADE_IN_PYTHON)
-
-
-_MADE_IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-
-
-def _make_tuple(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """Around the class's own ``__new__``, which may take other arguments than the items, or make other items of them."""
-    return _base(cls).__new__(cls, children)
-
-
-def _make_list(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    made: Any = list.__new__(cls)
-    list.extend(made, children)
-    return made
-
-
-def _make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    pairs = dict(zip(keys, children))
-    if cls is dict:
-        return pairs
-    if dataclasses.is_dataclass(cls):
-        return cast("type[Any]", cls)(**pairs)
-    try:
-        made = cls()
-    except TypeError:  # a class that asks for something
-        if not issubclass(cls, dict):
-            return cls(pairs)
-        made = _base(cls).__new__(cls)
-    return _filled(made, pairs)
-
-
-def _filled(made: Any, pairs: dict[Any, Any]) -> Any:
-    if not isinstance(made, dict):
-        made.update(pairs)
-        return made
-    base = _base(type(made))
-    base.clear(made)  # of what the class itself puts in
-    for key, child in pairs.items():
-        base.__setitem__(made, key, child)
-    return made
-
-
 def _default_dict_items(value: Any) -> Iterator[tuple[Any, Any]]:
     yield Setting("default_factory"), value.default_factory
     yield from value.items()
-
-
-def _make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    made: Any = defaultdict.__new__(cls)
-    defaultdict.__init__(made, children[0])
-    return _filled(made, dict(zip(keys[1:], children[1:])))
-
-
-def make_object(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """An object with these attributes."""
-    made: Any = object.__new__(cls)
-    for key, child in zip(keys, children):
-        object.__setattr__(made, key, child)
-    return made
-
-
-def _make_namespace(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    return cls(**dict(zip(keys, children)))
 
 
 def _dataclass_items(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -176,15 +120,16 @@ def parts_of(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 
 # A row: (does it apply to this class?, its (key, child) pairs, an object of the class from keys and children)
 _KINDS: tuple[tuple[Callable[[type], bool], Callable[[Any], Iterable[tuple[Any, Any]]], Callable[..., Any]], ...] = (
-    (is_namedtuple, lambda value: zip(value._fields, value), _make_tuple),
-    (_is_struct_sequence, _struct_sequence_items, lambda cls, keys, children: cls(children)),
-    (lambda cls: issubclass(cls, tuple), enumerate, _make_tuple),
-    (lambda cls: issubclass(cls, list), enumerate, _make_list),
-    (lambda cls: issubclass(cls, deque), _deque_items, lambda cls, keys, children: cls(children[1:], children[0])),
-    (lambda cls: issubclass(cls, defaultdict), _default_dict_items, _make_default_dict),
-    (lambda cls: issubclass(cls, Mapping), lambda value: value.items(), _make_mapping),
-    (dataclasses.is_dataclass, _dataclass_items, make_object),
-    (lambda cls: issubclass(cls, types.SimpleNamespace), lambda value: vars(value).items(), _make_namespace),
+    (is_namedtuple, lambda value: zip(value._fields, value), making.make_tuple),
+    (_is_struct_sequence, _struct_sequence_items, making.make_called),
+    (lambda cls: issubclass(cls, tuple), enumerate, making.make_tuple),
+    (lambda cls: issubclass(cls, list), enumerate, making.make_list),
+    (lambda cls: issubclass(cls, deque), _deque_items, making.make_deque),
+    (lambda cls: issubclass(cls, defaultdict), _default_dict_items, making.make_default_dict),
+    (is_dataclass_mapping, lambda value: value.items(), making.make_dataclass_mapping),
+    (lambda cls: issubclass(cls, Mapping), lambda value: value.items(), making.make_mapping),
+    (dataclasses.is_dataclass, _dataclass_items, making.make_object),
+    (lambda cls: issubclass(cls, types.SimpleNamespace), lambda value: vars(value).items(), making.make_namespace),
 )
 
 
@@ -210,8 +155,14 @@ def is_container(cls: type) -> bool:
 
 def build(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
     """An object of a container class from the keys and values of its children."""
+    return maker_of(cls)(cls, keys, children)
+
+
+def maker_of(cls: type) -> Callable[[type, Sequence[Any], Sequence[Any]], Any]:
+    """Return the function that makes an object of `cls` from keys and children."""
     kind = kind_of(cls)
-    return (kind[2] if kind else make_object)(cls, keys, children)
+    made: Callable[[type, Sequence[Any], Sequence[Any]], Any] = kind[2] if kind else making.make_object
+    return made
 
 
 def is_called_with_items(cls: type) -> bool:

@@ -1,0 +1,101 @@
+"""Make containers from their keys and items, around the ``__init__`` of their classes, which may take other arguments.
+
+Generated source that returns such a container holds copies of these functions: they use Python's standard library alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+
+def base_of(cls: type) -> Any:
+    """Return the nearest base class that is written in C, whose methods only store items."""
+    is_heap_type = 1 << 9
+    return next(base for base in cls.__mro__ if not base.__flags__ & is_heap_type)
+
+
+def make_tuple(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    """Return a tuple of a subclass, whose own ``__new__`` may change the items."""
+    return base_of(cls).__new__(cls, children)
+
+
+def make_called(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    """Return what a class returns when it is called with the items."""
+    return cls(children)
+
+
+def make_list(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    """Return a list of a subclass."""
+    made: Any = list.__new__(cls)
+    list.extend(made, children)
+    return made
+
+
+def make_deque(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    """Return a deque; its greatest length is the first child."""
+    return cls(children[1:], children[0])
+
+
+def make_default_dict(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    """Return a defaultdict; its factory is the first child."""
+    made: Any = defaultdict.__new__(cls)
+    defaultdict.__init__(made, children[0])
+    return filled(made, dict(zip(keys[1:], children[1:])))
+
+
+def make_dataclass_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    """Return a mapping that is a dataclass, with its items in the order of `keys`, which need not be that of the fields."""
+    items = dict(zip(keys, children))
+    fields = [field for field in dataclasses.fields(cls) if field.init]
+    required = [field.name for field in fields if field.default is field.default_factory is dataclasses.MISSING]
+    names = [field.name for field in fields if field.name in items]
+    made = cls(**{**dict.fromkeys(required), **{name: items[name] for name in names}})
+    if not isinstance(made, dict):
+        return made
+    for key in items.keys() - set(names):
+        made[key] = items[key]
+    for name in names:
+        object.__setattr__(made, name, items[name])
+    return filled(made, items)
+
+
+def make_mapping(cls: Any, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    """Return a mapping."""
+    items = dict(zip(keys, children))
+    if cls is dict:
+        return items
+    try:
+        made = cls()
+    except TypeError:  # `cls` requires arguments
+        if not issubclass(cls, dict):
+            return cls(items)
+        made = base_of(cls).__new__(cls)
+    return filled(made, items)
+
+
+def filled(made: Any, items: dict[Any, Any]) -> Any:
+    """Return the mapping `made` with `items` alone: what its class adds is dropped."""
+    if not isinstance(made, dict):
+        made.update(items)
+        return made
+    base = base_of(type(made))
+    base.clear(made)
+    for key, child in items.items():
+        base.__setitem__(made, key, child)
+    return made
+
+
+def make_object(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    """Return an object with these attributes."""
+    made: Any = object.__new__(cls)
+    for key, child in zip(keys, children):
+        object.__setattr__(made, key, child)
+    return made
+
+
+def make_namespace(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
+    """Return a namespace with these attributes."""
+    return cls(**dict(zip(keys, children)))
