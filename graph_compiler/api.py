@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from .errors import InvalidOption, NotCompilable, SourceNotFound
-from .registration import FrontendEntry, backends, frontends, is_module, trait
+from .registration import FrontendEntry, backends, frontends, is_module, responds_to, trait
 from .runtime import Graph, LazyGraph, files
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.deferred import DeferredPipeline
@@ -141,7 +141,7 @@ def _of_owner(options: Options, obj: Any) -> Options:
     """An object of a compiled class is there for its methods: what they change of it is put back, in any framework, where all of them find
     it."""
     owner = getattr(obj, "__self__", None)
-    if not hasattr(type(owner), COMPILED) or is_module(type(owner)):
+    if not responds_to(type(owner), COMPILED) or is_module(type(owner)):
         return options
     return replace(options, stateful=Stateful((*options.stateful.objects, owner), options.stateful.paths))
 

@@ -219,6 +219,19 @@ def trait(name: str) -> Any:
     return _joined([getattr(entry.traits, name) for entry in frontends.known().values()])
 
 
+def responds_to(item: Any, *names: str) -> bool:
+    """Return True if `item` has all attributes of these names.
+
+    >>> responds_to(1, "real", "imag"), responds_to(1, "shape")
+    (True, False)
+    """
+    try:
+        return all(hasattr(item, name) for name in names)
+    # `__getattr__` of a class of the user's may raise anything, and `hasattr` catches AttributeError alone.
+    except Exception:
+        return False
+
+
 def entry_method(item: Any, otherwise: Any = None) -> Any:
     """The method (of a class: the function) that holds the code of a model; of what has none, something else.
 
@@ -228,7 +241,7 @@ def entry_method(item: Any, otherwise: Any = None) -> Any:
     >>> entry_method(Model())(), entry_method(len, len) is len
     (1, True)
     """
-    return next((getattr(item, name) for name in trait("entry_methods") if hasattr(item, name)), otherwise)
+    return next((getattr(item, name) for name in trait("entry_methods") if responds_to(item, name)), otherwise)
 
 
 def is_module(item: Any) -> bool:
@@ -237,7 +250,7 @@ def is_module(item: Any) -> bool:
     >>> is_module([])
     False
     """
-    return any(hasattr(item, mark) for mark in trait("module_marks"))
+    return any(responds_to(item, mark) for mark in trait("module_marks"))
 
 
 def _joined(parts: list[Any]) -> Any:

@@ -78,7 +78,8 @@ class _Results:
             return self._class(value)
         if isinstance(value, enum.Enum):
             return f"{self._class(type(value))}[{value.name!r}]" if value.name in type(value).__members__ else None
-        if type(value).__hash__ in (None, object.__hash__):
+        own_hash: Any = type(value).__hash__
+        if own_hash in (None, object.__hash__):
             return self._member(value)
         try:
             make, args = value.__reduce_ex__(4)

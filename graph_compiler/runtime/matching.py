@@ -20,6 +20,7 @@ from ..contracts import Target
 from ..ir.graph import Graph
 from ..ir.node import Value
 from ..ops.dtypes import dtype_name
+from ..registration import responds_to
 from ..sizes import Symbol
 from ..trees import (
     AppendOnly,
@@ -190,7 +191,7 @@ class _Matcher:
             self._require(f"{name} is not None")
         else:
             self._require(f"type({name}) is {bound}")
-        if hasattr(cls, "__array__"):  # a scalar of numpy enters as an array without axes
+        if responds_to(cls, "__array__"):  # a scalar of numpy enters as an array without axes
             self.lines.append(f"{name} = convert({name}.__array__())")
 
     def _static(self, value: Any, access: str) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from ....errors import TracingError
+from ....registration import responds_to
 from ....trees import Tree, classes, has_arrays_alone, static_paths
 from ... import signatures
 from ..numbers.sizes import NUMBERS, is_symbolic
@@ -26,7 +27,7 @@ def is_array(item: Any) -> bool:
     if isinstance(item, (np.generic, type)) or is_symbolic(item):  # a symbolic number that is asked for an attribute becomes a guard
         return False
     cls = type(item)  # where Python looks for such methods, too
-    return (hasattr(cls, "__dlpack__") or hasattr(cls, "__array__")) and hasattr(item, "dtype") and hasattr(item, "shape")
+    return (responds_to(cls, "__dlpack__") or responds_to(cls, "__array__")) and responds_to(item, "dtype", "shape")
 
 
 def opens(item: Any) -> bool:

@@ -87,10 +87,15 @@ def hidden_by_class(reach: Reached, cls: type, watched: set[int]) -> Iterator[En
     """Attributes that a class inherits, which one of its own would hide, and those that code may look for in it in vain."""
     above = [base for base in cls.__mro__[1:] if id(base) in watched]
     inherited = {name for base in above for name in (*reach.attributes(base), *_methods(reach, base)) if name not in vars(cls)}
-    names = inherited | {name for name in _sought(reach) if not hasattr(cls, name)} | (_ASKED_BY_PYTHON - vars(cls).keys())
+    names = inherited | (_sought(reach) - _names_of(cls)) | (_ASKED_BY_PYTHON - vars(cls).keys())
     if names:
         what = f"an attribute of {cls.__name__} that it had not"
         yield EnvironmentGuard("{}.isdisjoint({}.keys())", (frozenset(names), vars(cls)), what, dict_of_class(cls))
+
+
+def _names_of(cls: type) -> set[str]:
+    """Return the names that a class and its metaclass define: without asking the class, whose metaclass may raise anything."""
+    return {name for base in (*cls.__mro__, *type(cls).__mro__) for name in vars(base)}
 
 
 def _sought(reach: Reached) -> set[str]:

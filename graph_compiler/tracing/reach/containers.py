@@ -18,7 +18,7 @@ from itertools import islice
 from operator import is_
 from typing import Any
 
-from ...registration import stateless_packages
+from ...registration import responds_to, stateless_packages
 from ...trees import Fixed
 from ..state.append_only_list import AppendOnlyList
 from ..state.contents import contents_of
@@ -158,7 +158,7 @@ def slots_of(item: Any) -> list[str]:
 
 def _pairs_of_object(item: Any) -> dict[Any, Any]:
     attributes = getattr(item, "__dict__", {})
-    if hasattr(type(item), COMPILED):
+    if responds_to(type(item), COMPILED):
         attributes = {name: part for name, part in attributes.items() if not name.startswith(COMPILED)}
     return {_CLASS_OF: type(item), **attributes, **{name: getattr(item, name) for name in slots_of(item) if hasattr(item, name)}}
 
@@ -298,7 +298,7 @@ def kind_of(item: Any, always: bool = False) -> Kind | None:
         return _CONTENTS
     if isinstance(item, type):
         return CLASS if is_users(item) else None
-    if isinstance(item, _CLOSED) or hasattr(type(item), "__array__") or not (hasattr(item, "__dict__") or slots_of(item)):
+    if isinstance(item, _CLOSED) or responds_to(type(item), "__array__") or not (hasattr(item, "__dict__") or slots_of(item)):
         return None
     return OBJECT if always or _holds_of_user(type(item)) else None
 
@@ -322,7 +322,7 @@ def slotted(items: Iterable[Any]) -> list[Any]:
 
 def has_attributes(item: Any) -> bool:
     """Whether this is an array that attributes can be put on: it is none of the containers, these are."""
-    return hasattr(type(item), "__array__") and hasattr(item, "__dict__") and _holds_of_user(type(item))
+    return responds_to(type(item), "__array__") and hasattr(item, "__dict__") and _holds_of_user(type(item))
 
 
 def is_whole(item: Any) -> bool:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ...errors import GraphCompilerError, SourceNotFound
-from ...registration import FrontendEntry, frontends, telling, trait
+from ...registration import FrontendEntry, frontends, responds_to, telling, trait
 from ...trees import iterate_structure
 from ..source.definitions import place_of
 from .origin import OWN, package_of
@@ -134,7 +134,7 @@ def _named(obj: Any, arrays: bool) -> Iterator[str]:
     """The packages of what the code of a function refers to, and of the user's functions that it calls."""
     for item in (item for function in _called(obj) for item in named(function)):
         item = item.func if isinstance(item, functools.partial) else item
-        if not arrays and hasattr(item, "shape") and hasattr(item, "dtype"):
+        if not arrays and responds_to(item, "shape", "dtype"):
             continue
         if not _is_tracking(item):
             yield package_of(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))

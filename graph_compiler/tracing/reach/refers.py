@@ -11,6 +11,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from ...registration import responds_to
 from ..source.code_names import globals_read
 from .namespaces import Names, Namespace, reaches_own_globals, reads_modules_whole, taken_by_name
 from .origin import is_internal, is_users
@@ -136,7 +137,7 @@ def layers(item: Any) -> Iterator[types.FunctionType]:
             item = vars(item).get("__wrapped__")
             continue
         name = next((name for cls, name in _INNER if isinstance(item, cls)), "__wrapped__" if callable(item) else None)
-        item = None if name is None or isinstance(item, type) else getattr(item, name, None)
+        item = getattr(item, name) if name is not None and not isinstance(item, type) and responds_to(item, name) else None
 
 
 @functools.lru_cache(maxsize=4096)

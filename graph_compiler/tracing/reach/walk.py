@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from ...registration import trait
+from ...registration import responds_to, trait
 from ..source.code_names import attributes_set, catches, fragments_read, names_read
 from .containers import slots_of
 from .library import is_asked, is_holding, reads_itself
@@ -295,7 +295,7 @@ def attributes_of(owner: Any) -> dict[str, Any]:
 
 def _set_by_functions(held: dict[str, Any], names: set[str]) -> set[str]:
     """Of the names of attributes that are set, those for which a class has a property."""
-    return {name for name in names & held.keys() if hasattr(type(held[name]), "__set__")}
+    return {name for name in names & held.keys() if responds_to(type(held[name]), "__set__")}
 
 
 def _is_operator(owner: Any, item: Any) -> bool:
