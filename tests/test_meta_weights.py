@@ -27,12 +27,12 @@ EXAMPLE, OTHER = torch.ones(2, 3), torch.linspace(-2, 3, 15).reshape(5, 3)
 class Net(torch.nn.Module):
     """Tied weights, a buffer of statistics and a non-persistent one."""
 
-    def __init__(self) -> None:
+    def __init__(self, factor: float = 2.0) -> None:
         super().__init__()
         self.first, self.norm, self.second = torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.Linear(4, 3)
         self.third = torch.nn.Linear(4, 3)
         self.third.weight = self.second.weight
-        self.register_buffer("scale", torch.full((3,), 2.0), persistent=False)
+        self.register_buffer("scale", torch.full((3,), float(factor)), persistent=False)
 
     def forward(self, x: Any) -> Any:
         hidden = self.norm(self.first(x)).relu()
@@ -292,3 +292,155 @@ def test_other_sources_have_no_weights_to_load() -> None:
     graph = gc.compile(np.abs, source="numpy", args=(np.ones(2),))
     with pytest.raises(NotTraced, match="no model behind"):
         graph.load_weights({})
+
+
+# ------------------------------------------------------------------------------------------ non-persistent buffers
+class Frequencies(torch.nn.Module):
+    """Keeps the arguments of its constructor."""
+
+    def __init__(self, dim: int, base: float = 10000.0, *, device: Any = None) -> None:
+        super().__init__()
+        self.dim, self._base = dim, base
+        self.register_buffer("inverse", base ** -(torch.arange(dim, device=device) / dim), persistent=False)
+
+    def forward(self, x: Any) -> Any:
+        return x * self.inverse
+
+
+class Forgetful(torch.nn.Module):
+    """Keeps no arguments: nobody can tell with which base it was built."""
+
+    def __init__(self, dim: int, base: float = 10000.0) -> None:
+        super().__init__()
+        self.dim = dim
+        self.register_buffer("inverse", base ** -(torch.arange(dim) / dim), persistent=False)
+
+    def forward(self, x: Any) -> Any:
+        return x * self.inverse
+
+
+class Resettable(Forgetful):
+    """Its own method makes its buffer and its weight."""
+
+    def __init__(self, dim: int, base: float = 10000.0) -> None:
+        super().__init__(dim, base)
+        self.rate, self.gain = base, torch.nn.Parameter(torch.ones(dim))
+
+    def reset_parameters(self) -> None:
+        torch.nn.init.ones_(self.gain)
+        self.inverse.copy_(self.rate ** -(torch.arange(self.dim) / self.dim))
+
+    def forward(self, x: Any) -> Any:
+        return x * self.inverse * self.gain
+
+
+class Doubled(Resettable):
+    """Resets by what is there: the result depends on elements that nobody has."""
+
+    def reset_parameters(self) -> None:
+        self.inverse.mul_(2)
+
+
+class Random(torch.nn.Module):
+    """Its buffer is another one each time."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("inverse", torch.rand(3), persistent=False)
+
+    def forward(self, x: Any) -> Any:
+        return x * self.inverse
+
+
+class Above(torch.nn.Module):
+    """Initialises the parts of others."""
+
+    def __init__(self, part: torch.nn.Module, base: float) -> None:
+        super().__init__()
+        self.part, self.base, self.linear = part, base, torch.nn.Linear(3, 3)
+
+    def _init_weights(self, module: torch.nn.Module) -> None:
+        if isinstance(module, Forgetful):
+            module.inverse.copy_(self.base ** -(torch.arange(module.dim) / module.dim))
+
+    def forward(self, x: Any) -> Any:
+        return self.linear(self.part(x))
+
+
+RECOMPUTED: dict[str, Callable[[], Any]] = {
+    "constructor": lambda: Frequencies(3, 500.0),
+    "constructor of a part": lambda: torch.nn.Sequential(torch.nn.Linear(3, 3), Frequencies(3)),
+    "own method": lambda: Resettable(3, 700.0),
+    "method of a module above": lambda: torch.nn.Sequential(Above(Forgetful(3, 300.0), 300.0)),
+    "halves": lambda: torch.nn.Sequential(Frequencies(3, 500.0), torch.nn.Linear(3, 3)).to(torch.float64),
+}
+UNKNOWN: dict[str, Callable[[], Any]] = {
+    "an argument that is kept nowhere": lambda: Forgetful(3, 500.0),
+    "random": Random,
+    "from its own elements": lambda: Doubled(3, 500.0),
+    "changed since": lambda: _scaled(Frequencies(3)),
+}
+
+
+def _scaled(module: Any) -> Any:
+    module.inverse.mul_(3)
+    return module
+
+
+@pytest.mark.parametrize("to", TARGETS)
+@pytest.mark.parametrize("name", RECOMPUTED)
+def test_buffers_that_no_checkpoint_holds_are_recomputed(name: str, to: str) -> None:
+    pytest.importorskip(to)
+    real = RECOMPUTED[name]()
+    with torch.device("meta"):
+        model = RECOMPUTED[name]()
+    x = OTHER.double() if name == "halves" else OTHER
+    graph = gc.compile(model, to=to, args=(x[:2],))
+    state = torch.random.get_rng_state()
+    assert_same(graph.load_weights(real.state_dict())(x), real(x))
+    assert torch.equal(torch.random.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_buffers_that_nothing_determines_are_asked_for(name: str) -> None:
+    with torch.device("meta"):
+        model = UNKNOWN[name]()
+    real = UNKNOWN[name]()
+    graph = gc.compile(model, args=(EXAMPLE,))
+    with pytest.raises(WeightsMismatch, match=r"missing: inverse, a non-persistent buffer, .*give it by its name"):
+        graph.load_weights(real.state_dict())
+    assert model.inverse.is_meta
+    assert_same(graph.load_weights({**real.state_dict(), "inverse": real.inverse})(OTHER), real(OTHER))
+
+
+def test_everything_else_stays_strict() -> None:
+    with torch.device("meta"):
+        model = RECOMPUTED["constructor of a part"]()
+    graph = gc.compile(model, args=(EXAMPLE,))
+    with pytest.raises(WeightsMismatch, match=r"missing: 0\.bias") as caught:
+        graph.load_weights({"0.weight": torch.ones(3, 3)})
+    assert "inverse" not in str(caught.value) and model[1].inverse.is_meta
+
+
+LANGUAGE_MODELS: dict[str, Callable[[Any], Any]] = {
+    "bert": lambda t: t.BertModel(t.BertConfig(vocab_size=20, **_small(t), intermediate_size=8, max_position_embeddings=16)),
+    "llama": lambda t: t.LlamaForCausalLM(t.LlamaConfig(vocab_size=20, **_small(t), intermediate_size=8, max_position_embeddings=16)),
+    "gpt neox": lambda t: t.GPTNeoXModel(t.GPTNeoXConfig(vocab_size=20, **_small(t), intermediate_size=8, max_position_embeddings=16)),
+}
+
+
+def _small(transformers: Any) -> dict[str, int]:
+    return {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+
+
+@pytest.mark.parametrize("name", LANGUAGE_MODELS)
+def test_language_models_on_meta(name: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    real = LANGUAGE_MODELS[name](transformers).eval()
+    with torch.device("meta"):
+        model = LANGUAGE_MODELS[name](transformers).eval()
+    tokens = torch.arange(10).reshape(2, 5)
+    graph = gc.compile(model, args=(tokens,))
+    graph.load_weights(real.state_dict())
+    more = torch.arange(12).reshape(2, 6)
+    assert_same(graph(more)[0], real(more)[0])

@@ -102,6 +102,9 @@ class Fillable(Protocol):
     def is_persistent(self, name: str) -> bool:
         """Whether a file of weights holds it."""
 
+    def recomputed(self, names: Iterable[str]) -> Mapping[str, Any]:
+        """Return arrays for those of the names that no file holds and whose module determines them, as it does where it is built."""
+
     def fill(self, name: str, array: Any) -> None:
         """Gives it its elements."""
 

@@ -25,6 +25,7 @@ def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any
     expected = {name: one for one in owners for name in one.names()}
     other_names = {name: known for one in owners for name, known in one.other_names().items()}
     named = {name if name in expected else other_names.get(name, name): array for name, array in given.items()}
+    named = {**_recomputed(expected, named), **named}
     if problems := [*_names_wrong(expected, named), *_arrays_wrong(expected, named)]:
         raise WeightsMismatch(f"{graph.name}: these are not the weights of the model; nothing was changed.\n  " + "\n  ".join(problems))
     for name, array in named.items():
@@ -41,14 +42,22 @@ def _owners(graph: Graph) -> list[Any]:
     return found
 
 
+def _recomputed(expected: Mapping[str, Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arrays for the weights that no file holds, that are not given, and that their modules determine."""
+    missing = [name for name, owner in expected.items() if name not in named and not owner.is_persistent(name) and owner.awaited([name])]
+    owners = {id(owner): owner for owner in expected.values()}.values()
+    return {name: array for owner in owners for name, array in owner.recomputed([one for one in missing if expected[one] is owner]).items()}
+
+
 def _names_wrong(expected: Mapping[str, Any], named: Mapping[str, Any]) -> Iterator[str]:
     for name, owner in expected.items():
         if name not in named and owner.is_persistent(name):
             yield f"missing: {name}"
         elif name not in named and owner.awaited([name]):
             yield (
-                f"missing: {name}, a non-persistent buffer, which no checkpoint holds; give it by its name, or build the model's buffers "
-                "on the CPU"
+                f"missing: {name}, a non-persistent buffer, which no checkpoint holds, and neither an initialiser (_init_weights, "
+                "reset_parameters) nor a constructor whose arguments its module keeps can make it again; give it by its name, or build "
+                "the model's buffers on the CPU"
             )
     yield from (f"unexpected: {name}" for name in named if name not in expected)
 

@@ -27,6 +27,7 @@ from ..memory.watching import Watch
 from .array_access import own, write
 from .modes import Modes
 from .reached_modules import reached_modules
+from .recomputed_buffers import recomputed
 from .versions import versions_of
 
 
@@ -92,7 +93,7 @@ class Weights(contracts.Weights):
     def __init__(self, function: Any, given: Iterable[tuple[str, Any]] = ()) -> None:
         self._names: dict[int, tuple[torch.Tensor, str]] = {}
         self._holders: dict[str, tuple[dict[str, Any], str]] = {}
-        self._fleeting: dict[str, Any] = {}
+        self._owners: dict[str, torch.nn.Module] = {}
         self._other_names: dict[str, str] = {}
         self.ties: list[tuple[str, tuple[dict[str, Any], str], tuple[dict[str, Any], str]]] = []  # weights in two places: name, both places
         self._paths: dict[int, tuple[torch.nn.Module, str]] = {}
@@ -128,7 +129,7 @@ class Weights(contracts.Weights):
                         name = f"{whole}.{key}" if whole else key
                         self._names[id(tensor)] = (tensor, name)
                         self._holders[name] = (held, key)
-                        self._fleeting[name] = getattr(module, "_non_persistent_buffers_set", ())
+                        self._owners[name] = module
 
     def _add_reached(self) -> None:
         """The modules behind what the callable refers to; one that is in another one last, after its weights have their names."""
@@ -169,7 +170,22 @@ class Weights(contracts.Weights):
 
     def is_persistent(self, name: str) -> bool:
         """Whether the name is one of ``state_dict``: not that of a non-persistent buffer."""
-        return self._holders[name][1] not in self._fleeting[name]
+        return self._holders[name][1] not in getattr(self._owners[name], "_non_persistent_buffers_set", ())
+
+    def recomputed(self, names: Iterable[str]) -> dict[str, Any]:
+        """Return those of the non-persistent buffers that their modules determine, without any weight."""
+        modules = {path: module for module, path in self._paths.values()}
+        keys: dict[str, dict[str, str]] = {}
+        for name in names:
+            if not self.is_persistent(name):
+                path, _, key = name.rpartition(".")
+                keys.setdefault(path, {})[key] = name
+        found: dict[str, Any] = {}
+        for path, wanted in keys.items():
+            above = [modules[outer] for outer in _outer_paths(path) if outer in modules]
+            made = recomputed(self._owners[next(iter(wanted.values()))], wanted, above)
+            found.update({wanted[key]: tensor for key, tensor in made.items()})
+        return found
 
     def live(self, names: Iterable[str]) -> LiveTensors:
         """A function that gives the tensors that the modules hold under these names at the moment."""
@@ -298,6 +314,17 @@ class Weights(contracts.Weights):
     def _modes(self) -> Modes:
         """``train()`` of classes beside torch's own says itself what a mode is for its parts."""
         return Modes(self._outermost, [module for module in self.modules() if not is_internal(type(module).train)])
+
+
+def _outer_paths(path: str) -> Iterator[str]:
+    """Yield the paths of the modules that contain the one at `path`, innermost first.
+
+    >>> list(_outer_paths("encoder.layer.0"))
+    ['encoder.layer', 'encoder', '']
+    """
+    while path:
+        path = path.rpartition(".")[0]
+        yield path
 
 
 def _held(holder: Any, key: str) -> Any:

@@ -95,7 +95,8 @@ def hidden_by_class(reach: Reached, cls: type, watched: set[int]) -> Iterator[En
 
 def _names_of(cls: type) -> set[str]:
     """Return the names that a class and its metaclass define: without asking the class, whose metaclass may raise anything."""
-    return {name for base in (*cls.__mro__, *type(cls).__mro__) for name in vars(base)}
+    metaclass: type = type(cls)
+    return {name for base in (*cls.__mro__, *metaclass.__mro__) for name in vars(base)}
 
 
 def _sought(reach: Reached) -> set[str]:

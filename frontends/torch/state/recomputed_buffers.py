@@ -1,0 +1,176 @@
+"""Recompute non-persistent buffers of modules on the device ``meta``, which no checkpoint holds, as their modules do.
+
+A way to recompute them counts only if it determines every element: it runs twice, on copies of the module that hold other
+elements and with other random numbers, and has to give the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import logging
+import operator
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+log = logging.getLogger("graph_compiler")
+
+Buffers = Mapping[str, torch.Tensor]
+_OWN_METHODS = ("reset_parameters", "reset_buffers", "init_non_persistent_buffers")
+# A module with more elements than this is not built anew for the sake of a buffer.
+_LARGEST = 1 << 26
+_VALUES = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)
+_OF_MODULES = frozenset({*vars(torch.nn.Module()), "training"})
+
+
+def recomputed(module: torch.nn.Module, keys: Iterable[str], ancestors: Iterable[Any]) -> dict[str, torch.Tensor]:
+    """Return those buffers of a module that can be recomputed: by an initialiser of a module above, by one of its own, or by its
+    constructor.
+
+    ``ancestors`` are the modules above, innermost first.
+    """
+    wanted = tuple(keys)
+    found: dict[str, torch.Tensor] = {}
+    for way in (*_initialisers(module, ancestors), lambda number: _constructed(module, wanted)):
+        if missing := [key for key in wanted if key not in found]:
+            found.update(_determined(module, way, missing))
+    return found
+
+
+def _determined(module: torch.nn.Module, way: Callable[[int], Buffers], keys: Iterable[str]) -> dict[str, torch.Tensor]:
+    """Return the buffers that a way gives whatever they and the random generators held before."""
+    runs = []
+    for number in (0, 1):
+        with _undisturbed(number):
+            try:
+                runs.append(way(number))
+            # An initialiser or constructor of the user's, called on a copy that has no weights, may raise anything.
+            except Exception as problem:
+                log.debug("the buffers of %s: %s", type(module).__name__, problem)
+                return {}
+    first, second = ({key: _as(run.get(key), module._buffers[key]) for key in keys} for run in runs)
+    return {key: one for key, one in first.items() if one is not None and (other := second[key]) is not None and torch.equal(one, other)}
+
+
+@contextmanager
+def _undisturbed(seed: int) -> Iterator[None]:
+    """Inside of the block arrays are made on the CPU, and random numbers follow from the seed; nothing of it stays."""
+    python, numpy = random.getstate(), np.random.get_state()
+    try:
+        with torch.random.fork_rng(devices=[]), torch.no_grad(), torch.device("cpu"):
+            torch.manual_seed(seed)
+            random.seed(seed)
+            np.random.seed(seed)
+            yield
+    finally:
+        random.setstate(python)
+        np.random.set_state(numpy)
+
+
+def _as(made: Any, wanted: Any) -> torch.Tensor | None:
+    """Return what was made in the dtype of the buffer, as ``Module.to`` would have cast it; None where it is another array."""
+    if not isinstance(made, torch.Tensor) or made.is_meta or made.shape != wanted.shape:
+        return None
+    if made.dtype != wanted.dtype and not (made.is_floating_point() and wanted.is_floating_point()):
+        return None
+    return made.detach().to(wanted.dtype)
+
+
+# ------------------------------------------------------------------------------------- initialisers
+def _initialisers(module: torch.nn.Module, ancestors: Iterable[Any]) -> Iterator[Callable[[int], Buffers]]:
+    """Yield what runs an initialiser on a copy of the module, whose buffers hold a number, and gives the buffers after it."""
+    for above in (module, *ancestors):
+        if callable(getattr(above, "_init_weights", None)):
+            yield functools.partial(_after, module, above._init_weights)
+    for name in _OWN_METHODS:
+        if callable(getattr(module, name, None)):
+            yield functools.partial(_after, module, operator.methodcaller(name))
+
+
+def _after(module: torch.nn.Module, initialise: Callable[[Any], Any], number: int) -> Buffers:
+    copy = _emptied(module, number)
+    initialise(copy)
+    return {key: tensor for key, tensor in copy._buffers.items() if tensor is not None}
+
+
+def _emptied(module: torch.nn.Module, number: int) -> torch.nn.Module:
+    """Return a copy of a module without elements: initialisers of weights do nothing to it. Non-persistent buffers are on the CPU."""
+    copy = object.__new__(type(module))
+    vars(copy).update(vars(module))
+    fleeting = module._non_persistent_buffers_set
+    parameters = {
+        key: tensor if tensor is None else torch.nn.Parameter(torch.empty_like(tensor, device="meta"), tensor.requires_grad)
+        for key, tensor in module._parameters.items()
+    }
+    buffers = {
+        key: tensor if tensor is None else torch.full_like(tensor, number, device="cpu" if key in fleeting else "meta")
+        for key, tensor in module._buffers.items()
+    }
+    modules = {key: inner if inner is None else _emptied(inner, number) for key, inner in module._modules.items()}
+    vars(copy).update(_parameters=parameters, _buffers=buffers, _modules=modules, _non_persistent_buffers_set=set(fleeting))
+    return copy
+
+
+# ------------------------------------------------------------------------------------- constructors
+def _constructed(module: torch.nn.Module, keys: Iterable[str]) -> Buffers:
+    """Return the buffers of a new module of the class, where its constructor takes nothing but what the module tells; none otherwise."""
+    arguments = _arguments_of(module)
+    if arguments is None or sum(parameter.numel() for parameter in module.parameters()) > _LARGEST:
+        return {}
+    made = type(module)(**arguments)
+    if not _is_like(made, module):
+        return {}
+    found = {key: made._buffers[key] for key in keys if made._buffers[key] is not None}
+    # A buffer that was written to after the constructor is another one.
+    unwritten = {key: tensor for key, tensor in found.items() if _version(module._buffers[key]) <= _version(tensor)}
+    if unwritten:
+        shown = ", ".join(f"{name}={value!r:.60}" for name, value in arguments.items())
+        log.info("%s of %s: recomputed by %s(%s)", ", ".join(unwritten), type(module).__name__, type(module).__name__, shown)
+    return unwritten
+
+
+def _version(tensor: Any) -> int:
+    version: int = tensor._version
+    return version
+
+
+def _arguments_of(module: torch.nn.Module) -> dict[str, Any] | None:
+    """Return the arguments of the constructor, each an attribute of its name; None where one is not told."""
+    found = {}
+    for name, parameter in list(inspect.signature(type(module).__init__).parameters.items())[1:]:
+        if name in ("device", "dtype") and parameter.default is None:
+            continue
+        held = next((vars(module)[key] for key in (name, f"_{name}") if key in vars(module)), inspect.Parameter.empty)
+        is_named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+        if held is inspect.Parameter.empty or not is_named:
+            return None
+        found[name] = held
+    return found
+
+
+def _is_like(made: torch.nn.Module, module: torch.nn.Module) -> bool:
+    """Return True if a new module has the arrays and the attributes of one that is there."""
+    arrays = ({name: tensor.shape for name, tensor in (*one.named_parameters(), *one.named_buffers())} for one in (made, module))
+    if len({tuple(sorted(one.items())) for one in arrays}) != 1 or type(made) is not type(module):
+        return False
+    own = {name: item for name, item in vars(made).items() if name not in _OF_MODULES}
+    return all(name in vars(module) and _is_same(item, vars(module)[name]) for name, item in own.items())
+
+
+def _is_same(made: Any, held: Any) -> bool:
+    if made is held:
+        return True
+    if type(made) is not type(held):
+        return False
+    if isinstance(made, (list, tuple)):
+        return len(made) == len(held) and all(map(_is_same, made, held))
+    if isinstance(made, dict):
+        return made.keys() == held.keys() and all(_is_same(item, held[key]) for key, item in made.items())
+    if isinstance(made, torch.Tensor):
+        return made.shape == held.shape
+    return isinstance(made, _VALUES) and bool(made == held)
