@@ -26,6 +26,7 @@ from .options import check_options
 from .over_limit import Limit
 from .pure import purely
 from .retracing import Retraced
+from .settling import state_of
 from .signatures import call_signature, signature_of
 from .spelling import Spellings
 from .variant import Variant
@@ -222,9 +223,7 @@ class Graph(Retraced, Inspected, Viewed):
     def state(self) -> Mapping[str, Any]:
         """The buffers that a call of the graph writes to, and other places where it keeps state, by name, as they are at the moment."""
         written = {name for variant in self._variants for name in variant.written_buffers()}
-        buffers = {name: array for name, array in self.parameters.items() if name in written}
-        places = {name: held for variant in self._variants for name, held in variant.state_now().items()}
-        return {**buffers, **places}
+        return {**{name: array for name, array in self.parameters.items() if name in written}, **state_of(self._variants)}
 
     @property
     def trained(self) -> frozenset[str]:
@@ -264,7 +263,7 @@ class Graph(Retraced, Inspected, Viewed):
         >>> sorted(name for name, _ in graph.as_module().named_parameters())
         ['bias', 'weight']
         """
-        if kept := [name for variant in self._variants for name in variant.state_now()]:
+        if kept := state_of(self._variants):
             raise NotCompilable(
                 f"{self.name} keeps state in {', '.join(kept)}, which no module of {self.pipeline.target.name} holds: "
                 "call the graph itself, or functional with state=, or register it as a buffer"

@@ -15,6 +15,7 @@ from ..registration import backends
 from ..runtime import Graph
 from ..runtime.frameworks import backend_of
 from ..runtime.module_calls import in_mode
+from ..runtime.settling import settle, state_of
 from .losses import FramedLoss
 from .optimizers import made
 from .plan import Plan
@@ -80,6 +81,8 @@ def _graph_of(model: Any, to: str | None, given: Given) -> Graph:
     with in_mode(graph, True):
         if (args is not None or kwargs is not None) and not any(variant.environment.holds() for variant in graph.variants):
             graph.add_variant(tuple(args or ()), dict(kwargs or {}), "training mode")
+        if args is not None or kwargs is not None:
+            settle(graph, tuple(args or ()), kwargs or {})
     return graph
 
 
@@ -99,7 +102,7 @@ def _engine_of(target: str) -> Training:
 def _held(plan: Plan, patterns: Sequence[str]) -> Held:
     """The arrays of a graph, copied."""
     graph, engine = plan.graph, plan.engine
-    places = {name: _place(graph, name, item) for variant in graph.variants for name, item in variant.state_now().items()}
+    places = {name: _place(graph, name, item) for name, item in state_of(graph.variants).items()}
     arrays, written = graph.parameters, set(graph.state) - set(places)
     names = [name for name in arrays if name in graph.trained and engine.is_floating(arrays[name])]
     no_reals = [name for name in arrays if name in graph.trained and "complex" in str(arrays[name].dtype)]
