@@ -1,9 +1,11 @@
-"""What holds for every test: no hub, no accelerator, one thread a process, and the checkout where a test needs it."""
+"""What holds for every test: no hub, no accelerator, one thread a process, the checkout where a test needs it, and which cases run."""
 
 from __future__ import annotations
 
 import gc
 import importlib.util
+import json
+import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -14,15 +16,18 @@ import pytest
 from tests.support.compiled import keep_programs
 from tests.support.contexts import share_contexts
 from tests.support.environment import set_variables
-from tests.support.turns import rests
 
 set_variables()  # before any framework is imported
 if importlib.util.find_spec("triton") is not None:  # of torch for CUDA; torch loads it at times, and after TensorFlow it ends the process
     importlib.import_module("triton")
 
+from tests.support import affected, exercised, selection  # noqa: E402
+
 # the machine may be busy: how long an example takes says nothing
 hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
-hypothesis.settings.load_profile("busy")
+# the examples follow from the test alone, so that every run tries the same ones
+hypothesis.settings.register_profile("fixed", hypothesis.settings.get_profile("busy"), derandomize=True, database=None)
+hypothesis.settings.load_profile("fixed")
 # it would read the source of the package and of all tests for numbers to try, which takes each process five seconds
 providers: Any = importlib.import_module("hypothesis.internal.conjecture.providers")
 providers.is_local_module_file = lambda file: False
@@ -37,15 +42,35 @@ def checkout() -> Path:
     return root
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("cases that run")
+    group.addoption("--selection", action="store_true", help="run the fixed selection of cases (tests/support/selection.py)")
+    group.addoption("--changed", metavar="BASE", help="run the selection, and each case that the changes since BASE can affect")
+    group.addoption("--part", metavar="K/N", help="run the K-th of N parts of the cases")
+    group.addoption("--outcomes", metavar="FILE", help="append a line of JSON for each case: id, and passed, skipped or failed: why")
+    group.addoption("--record", metavar="FILE", help="append a line of JSON for each case: id, CPU seconds, what it exercised")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    exercised.install()
+    if config.option.outcomes:
+        config.pluginmanager.register(_Outcomes(config.option.outcomes))
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of large tables, and of what takes long, each week takes a share."""
-    for item in items:
-        if isinstance(item, pytest.Function):
-            file = item.nodeid.partition("::")[0]
-            case = item.callspec.id if hasattr(item, "callspec") else ""
-            if rests(file, item.originalname, case):
-                item.add_marker(pytest.mark.out_of_turn)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    nodes = [item.nodeid for item in items]
+    taken: set[str] | None = None
+    if config.option.selection or config.option.changed:
+        taken = selection.selected(item.nodeid for item in items if item.get_closest_marker("slow") is None)
+    if taken is not None and config.option.changed:
+        taken |= affected.affected(nodes, affected.changed_files(config.option.changed))
+    if config.option.part:
+        place, count = map(int, config.option.part.split("/"))
+        taken = {node for node in nodes if selection.bucket(node, count) == place - 1}
+    if taken is not None:
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in taken])
+        items[:] = [item for item in items if item.nodeid in taken]
 
 
 @pytest.hookimpl(wrapper=True)
@@ -61,3 +86,82 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.freeze()
         gc.set_threshold(20_000, 20, 20)
         gc.enable()
+
+
+class _Outcomes:
+    """Writes what became of each case to a file, so that a process that dies loses one case alone."""
+
+    def __init__(self, path: str) -> None:
+        self._path, self._failed = Path(path), set[str]()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self._failed.add(report.nodeid)
+            self._write(report.nodeid, f"failed: {str(report.longrepr).splitlines()[-1][:300]}")
+        elif (report.when == "call" or report.skipped) and report.nodeid not in self._failed:
+            self._write(report.nodeid, report.outcome)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self._write(report.nodeid, f"failed: {str(report.longrepr).splitlines()[-1][:300]}")
+
+    def _write(self, node: str, outcome: str) -> None:
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps([node, outcome]) + "\n")
+
+
+# ---------------------------------------------------------------------------------------------- what a run exercises
+_exercised: set[str] = set()
+_existing: set[str] = set()
+_missing: list[str] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    exercised.found.clear()
+    before = time.process_time()
+    try:
+        return (yield)
+    finally:
+        _exercised.update(exercised.found)
+        if path := item.config.option.record:
+            line = {"id": item.nodeid, "cpu": round(time.process_time() - before, 3), "exercised": sorted(exercised.found)}
+            with Path(path).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+
+
+def pytest_testnodedown(node: Any) -> None:
+    """Gather what a worker of pytest-xdist has exercised."""
+    output = getattr(node, "workeroutput", {})
+    _exercised.update(output.get("exercised", ()))
+    _existing.update(output.get("existing", ()))
+
+
+def _is_whole(config: pytest.Config) -> bool:
+    """Return True if the run is of the whole selection, so that everything has to be exercised."""
+    option = config.option
+    narrowed = option.keyword or option.part or option.markexpr != "not slow" or option.maxfail or option.collectonly
+    return bool(option.selection or option.changed) and not narrowed and config.args_source is not pytest.Config.ArgsSource.ARGS
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    config = session.config
+    if not _is_whole(config):
+        return
+    output = getattr(config, "workeroutput", None)
+    if output is not None:
+        output["exercised"], output["existing"] = sorted(_exercised), sorted(exercised.everything())
+        return
+    existing = _existing or exercised.everything()
+    _missing[:] = selection.unexercised(existing, _exercised)
+    if _missing and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if _missing:
+        terminalreporter.section("not exercised by any selected case", red=True)
+        for line in _missing:
+            terminalreporter.write_line(line)
+        terminalreporter.write_line(f"{len(_missing)} in all: add a case of each to tests/support/selection.json (scripts/select_cases.py)")

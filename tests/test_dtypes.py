@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from .support.selection import pairs
+
 torch = pytest.importorskip("torch")
 
 from graph_compiler.trees import iterate_structure, map_structure  # noqa: E402
@@ -26,7 +28,6 @@ from .support.canonical import through_canonical  # noqa: E402
 from .support.compare import arrays, assert_no_further, assert_same, dtype_name, to_numpy  # noqa: E402
 from .support.contexts import wide_types  # noqa: E402
 from .support.samples import Array, Sample, made, quietly  # noqa: E402
-from .support.turns import marks  # noqa: E402
 from .test_samples import SAMPLES  # noqa: E402
 
 DTYPES = ("float64", "int64", "bfloat16", "complex64", "uint8", "float16", "bool", "complex128", "int32", "int8", "int16")
@@ -89,20 +90,7 @@ def in_full_width(target: str) -> Any:
     return wide_types()
 
 
-def _turn(name: str, target: str) -> list[Any]:
-    """torch, and one of those that compile nothing in turn."""
-    return marks(f"dtypes of {name}", target, ("numpy", "tensorflow")) if target in ("numpy", "tensorflow") else []
-
-
-# JAX compiles each call: all of them only with -m slow, each twelfth always.
-CASES = [
-    pytest.param(name, target, marks=[pytest.mark.slow] if target == "jax" and place % 12 else _turn(name, target))
-    for place, name in enumerate(SLICE)
-    for target in TARGETS
-]
-
-
-@pytest.mark.parametrize(("name", "target"), CASES)
+@pytest.mark.parametrize(("name", "target"), pairs(SLICE, TARGETS))
 def test_dtypes(name: str, target: str) -> None:
     limits = unsupported_dtypes(target)
     for dtype, sample, expected in first_taken(name)[: tries(target)]:

@@ -19,7 +19,7 @@ from torch._higher_order_ops.associative_scan import associative_scan  # noqa: E
 
 import graph_compiler  # noqa: E402
 
-from .support.turns import is_jitted  # noqa: E402
+from .support.selection import is_jitted  # noqa: E402
 
 
 def _scores(*shape: int) -> Any:

@@ -1,7 +1,6 @@
 """Derivatives at kinks, bounds, ties and zeros: in every target the first and second derivative are those of the source framework itself.
 
-What differs is listed with its reason in ``tests/kinks/limits.py``; strict: what is mended must leave the list. What JAX compiles is each
-fourth row, and all with ``-m slow``.
+Differences are listed with their reason in ``tests/kinks/limits.py``. The list is strict: a case that is fixed must leave it.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from .kinks import Kink
 from .kinks.derivatives import Found, in_jax, in_tensorflow, in_torch
 from .kinks.limits import LIMITS
 from .support.contexts import wide_types
+from .support.selection import in_share
 
 TARGETS = {"torch": ("jax", "tensorflow"), "jax": ("torch", "tensorflow")}
-_PARTS = 4  # of the rows that JAX has a part in; one is run always
 _IN_ONE_PROGRAM = 16
 
 
@@ -36,12 +35,7 @@ def rows_of(source: str) -> dict[str, Kink]:
     return found
 
 
-CASES = [
-    pytest.param(source, name, to, marks=[pytest.mark.slow] if "jax" in (source, to) and place % _PARTS else [])
-    for source, targets in TARGETS.items()
-    for to in targets
-    for place, name in enumerate(rows_of(source))
-]
+CASES = [(source, name, to) for source, targets in TARGETS.items() for to in targets for name in rows_of(source)]
 
 
 @functools.cache
@@ -60,16 +54,20 @@ def functional(source: str, name: str, to: str) -> Any:
 
 
 @functools.cache
-def _in_parts(source: str) -> list[str]:
-    """The rows, those first that are always run."""
-    names = list(rows_of(source))
-    return [name for part in range(_PARTS) for name in names[part::_PARTS]]
+def _selected_first(source: str) -> list[str]:
+    """Return the names of the rows, sorted so that the selected ones are compiled in the same programs."""
+
+    def is_selected(name: str) -> bool:
+        cases = (f"{one}-{name}-{to}" for one, _, to in CASES if one == source)
+        return any(in_share("tests/test_kinks.py::test_derivatives", case) for case in cases)
+
+    return sorted(rows_of(source), key=is_selected, reverse=True)
 
 
 @functools.cache
 def of_chunk(source: str, to: str, number: int) -> list[Found]:
     """What JAX finds for some rows at once, in their own words where ``to`` is the source."""
-    names = _in_parts(source)[number * _IN_ONE_PROGRAM : (number + 1) * _IN_ONE_PROGRAM]
+    names = _selected_first(source)[number * _IN_ONE_PROGRAM : (number + 1) * _IN_ONE_PROGRAM]
     rows = [rows_of(source)[name] for name in names]
     return in_jax([row.function if to == source else functional(source, name, to) for name, row in zip(names, rows)], rows)
 
@@ -79,7 +77,7 @@ def found_in(source: str, name: str, to: str) -> Found:
     """The derivatives of a row in a framework."""
     row = rows_of(source)[name]
     if to == "jax":
-        place = _in_parts(source).index(name)
+        place = _selected_first(source).index(name)
         return of_chunk(source, to, place // _IN_ONE_PROGRAM)[place % _IN_ONE_PROGRAM]
     return {"torch": in_torch, "tensorflow": in_tensorflow}[to](row.function if to == source else functional(source, name, to), row)
 
@@ -108,7 +106,7 @@ def test_derivatives(source: str, name: str, to: str) -> None:
 
 
 def test_limits_name_rows() -> None:
-    cases = {case.values for case in CASES}
+    cases = set(CASES)
     installed = {source for source, _, _ in cases}
     assert not {case[:3] for case in LIMITS if case[0] in installed} - cases
 

@@ -23,7 +23,7 @@ import graph_compiler as gc  # noqa: E402
 
 from .models import minilm, small  # noqa: E402
 from .support.compare import arrays, assert_no_further, assert_same, to_numpy  # noqa: E402
-from .support.turns import is_jitted  # noqa: E402
+from .support.selection import is_jitted  # noqa: E402
 
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
 NAMES = tuple(small.BY_NAME)
@@ -79,8 +79,7 @@ def check_against_float64(graph: Any, case: small.Case, inputs: dict[str, Any]) 
 
 
 # ---------------------------------------------------------------------------------------------- outputs
-# JAX compiles each model for each shape, and the next test runs it at this shape too.
-@pytest.mark.parametrize("to", [pytest.param(to, marks=pytest.mark.slow) if to == "jax" else to for to in TARGETS])
+@pytest.mark.parametrize("to", TARGETS)
 @pytest.mark.parametrize("name", NAMES)
 def test_outputs_at_the_recorded_shape(name: str, to: str) -> None:
     check(converted(name, to), tiny(name), tiny(name).inputs)
@@ -158,7 +157,7 @@ def test_jit(name: str) -> None:
     assert_same(jitted(graph.parameters, **to_jax(case.other_inputs)), eager(case, case.other_inputs))
 
 
-@pytest.mark.parametrize("to", ["jax", pytest.param("torch", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("to", ["jax", "torch"])
 def test_compiled_by_the_target(to: str) -> None:
     case = tiny("bert")
     graph = gc.compile(case.model, to=to, kwargs=case.inputs, return_backend_compiled_fn=True)

@@ -8,7 +8,6 @@ canonical operations, and in one other target in turn; three weeks, or ``scripts
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,8 +18,8 @@ import graph_compiler
 from .numpy_source import algebra, arguments, elementwise, opened, reductions, shapes
 from .numpy_source.arrays import Sample, made
 from .support.compare import assert_same
-from .support.together import ALONE, IN_ONE_PROGRAM, Call, Together, results_of
-from .support.turns import WEEK, marks
+from .support.selection import in_share, pairs
+from .support.together import ALONE, Call, Together, results_of
 
 TARGETS = ("numpy", "canonical", "torch", "jax", "tensorflow")  # canonical: from numpy to numpy through the vocabulary
 MODULES = (elementwise, reductions, shapes, algebra, opened, arguments)
@@ -54,7 +53,9 @@ def jax_calls(one: Sample) -> list[Call]:
     return [Call(graph, tuple(args), {}) for args in calls_of(one)]
 
 
-IN_JAX = Together([functools.partial(jax_calls, one) for one in SAMPLES.values()])
+# The selected samples come first, so that a run compiles programs of selected samples alone.
+ORDER = sorted(SAMPLES, key=lambda name: in_share("tests/test_numpy_samples.py::test_sample", f"{name}-jax"), reverse=True)
+IN_JAX = Together([functools.partial(jax_calls, SAMPLES[name]) for name in ORDER])
 
 
 def test_names_are_unique() -> None:
@@ -62,23 +63,10 @@ def test_names_are_unique() -> None:
     assert len(SAMPLES) >= 400
 
 
-PLACES = {name: place for place, name in enumerate(SAMPLES)}
+PLACES = {name: place for place, name in enumerate(ORDER)}
 
 
-def cases() -> Iterator[Any]:
-    """(name, target); what JAX takes in one program has its turn together."""
-    for name, place in PLACES.items():
-        for target in TARGETS:
-            is_taken = target in TARGETS[:2] or (name, target) in UNSUPPORTED
-            yield pytest.param(
-                name, target, marks=[] if is_taken else marks(f"numpy samples {place // IN_ONE_PROGRAM}", target, TARGETS[2:])
-            )
-
-
-CASES = list(cases())
-
-
-@pytest.mark.parametrize(("name", "target"), CASES)
+@pytest.mark.parametrize(("name", "target"), pairs(SAMPLES, TARGETS))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")  # numpy's own, of NaN and of division by zero
 def test_sample(name: str, target: str) -> None:
     if (name, target) in UNSUPPORTED:
@@ -90,18 +78,6 @@ def test_sample(name: str, target: str) -> None:
         check(SAMPLES[name], target)
     else:
         assert_same(found, [SAMPLES[name].function(*args) for args in calls_of(SAMPLES[name])])
-
-
-def in_turn_in(week: int, monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, str]]:
-    """What a run of a week takes."""
-    monkeypatch.setenv(WEEK, str(week))
-    return {case.values for case in cases() if not case.marks}
-
-
-def test_three_weeks_are_every_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    weeks = [in_turn_in(week, monkeypatch) for week in range(2000, 2003)]
-    assert set.union(*weeks) == {case.values for case in CASES} == {(name, target) for name in SAMPLES for target in TARGETS}
-    assert all(len(week) == 3 * len(SAMPLES) and not UNSUPPORTED.keys() - week for week in weeks)
 
 
 def test_checker_finds_what_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from graph_compiler.ir import Graph, Node, Origin
 from .numpy_source.arrays import made
 from .numpy_source.programs import PROGRAMS
 from .support.compare import assert_same
-from .support.turns import in_turn
+from .support.selection import pairs
 from .test_numpy_samples import TARGETS, graph_for
 
 X = np.arange(12.0).reshape(3, 4) - 5
@@ -30,7 +30,7 @@ FACTOR = np.array([1.0, 2.0, 3.0, 4.0])
 PAIR = (FACTOR, FACTOR + 1)
 
 
-@pytest.mark.parametrize(("name", "target"), in_turn("programs of numpy", PROGRAMS, TARGETS[2:], TARGETS[:2]))
+@pytest.mark.parametrize(("name", "target"), pairs(PROGRAMS, TARGETS))
 def test_program(name: str, target: str) -> None:
     program = PROGRAMS[name]
     graph = graph_for(program.function, target)

@@ -1,11 +1,7 @@
 """Small programs of every behaviour: as they are and as graphs, recorded at once or at the first call.
 
-Programs test how things are recorded, which is the same for every target; how operations are written for each of them the samples
-test. So the default run proves of a program that it is recorded rightly, in the framework that it is written in, and that its graph
-goes through the canonical operations to one other target: a target in turn, by the program's name and the week, so that four weeks
-are all targets. Where an error is right, or a limit is known, it is held to in every target in every run. ``EVERYWHERE`` are the programs
-that reach a part of a target's lowering which neither a sample nor another test reaches; they run in all targets as well.
-``scripts/test --all-targets`` runs everything in every target.
+How a program is recorded is the same for every target, and samples test how each operation is written. A program runs in its
+own framework, and its graph goes through the canonical operations to the other ones.
 """
 
 from __future__ import annotations
@@ -58,8 +54,7 @@ from .programs import (
     wanted_numbers,
     wrappers,
 )
-from .programs.table import LIFTED, TARGETS, Program, check
-from .support.turns import WEEK, turn
+from .programs.table import LIFTED, Program, check
 
 TABLES = {
     "type_queries": type_queries,
@@ -102,7 +97,6 @@ TABLES = {
     "uncounted": uncounted,
     "unseen": unseen,
 }
-EVERYWHERE = frozenset({"views-through_view_sizes_add_", "wrappers-autocast_model"})
 
 
 def limitation(table: str, program: Program, to: str) -> str | None:
@@ -110,22 +104,12 @@ def limitation(table: str, program: Program, to: str) -> str | None:
     return guards.LIMITATIONS.get((program.name, "torch" if to == LIFTED else to)) if table == "guards" else None
 
 
-def is_in_turn(table: str, program: Program, to: str) -> bool:
-    """Whether a program runs in a target whatever the run: in its own framework, where that is wrong or refused, and in one of the
-    others."""
-    own, *others = program.targets
-    name = f"{table}-{program.name}"
-    always = to == own or name in EVERYWHERE or program.error(to) or limitation(table, program, to)
-    return bool(always) or to == others[turn(name, len(others))]
-
-
 def cases(module_of: dict[str, Any]) -> Iterator[Any]:
     """(table, program, target)."""
     for table, module in module_of.items():
         for program in module.PROGRAMS:
             for to in program.targets:
-                marks = [] if is_in_turn(table, program, to) else [pytest.mark.out_of_turn]
-                yield pytest.param(table, program, to, id=f"{table}-{program.name}-{to}", marks=marks)
+                yield pytest.param(table, program, to, id=f"{table}-{program.name}-{to}")
 
 
 CASES = list(cases(TABLES))
@@ -139,16 +123,6 @@ BEFORE = {
     "foreign": ("jax",), "wrappers": ("jax",), "transforms": ("jax",), "batching": ("jax",),
 }  # fmt: skip
 RECORDED = [case for case in CASES if case.values[2] in BEFORE.get(case.values[0], ("torch", "jax"))]
-
-
-def is_before_in_turn(table: str, program: Program, to: str) -> bool:
-    """JAX, which has to compile the calls, takes a quarter of the programs each week."""
-    return to != "jax" or turn(f"{table}-{program.name} before", 4) == 0
-
-
-EAGER = [
-    pytest.param(*case.values, id=case.id, marks=[] if is_before_in_turn(*case.values) else [pytest.mark.out_of_turn]) for case in RECORDED
-]
 
 
 def run(table: str, program: Program, to: str, lazy: bool) -> None:
@@ -169,26 +143,6 @@ def test_recorded_at_the_first_call(table: str, program: Program, to: str) -> No
     run(table, program, to, lazy=True)
 
 
-@pytest.mark.parametrize(("table", "program", "to"), EAGER)
+@pytest.mark.parametrize(("table", "program", "to"), RECORDED)
 def test_recorded_before(table: str, program: Program, to: str) -> None:
     run(table, program, to, lazy=False)
-
-
-def in_turn_in(week: int, monkeypatch: pytest.MonkeyPatch) -> set[str]:
-    """The ids of what a run of a week takes."""
-    monkeypatch.setenv(WEEK, str(week))
-    return {str(case.id) for case in cases(TABLES) if not case.marks}
-
-
-def test_four_weeks_are_every_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    weeks = [in_turn_in(week, monkeypatch) for week in range(2000, 2004)]
-    assert set.union(*weeks) == {case.id for case in CASES}
-    limits = {case.id for case in CASES if case.values[1].error(case.values[2])}
-    assert all(limits <= week and len(week) < 0.5 * len(CASES) for week in weeks)
-
-
-def test_targets_share_a_week(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = in_turn_in(2000, monkeypatch)
-    for target in TARGETS[1:]:
-        ids = {case.id for case in CASES if case.values[2] == target}
-        assert 0.2 < len(taken & ids) / len(ids) < 0.4, target

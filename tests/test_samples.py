@@ -1,8 +1,4 @@
-"""Every sample call, converted to each target, gives what torch gives: at the recorded arguments, and at others with the same graph.
-
-A run takes a sample in torch and in one other target in turn; three weeks, or ``scripts/test --all-targets``, are all of them. What is
-known to be refused is tried in every run.
-"""
+"""Every sample call, converted to each target, gives what torch gives: at the recorded arguments, and at others with the same graph."""
 
 from __future__ import annotations
 
@@ -23,16 +19,16 @@ from .limits import TARGETS, unsupported_samples
 from .support.canonical import through_canonical
 from .support.compare import assert_same
 from .support.samples import Array, ErrorSample, Sample, made, quietly
+from .support.selection import in_share
 from .support.together import ALONE, Call, Together
-from .support.turns import WEEK, marks, rests
 
 MODULES = [importlib.import_module(f"{samples.__name__}.{module.name}") for module in pkgutil.iter_modules(samples.__path__)]
 SAMPLES: list[tuple[str, Sample]] = [
     (f"{module.__name__.rpartition('.')[2]}-{sample}", sample) for module in MODULES for sample in module.SAMPLES
 ]
 
+NODE = "tests/test_samples.py"
 COMPILED = ("jax",)  # one compilation of the whole takes half the time of one for each operation; the programs run as they are
-OTHERS = [target for target in TARGETS if target != "torch"]
 
 
 def numbered(names: list[str]) -> list[str]:
@@ -49,16 +45,9 @@ def numbered(names: list[str]) -> list[str]:
     return found
 
 
-def marks_of(place: int, name: str, to: str) -> list[Any]:
-    """Some names are those of more samples: these have their turns one after the other."""
-    return [] if to == "torch" or name in unsupported_samples(to) else marks(f"sample {place % len(OTHERS)} {name}", to, OTHERS)
-
-
 CALLED = numbered([name for name, _ in SAMPLES])
 CASES = [
-    pytest.param(place, name, sample, to, id=f"{CALLED[place]}-{to}", marks=marks_of(place, name, to))
-    for place, (name, sample) in enumerate(SAMPLES)
-    for to in TARGETS
+    pytest.param(place, name, sample, to, id=f"{CALLED[place]}-{to}") for place, (name, sample) in enumerate(SAMPLES) for to in TARGETS
 ]
 ERRORS = [
     pytest.param(sample, id=f"{module.__name__.rpartition('.')[2]}-{sample.function.__name__}")
@@ -117,23 +106,9 @@ def jax_calls(place: int) -> list[Call]:
     return [Call(graph, args, kwargs) for args, kwargs in calls_of(SAMPLES[place][1])]
 
 
-def rests_in_jax(place: int) -> bool:
-    """Whether a sample does not run in JAX this week."""
-    return bool(marks_of(place, SAMPLES[place][0], "jax")) or rests("tests/test_samples.py", "test_sample", f"{CALLED[place]}-jax")
-
-
-# Those that run in JAX this week stand side by side, for these alone are compiled.
-TOGETHER = sorted(range(len(SAMPLES)), key=rests_in_jax)
+# The selected samples come first, so that a run compiles programs of selected samples alone.
+TOGETHER = sorted(range(len(SAMPLES)), key=lambda place: in_share(f"{NODE}::test_sample", f"{CALLED[place]}-jax"), reverse=True)
 IN_JAX = Together([functools.partial(jax_calls, place) for place in TOGETHER])
-
-
-def test_three_weeks_are_every_target(monkeypatch: pytest.MonkeyPatch) -> None:
-    weeks = []
-    for week in range(2000, 2003):
-        monkeypatch.setenv(WEEK, str(week))
-        weeks.append({(place, to) for place, (name, _) in enumerate(SAMPLES) for to in TARGETS if not marks_of(place, name, to)})
-    assert set.union(*weeks) == {(place, to) for place in range(len(SAMPLES)) for to in TARGETS}
-    assert all(2 * len(SAMPLES) <= len(week) < 2.1 * len(SAMPLES) for week in weeks)
 
 
 @pytest.mark.parametrize("target", TARGETS)

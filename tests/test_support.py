@@ -5,7 +5,6 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
-import itertools
 import os
 import time
 from pathlib import Path
@@ -21,7 +20,6 @@ from .models.weights import isolated  # noqa: E402
 from .support.compare import assert_no_further, assert_same, leaves  # noqa: E402
 from .support.compiled import drop_old, keep_programs  # noqa: E402
 from .support.tolerance import TOLERANCE, tolerance  # noqa: E402
-from .support.turns import SHARES, WEEK, a_share, in_turn, rests  # noqa: E402
 
 
 class Pair(NamedTuple):
@@ -200,34 +198,6 @@ def test_zoo_gives_the_recorded_outputs(name: str) -> None:
     for (path, shape, *numbers), (wanted_path, wanted_shape, *wanted) in zip(found, ZOO[name]["digest"], strict=True):
         assert (path, shape) == (wanted_path, wanted_shape)
         assert numbers == pytest.approx(wanted, rel=1e-3, abs=1e-5)
-
-
-def test_some_weeks_are_all_tests_that_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    names, targets, weeks, shares = [*map(str, range(40))], ["jax", "torch", "tensorflow"], [], []
-    for week in range(2000, 2003):
-        monkeypatch.setenv(WEEK, str(week))
-        weeks.append({case.values for case in in_turn("rules", names, targets, ["numpy"]) if not case.marks})
-        shares.append({case.values[0] for case in a_share("models", names, 3) if not case.marks})
-    assert set.union(*weeks) == {(name, target) for name in names for target in ("numpy", *targets)}
-    assert all(len(week) == 2 * len(names) for week in weeks)
-    assert set.union(*shares) == set(names) and sum(map(len, shares)) == len(names)
-
-
-def test_each_week_takes_another_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    file, test, names = "tests/test_programs.py", "test_recorded_before", [f"program {place}-torch" for place in range(300)]
-    monkeypatch.setitem(SHARES[file], test, 3)
-    weeks = []
-    for week in range(2000, 2020):
-        monkeypatch.setenv(WEEK, str(week))
-        weeks.append({name for name in names if not rests(file, test, name)})
-    assert all(70 < len(week) < 130 for week in weeks) and len(set.union(*weeks)) == len(names)
-    assert all(len(one & other) < 60 for one, other in itertools.pairwise(weeks))
-
-
-@pytest.mark.parametrize("file", SHARES)
-def test_tables_of_shares_are_there(file: str, checkout: Path) -> None:
-    text = (checkout / file).read_text()
-    assert all(f"def {test}(" in text for test in SHARES[file])
 
 
 def test_programs_of_jax_are_kept(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ from graph_compiler.errors import CallMismatch, GuardFailed  # noqa: E402
 from .models import small  # noqa: E402
 from .support.compare import arrays, assert_no_further, assert_same  # noqa: E402
 from .support.logs import logged  # noqa: E402
-from .support.turns import a_share  # noqa: E402
 from .test_models import converted, doubled, eager, probes, tiny, torch_gradients  # noqa: E402
 
 UNKNOWN = ("bert", "gpt2", "llama", "t5", "vit", "resnet", "whisper", "clip", "lstm")
@@ -92,7 +91,7 @@ def test_gradients_of_convolutions(function: Any, shape: tuple[int, ...], kernel
 
 
 # ---------------------------------------------------------------------------------------------- tf.function
-@pytest.mark.parametrize("name", a_share("unknown sizes", UNKNOWN, 3))
+@pytest.mark.parametrize("name", UNKNOWN)
 def test_unknown_sizes(name: str) -> None:
     """One trace whose sizes are all unknown gives what the model gives at both shapes."""
     case, graph = tiny(name), converted(name, "tensorflow")

@@ -20,7 +20,6 @@ from graph_compiler.errors import GraphCompilerError  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 from .support.torch_operators import loops_of_python  # noqa: E402
-from .support.turns import a_share  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")  # torch's own, where torch.cond is run
 
@@ -193,7 +192,7 @@ def results(name: str) -> list[Any]:
         return [function(x) for x in CALLS]
 
 
-@pytest.mark.parametrize("name", a_share("operators of torch", PROGRAMS, 4))
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_loops_of_python_give_what_the_operators_give(name: str) -> None:
     """What the graphs are compared with, compared with torch."""
     function = PROGRAMS[name]()

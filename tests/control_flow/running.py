@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -14,27 +14,10 @@ import graph_compiler
 from ..support.compare import assert_same, dtype_name, is_array, leaves, to_numpy
 from ..support.jitted import by_jit, jax_array
 from ..support.tolerance import tolerance
-from ..support.turns import turn
 from .table import Program
 
 TARGETS = ("jax", "numpy", "torch", "tensorflow")
 Arguments = tuple[Any, ...]
-
-
-def in_turn(names: Iterable[str], ways: Iterable[str], weeks: int = 1) -> list[Any]:
-    """Each program in one way always, in all of them with ``-m slow``. An empty way is a turn left out.
-
-    Of several ``weeks`` each takes a share of the programs.
-    """
-    turns = list(ways)
-    cases = [(place % len(turns) == way, name, turns[way]) for place, name in enumerate(names) for way in range(len(turns)) if turns[way]]
-    return [pytest.param(name, way, marks=_marks(name, is_way, weeks)) for is_way, name, way in cases]
-
-
-def _marks(name: str, is_way: bool, weeks: int) -> list[Any]:
-    if not is_way:
-        return [pytest.mark.slow]
-    return [] if turn(f"control flow {name}", weeks) == 0 else [pytest.mark.out_of_turn]
 
 
 # ------------------------------------------------------------------------------------- arguments

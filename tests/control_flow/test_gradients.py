@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax
 import pytest
 
+from ..support.selection import pairs
 from .programs import PROGRAMS
-from .running import GRADIENTS, check_gradients, in_turn
+from .running import GRADIENTS, check_gradients
 
 DIFFERENTIABLE = {name: program for name, program in PROGRAMS.items() if program.gradient != "none"}
 
@@ -33,7 +34,7 @@ def check(name: str, way: str, dtype: str) -> None:
     return None
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(DIFFERENTIABLE, GRADIENTS, weeks=2))
+@pytest.mark.parametrize(("name", "way"), pairs(DIFFERENTIABLE, GRADIENTS))
 def test_gradients(name: str, way: str) -> None:
     with jax.enable_x64(PROGRAMS[name].wide):
         check(name, way, "float64" if PROGRAMS[name].wide else "float32")

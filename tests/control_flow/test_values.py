@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import pytest
 
+from ..support.selection import pairs
 from .programs import PROGRAMS
-from .running import TARGETS, check_jit, check_tf_function, check_torch_compile, check_values, in_turn
+from .running import TARGETS, check_jit, check_tf_function, check_torch_compile, check_values
 
 
-@pytest.mark.parametrize(("name", "to"), in_turn(PROGRAMS, TARGETS))
+@pytest.mark.parametrize(("name", "to"), pairs(PROGRAMS, TARGETS))
 def test_values(name: str, to: str) -> None:
     check_values(PROGRAMS[name], to)
 
@@ -17,12 +18,12 @@ def test_values(name: str, to: str) -> None:
 COMPILED = [name for name, program in PROGRAMS.items() if not program.by_size]
 
 
-@pytest.mark.parametrize(("name", "_"), in_turn(COMPILED, ["jit", "", ""]))
-def test_inside_of_jit(name: str, _: str) -> None:
+@pytest.mark.parametrize("name", COMPILED)
+def test_inside_of_jit(name: str) -> None:
     check_jit(PROGRAMS[name])
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(COMPILED, ["sizes of the call", "unknown sizes", "XLA", "", ""]))
+@pytest.mark.parametrize(("name", "way"), pairs(COMPILED, ["sizes of the call", "unknown sizes", "XLA"]))
 def test_inside_of_tf_function(name: str, way: str) -> None:
     if (name, way) == ("beam", "unknown sizes"):  # the guard that a size is an index of 32 bits is not to be told in 32 bits
         with pytest.raises(pytest.importorskip("tensorflow").errors.InvalidArgumentError, match="GuardFailed"):

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ..support.selection import pairs
+
 jax = pytest.importorskip("jax")
 
 import graph_compiler  # noqa: E402
 
 from ..jax_source.test_jax_gradients import TARGETS, by_jax, gradient_by_jax, of_original, weighted  # noqa: E402
 from ..support.jitted import by_jit  # noqa: E402
-from ..support.turns import in_turn  # noqa: E402
 from .jax_rules import ROWS  # noqa: E402
 
 RECORDED, OTHER = 3, 5
@@ -43,7 +44,7 @@ def of_floats(function: Any, args: Any) -> Callable[..., Any]:
     return run
 
 
-@pytest.mark.parametrize(("name", "to"), in_turn("rules of JAX", ROWS, [*TARGETS], ["numpy"]))
+@pytest.mark.parametrize(("name", "to"), pairs(ROWS, ["numpy", *TARGETS]))
 def test_results_and_gradients(name: str, to: str) -> None:
     row = ROWS[name]
     graph = graph_compiler.compile(row.function, to=to, source="jax", args=row.made(RECORDED))
@@ -68,7 +69,7 @@ def _of(to: str, item: Any) -> Any:
     return pytest.importorskip("tensorflow").constant(np.asarray(item))
 
 
-@pytest.mark.parametrize(("name", "to"), in_turn("twice", [name for name, row in ROWS.items() if row.twice], [*TARGETS]))
+@pytest.mark.parametrize(("name", "to"), pairs([name for name, row in ROWS.items() if row.twice], TARGETS))
 def test_second_derivatives(name: str, to: str) -> None:
     row = ROWS[name]
     graph = graph_compiler.compile(row.function, to=to, source="jax", args=row.made(RECORDED))

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ..support.selection import pairs
+
 torch = pytest.importorskip("torch")
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import GradientRefused  # noqa: E402
 
 from ..support.canonical import lifted  # noqa: E402
-from ..support.turns import in_turn  # noqa: E402
 from .torch_rules import ROWS, Masked, Row  # noqa: E402
 
 RECORDED, OTHER = 3, 5
@@ -87,7 +88,7 @@ def graph_of(row: Row, to: str) -> Any:
     return lifted(graph) if to == "lifted" else graph
 
 
-@pytest.mark.parametrize(("name", "to"), in_turn("rules of torch", ROWS, TARGETS[1:], TARGETS[:1]))
+@pytest.mark.parametrize(("name", "to"), pairs(ROWS, TARGETS))
 def test_results_and_gradients(name: str, to: str) -> None:
     if name == "a hook" and to in ("jax", "tensorflow"):
         pytest.skip("only an array of torch can be asked whether it requires a gradient")

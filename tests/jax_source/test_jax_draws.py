@@ -13,6 +13,7 @@ from graph_compiler.trees import map_structure
 
 from ..support.compare import assert_same
 from ..support.samples import array, made
+from ..support.selection import pairs
 from .draws import DRAWS
 from .test_jax_samples import TARGETS, as_jax
 
@@ -26,15 +27,7 @@ def _words(result: Any) -> Any:
     return map_structure(lambda item: jax.random.key_data(item) if str(getattr(item, "dtype", "")).startswith("key") else item, result)
 
 
-# In one framework in turn; in all of them with -m slow.
-CASES = [
-    pytest.param(place, to, marks=[] if (turn + place) % 4 == 1 else [pytest.mark.slow])
-    for place in range(len(DRAWS))
-    for turn, to in enumerate(TARGETS)
-]
-
-
-@pytest.mark.parametrize(("place", "to"), CASES)
+@pytest.mark.parametrize(("place", "to"), pairs(range(len(DRAWS)), TARGETS))
 def test_draws(place: int, to: str) -> None:
     function, *calls = DRAWS[place]
     args, other = map(_given, calls)

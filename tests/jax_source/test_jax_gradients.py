@@ -16,6 +16,7 @@ import graph_compiler
 from graph_compiler.errors import GradientRefused
 
 from ..support.jitted import by_jit
+from ..support.selection import pairs
 from .gradient_models import LIBRARIES, models
 from .gradients import BRANCHES, FUNCTIONS, OWN, REFUSED, Row, logistic
 
@@ -84,16 +85,7 @@ def check(row: Row, to: str, atol: float = 1e-12) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=atol)
 
 
-# Each in one target in turn always, in all of them with -m slow.
-LONG = {"expi", "pinv", "i0"}  # compiled for seconds in JAX
-CASES = [
-    pytest.param(name, to, marks=() if place % 3 == turn and name not in LONG else pytest.mark.slow)
-    for place, name in enumerate(ROWS)
-    for turn, to in enumerate(TARGETS)
-]
-
-
-@pytest.mark.parametrize(("name", "to"), CASES)
+@pytest.mark.parametrize(("name", "to"), pairs(ROWS, TARGETS))
 def test_gradients(name: str, to: str) -> None:
     check(ROWS[name], to)
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ..support.selection import pairs
+
 jax = pytest.importorskip("jax")
 pytest.importorskip("tensorflow")
 
@@ -17,8 +19,6 @@ from flax import nnx  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import TracingError  # noqa: E402
-
-from ..support.turns import in_turn  # noqa: E402
 
 OTHERS = ("numpy", "tensorflow", "torch")
 TARGETS = ("jax", *OTHERS)
@@ -100,14 +100,14 @@ def check(graph: Any, function: Callable[[Any], Any]) -> None:
         np.testing.assert_allclose(found.astype(np.float32), expected.astype(np.float32), rtol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "to"), in_turn("numbers that JAX reads", COMPUTED, OTHERS))
+@pytest.mark.parametrize(("name", "to"), pairs(COMPUTED, OTHERS))
 def test_one_variant_computes_with_the_number(name: str, to: str) -> None:
     graph = graph_compiler.transpile(COMPUTED[name], to=to, source="jax", args=(jnp.arange(6.0),))
     check(lambda x: _as_jax(graph(_native(x, to))), COMPUTED[name])
     assert len(graph.variants) == 1
 
 
-@pytest.mark.parametrize(("name", "to"), in_turn("elements that JAX reads", KNOWN, TARGETS))
+@pytest.mark.parametrize(("name", "to"), pairs(KNOWN, TARGETS))
 def test_what_python_has_to_know_is_a_guard(name: str, to: str) -> None:
     graph = graph_compiler.transpile(KNOWN[name], to=to, source="jax")
     check(lambda x: _as_jax(graph(_native(x, to))), KNOWN[name])

@@ -17,6 +17,7 @@ from graph_compiler.trees import map_structure
 from ..support.compare import assert_same, to_numpy
 from ..support.jitted import jax_array
 from ..support.samples import Sample, made
+from ..support.selection import pairs
 from ..support.tolerance import NARROWER
 from . import samples
 from .limits import RECORDED_AGAIN, UNSUPPORTED
@@ -66,24 +67,19 @@ def check(graph: Any, to: str, calls: list[tuple[Any, Any]], kwargs: Any) -> int
     return len(graph.variants)
 
 
-# Two of three always: in one other framework in turn, each fourth one in JAX too, which compiles each call. All in all of them with -m
-# slow.
-CASES = [
-    *((name, (*TARGETS[: place % 4 == 1], TARGETS[1 + place // 3 % 3])) for place, name in enumerate(SAMPLES) if place % 3),
-    *(pytest.param(name, TARGETS, marks=pytest.mark.slow) for name in SAMPLES),
-]
+@pytest.mark.parametrize(("name", "to"), [case for case in pairs(SAMPLES, TARGETS) if case not in UNSUPPORTED])
+def test_sample(name: str, to: str) -> None:
+    sample = SAMPLES[name]
+    variants = check(recorded(sample, to), to, calls_of(sample), sample.kwargs)
+    assert variants == 1 or name in RECORDED_AGAIN, f"recorded {variants} times"
 
 
-@pytest.mark.parametrize(("name", "targets"), CASES)
-def test_sample(name: str, targets: tuple[str, ...]) -> None:
-    """It is traced once for JAX and once for the other frameworks, of which the later ones are written from the graph of the first."""
-    sample, calls, counts, first = SAMPLES[name], calls_of(SAMPLES[name]), {1}, None
-    for to in (to for to in targets if (name, to) not in UNSUPPORTED):
-        graph = recorded(sample, to) if first is None else first.to(to)
-        first = first or (None if to == "jax" else graph.to(to))  # before calls record more
-        counts.add(check(graph, to, calls, sample.kwargs))
-    assert max(counts) == 1 or name in RECORDED_AGAIN, f"recorded {max(counts)} times"
-    assert max(counts) > 1 or name not in RECORDED_AGAIN or targets != TARGETS, "recorded once"
+@pytest.mark.parametrize("name", RECORDED_AGAIN)
+def test_recorded_again(name: str) -> None:
+    """The list of samples that take several variants is strict: at least one target still takes more than one."""
+    sample = SAMPLES[name]
+    targets = [to for to in TARGETS if (name, to) not in UNSUPPORTED]
+    assert max(check(recorded(sample, to), to, calls_of(sample), sample.kwargs) for to in targets) > 1
 
 
 @pytest.mark.parametrize(("name", "to"), UNSUPPORTED)

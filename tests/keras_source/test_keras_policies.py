@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ..support.selection import pairs
+
 pytest.importorskip("tensorflow")
 
 import keras
@@ -18,7 +20,6 @@ import tensorflow as tf
 import graph_compiler
 
 from ..support.compare import to_numpy
-from ..support.turns import in_turn
 from .judging import Function, by_jax, by_torch, in_doubles, judge, observed
 from .small_models import attention, recurrent, residual
 
@@ -57,9 +58,7 @@ def exactly(model: Any, **options: Any) -> Callable[[], tuple[Function, list[Any
     return made
 
 
-@pytest.mark.parametrize(
-    ("made_and_name", "to"), in_turn("a model under a policy", [f"{made} {name}" for made in MODELS for name in POLICIES], TARGETS)
-)
+@pytest.mark.parametrize(("made_and_name", "to"), pairs([f"{made} {name}" for made in MODELS for name in POLICIES], TARGETS))
 def test_policy(made_and_name: str, to: str) -> None:
     made, name = made_and_name.split(" ")
     if name == "float64" and to == "jax":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from ..support.selection import pairs
+
 pytest.importorskip("tensorflow")
 
 import keras
@@ -11,7 +13,6 @@ import keras
 import graph_compiler
 from graph_compiler.errors import UnsupportedOperation
 
-from ..support.turns import a_share, in_turn
 from . import networks
 from .judging import judge_layer
 from .layers import SAMPLES
@@ -29,13 +30,13 @@ def test_every_public_layer_has_samples_or_a_reason() -> None:
     assert without == LEFT_OUT.keys()
 
 
-@pytest.mark.parametrize("name", a_share("a layer of Keras", TRIED, weeks=8))
-def test_layer(name: str) -> None:
-    sample, to = SAMPLES[name], TARGETS[len(name) % 4]
+@pytest.mark.parametrize(("name", "to"), pairs(TRIED, TARGETS))
+def test_layer(name: str, to: str) -> None:
+    sample = SAMPLES[name]
     judge_layer(sample, sample.made(), to)
 
 
-@pytest.mark.parametrize("name", a_share("a refused layer of Keras", REFUSED, weeks=4))
+@pytest.mark.parametrize("name", REFUSED)
 def test_refused_layer(name: str) -> None:
     sample = SAMPLES[name]
     layer = sample.made()
@@ -44,16 +45,7 @@ def test_refused_layer(name: str) -> None:
         graph(*sample.arrays(other=True))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", TRIED)
-def test_layer_in_every_target(name: str) -> None:
-    sample = SAMPLES[name]
-    layer = sample.made()
-    for to in TARGETS:
-        judge_layer(sample, layer, to)
-
-
-@pytest.mark.parametrize(("name", "to"), in_turn("a network of Keras", ("MobileNet", "MobileNetV3Small", "ResNet50", "VGG16"), TARGETS))
+@pytest.mark.parametrize(("name", "to"), pairs(("MobileNet", "MobileNetV3Small", "ResNet50", "VGG16"), TARGETS))
 def test_network(name: str, to: str) -> None:
     assert networks.judge_network(name, False, to, gradients=False)["variants"] == 1
 

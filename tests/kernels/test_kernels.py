@@ -6,7 +6,6 @@ import copy
 
 import pytest
 
-from ..support.turns import a_share
 from .running import arrays_of, assert_close, of_arrays, pure, transpiled
 from .table import KERNELS
 
@@ -15,7 +14,7 @@ SEVERAL = {"floyd_warshall": 2, "folded_pairs": 2, "mandelbrot": 2}
 """How many variants the two sizes take, where one does not serve both."""
 
 
-@pytest.mark.parametrize("name", a_share("kernels in NumPy", KERNELS, 4))
+@pytest.mark.parametrize("name", KERNELS)
 def test_in_numpy(name: str) -> None:
     kernel = KERNELS[name]
     graph = transpiled(kernel.function, kernel.at(RECORDED), "numpy")
@@ -25,7 +24,7 @@ def test_in_numpy(name: str) -> None:
     assert len(graph.variants) <= SEVERAL.get(name, 1), graph.explain()
 
 
-@pytest.mark.parametrize("name", a_share("kernels in JAX", KERNELS, 12))
+@pytest.mark.parametrize("name", KERNELS)
 def test_inside_of_jit(name: str) -> None:
     jax = pytest.importorskip("jax")
     kernel = KERNELS[name]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ..control_flow.running import in_turn
+from ..support.selection import pairs
 from . import nested, programs
 from .inside import by_jax, by_jit, by_tape, by_torch
 from .jax_programs import COUNTED, FOLDED, RIGHT
@@ -22,13 +22,13 @@ SIZED = {
 NUMBERED = {**COUNTED, **{name: programs.COUNTED[name] for name in _COMMON if name in programs.COUNTED}}
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(NUMBERED, WAYS, weeks=4))
+@pytest.mark.parametrize(("name", "way"), pairs(NUMBERED, WAYS))
 def test_one_recording_serves_all_numbers_of_steps(name: str, way: str) -> None:
     graph, variants = check(NUMBERED[name], *way.split())
     assert variants == 1, graph.explain()
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(SIZED, WAYS, weeks=4))
+@pytest.mark.parametrize(("name", "way"), pairs(SIZED, WAYS))
 def test_one_recording_serves_all_sizes(name: str, way: str) -> None:
     graph, variants = check(SIZED[name], *way.split(), number=5, most=9)
     assert variants == 1, graph.explain()
@@ -59,6 +59,6 @@ def test_the_recording_serves_all_lengths_inside_of_jit() -> None:
 TRAPS = {**RIGHT, "hashed_columns": programs.RIGHT["hashed_columns"]}
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(TRAPS, WAYS, weeks=4))
+@pytest.mark.parametrize(("name", "way"), pairs(TRAPS, WAYS))
 def test_what_only_looks_like_it_is_right(name: str, way: str) -> None:
     check(TRAPS[name], *way.split(), most=9)

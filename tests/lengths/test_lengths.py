@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ..control_flow.running import in_turn
+from ..support.selection import pairs
 from .inside import COMPILERS, GRADIENTS, check_compiled, check_gradients
 from .programs import COUNTED, RIGHT, SIZED
 from .running import check
@@ -13,30 +13,28 @@ FOLDED = {**COUNTED, **SIZED}
 WAYS = [f"{source} {to}" for source in ("numpy", "torch") for to in ("numpy", "torch", "jax", "tensorflow")]
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(COUNTED, WAYS))
+@pytest.mark.parametrize(("name", "way"), pairs(COUNTED, WAYS))
 def test_one_recording_serves_all_numbers_of_steps(name: str, way: str) -> None:
     graph, variants = check(COUNTED[name], *way.split())
     assert variants == 1, graph.explain()
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(SIZED, WAYS))
+@pytest.mark.parametrize(("name", "way"), pairs(SIZED, WAYS))
 def test_one_recording_serves_all_sizes(name: str, way: str) -> None:
     graph, variants = check(SIZED[name], *way.split(), number=5)
     assert variants == 1, graph.explain()
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(RIGHT, WAYS))
+@pytest.mark.parametrize(("name", "way"), pairs(RIGHT, WAYS))
 def test_what_only_looks_like_it_is_right(name: str, way: str) -> None:
     check(RIGHT[name], *way.split())
 
 
-@pytest.mark.parametrize(
-    ("name", "way"), in_turn(FOLDED, [f"{source} {way}" for way in COMPILERS for source in ("numpy", "torch")], weeks=2)
-)
+@pytest.mark.parametrize(("name", "way"), pairs(FOLDED, [f"{source} {way}" for way in COMPILERS for source in ("numpy", "torch")]))
 def test_the_recording_serves_all_lengths_inside_of_compilers(name: str, way: str) -> None:
     check_compiled(FOLDED[name], *way.split())
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(FOLDED, [f"{source}:{way}" for source in ("torch", "numpy") for way in GRADIENTS]))
+@pytest.mark.parametrize(("name", "way"), pairs(FOLDED, [f"{source}:{way}" for source in ("torch", "numpy") for way in GRADIENTS]))
 def test_gradients_are_those_of_the_steps(name: str, way: str) -> None:
     check_gradients(FOLDED[name], *way.split(":"))

@@ -11,7 +11,7 @@ import pytest
 
 import graph_compiler
 
-from ..control_flow.running import in_turn
+from ..support.selection import pairs
 from .inside import COMPILERS, GRADIENTS, check_compiled, check_gradients
 from .random_widths import Writer
 from .running import check
@@ -19,25 +19,23 @@ from .test_lengths import WAYS
 from .widths import READ, RIGHT, WRITTEN
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn({**READ, **WRITTEN}, WAYS, weeks=8))
+@pytest.mark.parametrize(("name", "way"), pairs({**READ, **WRITTEN}, WAYS))
 def test_one_recording_serves_all_sizes(name: str, way: str) -> None:
     graph, variants = check({**READ, **WRITTEN}[name], *way.split(), number=5, most=9)
     assert variants == 1, graph.explain()
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(RIGHT, WAYS, weeks=8))
+@pytest.mark.parametrize(("name", "way"), pairs(RIGHT, WAYS))
 def test_what_only_looks_like_it_is_right(name: str, way: str) -> None:
     check(RIGHT[name], *way.split(), most=9)
 
 
-@pytest.mark.parametrize(
-    ("name", "way"), in_turn(WRITTEN, [f"{source} {way}" for way in COMPILERS for source in ("numpy", "torch")], weeks=8)
-)
+@pytest.mark.parametrize(("name", "way"), pairs(WRITTEN, [f"{source} {way}" for way in COMPILERS for source in ("numpy", "torch")]))
 def test_the_recording_serves_all_sizes_inside_of_compilers(name: str, way: str) -> None:
     check_compiled(WRITTEN[name], *way.split())
 
 
-@pytest.mark.parametrize(("name", "way"), in_turn(READ, [f"{source}:{way}" for source in ("torch", "numpy") for way in GRADIENTS], weeks=8))
+@pytest.mark.parametrize(("name", "way"), pairs(READ, [f"{source}:{way}" for source in ("torch", "numpy") for way in GRADIENTS]))
 def test_gradients_are_those_of_the_steps(name: str, way: str) -> None:
     check_gradients(READ[name], *way.split(":"))
 

@@ -12,8 +12,6 @@ import pytest
 import graph_compiler
 from graph_compiler.passes.driver import nodes_of
 
-from ..support.turns import a_share
-
 RECORDED, OTHERS = 8, (11, 3, 1, 0)
 
 
@@ -371,7 +369,7 @@ def test_what_other_steps_read_is_carried(function: Callable[[Any, Any], Any]) -
 BY_NAME = {function.__name__: function for function in (*ROWS, *CARRIED)}
 
 
-@pytest.mark.parametrize("name", a_share("rows of loops in TensorFlow", BY_NAME, 4))
+@pytest.mark.parametrize("name", BY_NAME)
 def test_in_tensorflow(name: str) -> None:
     function = BY_NAME[name]
     pytest.importorskip("tensorflow")

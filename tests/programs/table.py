@@ -17,7 +17,7 @@ import graph_compiler as gc
 from ..support.canonical import lifted
 from ..support.compare import arrays, assert_same
 from ..support.seeding import seed
-from ..support.turns import is_jitted
+from ..support.selection import is_jitted
 
 LIFTED = "torch by canonical operations"
 TARGETS = ("torch", "jax", "numpy", "tensorflow", LIFTED)

@@ -6,8 +6,6 @@ from __future__ import annotations
 import importlib.metadata
 import os
 
-from .turns import WEEK, this_week
-
 # Thousands of small programs are compiled once and run once: XLA need not optimise them.
 XLA_FLAGS = ("--xla_backend_optimization_level=0",)
 
@@ -29,7 +27,6 @@ def variables() -> dict[str, str]:
     return {
         "GRAPH_COMPILER_CACHE": "off",
         "GRAPH_COMPILER_VERIFY": "1",  # after every pass; takes 1.9 % of the time of the tests
-        WEEK: this_week(),
         "HF_HUB_OFFLINE": "1",
         "JAX_ENABLE_COMPILATION_CACHE": "0",
         "JAX_PLATFORMS": "cpu",

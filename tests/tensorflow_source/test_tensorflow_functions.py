@@ -7,19 +7,18 @@ import pytest
 
 from ..coverage import functions
 from ..coverage.outcome import CRASHED, WRONG, outcome_of
-from ..support.turns import a_share, turn
+from ..support.selection import bucket
 from .functions.left_out import reason
 from .functions.limits import LIMITS
 
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
-WEEKS = 20
 ALL = [*functions.names(of_keras=False), *functions.names(of_keras=True)]
 NAMES = [name for name in ALL if functions.group_of(name) not in LIMITS]
 
 
-@pytest.mark.parametrize("name", a_share("functions", NAMES, WEEKS))
+@pytest.mark.parametrize("name", NAMES)
 def test_function(name: str) -> None:
-    outcome = outcome_of(lambda: functions.judge(name, TARGETS[turn(name, len(TARGETS))]))
+    outcome = outcome_of(lambda: functions.judge(name, TARGETS[bucket(name, len(TARGETS))]))
     assert outcome.status not in (WRONG, CRASHED), outcome.detail
 
 

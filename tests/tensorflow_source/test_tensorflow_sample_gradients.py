@@ -16,6 +16,7 @@ from graph_compiler.errors import GradientRefused
 from graph_compiler.trees import map_structure
 
 from ..support.samples import made
+from ..support.selection import pairs
 from ..support.tolerance import tolerance
 from .limits import OTHER_GRADIENTS, WITHOUT_GRADIENTS
 from .test_tensorflow_samples import SAMPLES, as_tensorflow
@@ -108,12 +109,7 @@ def check(name: str, to: str) -> None:
         np.testing.assert_allclose(found, wanted, rtol=10 * relative, atol=10 * absolute)
 
 
-CASES = [
-    pytest.param(name, to, marks=() if place % 4 == turn else pytest.mark.slow)
-    for place, name in enumerate(NAMES)
-    for turn, to in enumerate(TARGETS)
-    if (name, to) not in OTHER_GRADIENTS
-]
+CASES = [case for case in pairs(NAMES, TARGETS) if case not in OTHER_GRADIENTS]
 
 
 @pytest.mark.parametrize(("name", "to"), CASES)

@@ -17,7 +17,7 @@ from graph_compiler.trees import map_structure
 
 from ..support.compare import assert_same, to_numpy
 from ..support.samples import ErrorSample, Sample, made
-from ..support.turns import a_share
+from ..support.selection import pairs
 from . import samples
 from .limits import RECORDED_AGAIN, UNSUPPORTED
 from .numeric import WITHOUT_ROW
@@ -63,24 +63,11 @@ def check(graph: Any, to: str, calls: list[tuple[Any, Any]]) -> int:
     return len(graph.variants)
 
 
-# TensorFlow itself, which takes the recorded calls, and one other target in turn, half of the samples each week; all of them with -m slow.
-CASES = [
-    *(
-        pytest.param(name, ("tensorflow", TARGETS[1 + place % 3]), marks=of_week)
-        for place, (name, of_week) in enumerate(zip(SAMPLES, (case.marks for case in a_share("raw operations", SAMPLES, 2))))
-    ),
-    *(pytest.param(name, TARGETS, marks=pytest.mark.slow) for name in SAMPLES),
-]
-
-
-@pytest.mark.parametrize(("name", "targets"), CASES)
-def test_sample(name: str, targets: tuple[str, ...]) -> None:
-    sample, calls, counts, first = SAMPLES[name], calls_of(SAMPLES[name]), {1}, None
-    for to in (to for to in targets if (name, to) not in UNSUPPORTED):
-        graph = recorded(sample, to) if first is None else first.to(to)
-        first = first or (None if to == "tensorflow" else graph.to(to))  # before calls record more
-        counts.add(check(graph, to, calls))
-    assert max(counts) == 1 or name in RECORDED_AGAIN, f"recorded {max(counts)} times"
+@pytest.mark.parametrize(("name", "to"), [case for case in pairs(SAMPLES, TARGETS) if case not in UNSUPPORTED])
+def test_sample(name: str, to: str) -> None:
+    sample = SAMPLES[name]
+    variants = check(recorded(sample, to), to, calls_of(sample))
+    assert variants == 1 or name in RECORDED_AGAIN, f"recorded {variants} times"
 
 
 @pytest.mark.parametrize(("name", "to"), UNSUPPORTED)

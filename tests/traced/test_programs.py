@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ..control_flow.running import in_turn
+from ..support.selection import pairs
 from .running import TARGETS, assert_gives, compiled, function_of, given, library, wanted
 from .table import PROGRAMS
 
 WAYS = [f"{name} {source}" for name, row in PROGRAMS.items() for source in row.sources]
 
 
-@pytest.mark.parametrize(("way", "to"), in_turn(WAYS, TARGETS, 4))
+@pytest.mark.parametrize(("way", "to"), pairs(WAYS, TARGETS))
 def test_one_recording_serves_all_calls(way: str, to: str) -> None:
     name, source = way.split()
     row, graph = PROGRAMS[name], compiled(name, source, to)
@@ -23,9 +23,7 @@ def test_one_recording_serves_all_calls(way: str, to: str) -> None:
     assert len(graph.variants) <= row.variants, graph.explain()
 
 
-@pytest.mark.parametrize(
-    ("way", "compiler"), in_turn([way for way in WAYS if PROGRAMS[way.split()[0]].variants == 1], ["jax", "tensorflow"], 8)
-)
+@pytest.mark.parametrize(("way", "compiler"), pairs([way for way in WAYS if PROGRAMS[way.split()[0]].variants == 1], ["jax", "tensorflow"]))
 def test_inside_of_a_compiler(way: str, compiler: str) -> None:
     name, source = way.split()
     row, graph = PROGRAMS[name], compiled(name, source, compiler)
@@ -46,7 +44,7 @@ DIFFERENTIABLE = [
 ]
 
 
-@pytest.mark.parametrize(("way", "kind"), in_turn(DIFFERENTIABLE, ["reverse"], 4))
+@pytest.mark.parametrize(("way", "kind"), pairs(DIFFERENTIABLE, ["reverse"]))
 def test_gradients(way: str, kind: str) -> None:
     """In the other one of torch and JAX, of the sum of the first result with respect to the first argument."""
     name, source = way.split()

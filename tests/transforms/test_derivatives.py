@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ..support.selection import pairs
+
 pytest.importorskip("jax")
 pytest.importorskip("tensorflow")
 
@@ -23,7 +25,7 @@ from graph_compiler.errors import GradientRefused
 
 from ..support.contexts import wide_types
 from ..support.jitted import by_jit, jax_array
-from ..support.turns import in_turn, is_jitted
+from ..support.selection import is_jitted
 from .expected import as_numpy, in_source, own_gradients, own_products
 from .table import SOURCES, Case
 
@@ -36,8 +38,7 @@ def case_of(name: str) -> tuple[str, Case]:
     return source, SOURCES[source][called]
 
 
-# Of second derivatives each week takes a third in some target.
-SECOND = in_turn("second derivatives", [name for name in ALL if case_of(name)[1].has_second], [*TARGETS, *[""] * 6])
+SECOND = pairs([name for name in ALL if case_of(name)[1].has_second], TARGETS)
 
 
 @pytest.fixture(autouse=True)
@@ -67,7 +68,7 @@ def run(name: str, to: str, taken: Callable[..., Any], arrays: list[Any], direct
     return by_jit(taken, *([jax_array(as_numpy(array)) for array in group] for group in (arrays, directions)))
 
 
-@pytest.mark.parametrize(("name", "to"), in_turn("derivatives", ALL, TARGETS))
+@pytest.mark.parametrize(("name", "to"), pairs(ALL, TARGETS))
 def test_first_derivatives(name: str, to: str) -> None:
     source, case, graph = recorded(name, to)
     arrays, tangents = ([in_source(source, array) for array in case.arguments(seed)] for seed in (0, 2))
@@ -91,7 +92,7 @@ def test_first_derivatives(name: str, to: str) -> None:
         assert_near(found, np.asarray(along))
 
 
-@pytest.mark.parametrize(("name", "to"), [case for case in SECOND if case.values[1]])
+@pytest.mark.parametrize(("name", "to"), SECOND)
 def test_second_derivatives(name: str, to: str) -> None:
     """The Hessian times a vector, by forward over reverse and by reverse over reverse."""
     source, case, graph = recorded(name, to)

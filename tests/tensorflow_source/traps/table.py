@@ -17,7 +17,7 @@ import graph_compiler
 from graph_compiler.errors import GraphCompilerError
 
 from ...support.compare import assert_same, dtype_name
-from ...support.turns import marks
+from ...support.selection import pairs
 
 TARGETS = ("tensorflow", "torch", "jax", "numpy")
 ELSEWHERE = "elsewhere"  # every target but the framework that a program is written in
@@ -152,15 +152,9 @@ def named(modules: Iterable[str]) -> dict[str, Trap]:
     return {f"{module}-{name}": trap for module, table in tables for name, trap in table.TRAPS.items()}
 
 
-def cases(traps: dict[str, Trap]) -> list[Any]:
-    """(name, target) of each trap: in TensorFlow, and every second week in one other target, another one each time; errors that are right
-    in every target."""
-    others = (*TARGETS[1:], "", "", "")  # whose turn is nobody's
-    return [
-        pytest.param(name, to, marks=[] if to == "tensorflow" or trap.error(to) else marks(f"trap {name}", to, others))
-        for name, trap in traps.items()
-        for to in TARGETS
-    ]
+def cases(traps: dict[str, Trap]) -> list[tuple[str, str]]:
+    """Return (name, target) for each trap in each target."""
+    return pairs(traps, TARGETS)
 
 
 def judge(trap: Trap, to: str) -> None:

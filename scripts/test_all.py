@@ -1,0 +1,220 @@
+"""Run every test in every target, slow ones too, and write ``docs/test_report.md``.
+
+The tests are cut into parts of some hundred cases. Each part runs in a process of its own, so that no process grows large and no test
+depends on what ran before. A finished part is kept under ``.pytest_cache/all/<commit>``: an interrupted run continues after it. The
+exit status is 0 if no test failed.
+
+    scripts/test --all               two processes at a time
+    scripts/test --all --jobs 4
+    scripts/test --all --shard 1/3   a third of the parts, for a run on several machines; the report is written by a run of all of them
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import concurrent.futures
+import datetime
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+REPORT = ROOT / "docs" / "test_report.md"
+MOST_CASES = 700  # of one part
+TIMEOUT = 3600  # seconds of one part
+PACKAGES = ("torch", "jax", "jaxlib", "tensorflow-cpu", "keras", "numpy", "scipy", "transformers", "flax", "equinox", "pytest")
+_COMMIT = re.compile(r"^\| commit \| `([0-9a-f]{40})` \|$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some files of tests that run in one process, or one of ``count`` parts of a large file."""
+
+    files: tuple[str, ...]
+    place: int = 1
+    count: int = 1
+
+    @property
+    def name(self) -> str:
+        """A name for the file of its results."""
+        digest = hashlib.sha256("\n".join(self.files).encode()).hexdigest()[:12]
+        return f"{digest}-{self.place}-of-{self.count}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=2, help="parts that run at the same time")
+    parser.add_argument("--shard", default="1/1", help="K/N: run the K-th of N shares of the parts")
+    parser.add_argument("--reported-commit", action="store_true", help="print the commit of docs/test_report.md and exit")
+    options = parser.parse_args()
+    if options.reported_commit:
+        print(reported_commit())
+        return 0
+    commit = git("rev-parse", "HEAD")
+    if git("status", "--porcelain", "--untracked-files=no"):
+        commit += "-changed"  # results of a changed tree are not mixed with those of the commit
+    folder = ROOT / ".pytest_cache" / "all" / commit
+    folder.mkdir(parents=True, exist_ok=True)
+    every = parts(folder)
+    place, count = map(int, options.shard.split("/"))
+    mine = [part for number, part in enumerate(every) if number % count == place - 1]
+    run_all([part for part in mine if not (folder / f"{part.name}.json").exists()], folder, options.jobs)
+    done = [folder / f"{part.name}.json" for part in every]
+    if not all(path.exists() for path in done):
+        say("the other shards are not finished: no report is written")
+        return 0
+    results = [json.loads(path.read_text("utf-8")) for path in done]
+    REPORT.write_text(report(commit, results), "utf-8")
+    failed = [case for result in results for case in failures(result)]
+    say(f"{sum(len(result['outcomes']) for result in results)} tests, {len(failed)} failed: {REPORT.relative_to(ROOT)}")
+    return 1 if failed else 0
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def reported_commit() -> str:
+    """Return the commit of the last report; the first parent of HEAD where the report, or its commit, is not there."""
+    found = _COMMIT.search(REPORT.read_text("utf-8")) if REPORT.exists() else None
+    if found and subprocess.run(["git", "cat-file", "-e", f"{found[1]}^{{commit}}"], cwd=ROOT, check=False).returncode == 0:
+        return found[1]
+    return git("rev-parse", "HEAD^")
+
+
+# ---------------------------------------------------------------------------------------------- parts
+def parts(folder: Path) -> list[Part]:
+    """Return the parts of all tests: small files together, and large files cut."""
+    listing = folder / "collected.json"
+    if not listing.exists():
+        say("collecting")
+        listing.write_text(json.dumps(collected()), "utf-8")
+    counts: dict[str, int] = json.loads(listing.read_text("utf-8"))
+    found: list[Part] = []
+    together: list[str] = []
+    for file, count in counts.items():
+        if count > MOST_CASES:
+            pieces = -(-count // MOST_CASES)
+            found += [Part((file,), place, pieces) for place in range(1, pieces + 1)]
+            continue
+        if together and sum(counts[each] for each in together) + count > MOST_CASES:
+            found.append(Part(tuple(together)))
+            together = []
+        together.append(file)
+    return [*found, *([Part(tuple(together))] if together else [])]
+
+
+def collected() -> dict[str, int]:
+    """Return how many cases each file of tests has."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "slow or not slow", "-p", "no:cacheprovider"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise SystemExit(ran.stdout[-3000:] + ran.stderr[-3000:])
+    return dict(collections.Counter(line.partition("::")[0] for line in ran.stdout.split("\n") if "::" in line))
+
+
+# ---------------------------------------------------------------------------------------------- runs
+def run_all(waiting: list[Part], folder: Path, jobs: int) -> None:
+    started = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for number, result in enumerate(pool.map(lambda part: run(part, folder), waiting), 1):
+            failed = failures(result)
+            say(f"{number} of {len(waiting)} at {time.monotonic() - started:.0f} s: {len(result['outcomes'])} tests, {len(failed)} failed")
+            for case in failed:
+                say(f"    {case}")
+
+
+def run(part: Part, folder: Path) -> dict[str, Any]:
+    """Run a part, and keep and return its result."""
+    lines = folder / f"{part.name}.lines"
+    lines.unlink(missing_ok=True)
+    options = ["-q", "-m", "slow or not slow", "--outcomes", str(lines), "-p", "no:cacheprovider", "--tb=short"]
+    options += ["--part", f"{part.place}/{part.count}"] if part.count > 1 else []
+    started = time.monotonic()
+    # wait4 tells the largest memory of this very process
+    with (folder / f"{part.name}.log").open("w", encoding="utf-8") as log:
+        process = subprocess.Popen([sys.executable, "-m", "pytest", *options, *part.files], cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+        timer = threading.Timer(TIMEOUT, process.kill)
+        timer.start()
+        _, status, usage = os.wait4(process.pid, 0)
+        timer.cancel()
+    code = os.waitstatus_to_exitcode(status)
+    outcomes = dict(json.loads(line) for line in lines.read_text("utf-8").splitlines()) if lines.exists() else {}
+    if code not in (0, 1, 5):  # the process died, or the collection failed
+        outcomes[f"{part.files[0]} and others (part {part.place} of {part.count})"] = f"failed: exit status {code}"
+    result = {
+        "files": part.files,
+        "outcomes": outcomes,
+        "seconds": round(time.monotonic() - started, 1),
+        "memory": usage.ru_maxrss * 1024,
+    }
+    (folder / f"{part.name}.json").write_text(json.dumps(result), "utf-8")
+    return result
+
+
+def failures(result: dict[str, Any]) -> list[str]:
+    return sorted(case for case, outcome in result["outcomes"].items() if outcome.startswith("failed"))
+
+
+# ---------------------------------------------------------------------------------------------- report
+def report(commit: str, results: list[dict[str, Any]]) -> str:
+    """Return the text of the report."""
+    counts: dict[str, collections.Counter[str]] = {}
+    for result in results:
+        for case, outcome in result["outcomes"].items():
+            counts.setdefault(case.partition("::")[0], collections.Counter())[outcome.partition(":")[0]] += 1
+    failed = sorted(case for result in results for case in failures(result))
+    total = sum(counts.values(), collections.Counter())
+    rows = [
+        ("commit", f"`{commit}`"),
+        ("date", datetime.date.today().isoformat()),
+        ("processor", processor()),
+        ("Python", platform.python_version()),
+        *((name, version(name)) for name in PACKAGES),
+        ("largest process", f"{max(result['memory'] for result in results) / 2**30:.1f} GiB"),
+        ("time of all parts", f"{sum(result['seconds'] for result in results) / 60:.0f} minutes, two at a time"),
+        *sorted((f"tests that {outcome}", str(count)) for outcome, count in total.items()),
+    ]
+    text = ["# Test report", "", "Written by `scripts/test --all`: every test in every target, slow ones too.", "", "| what | value |"]
+    text += ["|---|---|", *(f"| {name} | {value} |" for name, value in rows), "", "## Failures", ""]
+    text += [f"- `{case}`" for case in failed] or ["None."]
+    text += ["", "## Tests by file", "", "| file | passed | failed | skipped |", "|---|---|---|---|"]
+    for file, outcomes in sorted(counts.items()):
+        text.append(f"| {file} | {outcomes['passed']} | {outcomes['failed']} | {outcomes['skipped']} |")
+    return "\n".join(text) + "\n"
+
+
+def processor() -> str:
+    """Return the name of the processor, and whether it has AVX-512."""
+    path = Path("/proc/cpuinfo")
+    if not path.exists():
+        return platform.processor()
+    text = path.read_text("utf-8")
+    name = re.search(r"model name\s*: (.*)", text)
+    return f"{name[1] if name else platform.machine()}, {'with' if 'avx512f' in text else 'without'} AVX-512"
+
+
+def version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

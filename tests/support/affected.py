@@ -1,0 +1,217 @@
+"""Find the cases that a change can affect, from the names of the files that changed.
+
+A row of ``REACH`` says for files that match a pattern which tests they reach, and in which targets. The names in a pattern
+(``framework``, ``folder``) stand in the other columns. Of a test that is named with ``each`` all cases run in the given targets; with
+``one``, each program or sample runs in one target, which follows from its name.
+"""
+
+from __future__ import annotations
+
+import ast
+import fnmatch
+import re
+import subprocess
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from .selection import digest
+
+ROOT = Path(__file__).resolve().parents[2]
+TARGETS = ("torch", "jax", "tensorflow", "numpy")
+LIFTED = ("lifted", "canonical")  # a way through the canonical operations and back
+
+SAMPLES = {  # source framework: the tests that call each of its functions and operations
+    "torch": ("tests/test_samples.py", "tests/test_dtypes.py", "tests/test_random*.py"),
+    "jax": ("tests/jax_source/test_jax_samples.py", "tests/jax_source/test_jax_harnesses.py"),
+    "numpy": ("tests/test_numpy_samples.py",),
+    "tensorflow": (
+        "tests/tensorflow_source/test_tensorflow_samples.py",
+        "tests/tensorflow_source/test_tensorflow_functions.py",
+        "tests/keras_source/test_keras_samples.py",
+    ),
+}
+DERIVATIVES = (
+    "tests/test_kinks.py",
+    "tests/transforms/test_derivatives.py",
+    "tests/tensorflow_source/test_tensorflow_sample_gradients.py",
+    "tests/jax_source/test_jax_gradients.py",
+)
+PROGRAMS = {  # source framework: the tests whose programs try how code is recorded
+    "torch": ("tests/test_programs.py", "tests/test_torch_*.py", "tests/test_symbolic_numbers.py", "tests/test_models.py"),
+    "jax": ("tests/jax_source/test_jax_programs.py", "tests/jax_source/test_jax_loops.py", "tests/jax_source/test_jax_reads.py"),
+    "numpy": ("tests/test_numpy_source.py", "tests/test_numpy_read_numbers.py", "tests/kernels/*.py"),
+    "tensorflow": (
+        "tests/tensorflow_source/test_tensorflow_*traps.py",
+        "tests/tensorflow_source/test_tensorflow_programs.py",
+        "tests/keras_source/test_keras_programs.py",
+    ),
+}
+LOOPS = (
+    "tests/control_flow/test_values.py",
+    "tests/lengths/test_*.py",
+    "tests/rolling/test_loops.py",
+    "tests/layers/test_*.py",
+    "tests/traced/test_*.py",
+)
+EVERY_SAMPLE = tuple(test for tests in SAMPLES.values() for test in tests)
+EVERY_PROGRAM = (*(test for tests in PROGRAMS.values() for test in tests), *LOOPS)
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The tests that a changed file reaches.
+
+    files: pattern of the files, in the syntax of ``re``.
+    each: tests that run whole in the targets.
+    one: tests of which each program runs in one target.
+    targets: the targets of ``each``; the name of a group of the pattern stands for what it matched.
+    """
+
+    files: str
+    each: tuple[str, ...] = ()
+    one: tuple[str, ...] = ()
+    targets: tuple[str, ...] = TARGETS
+
+
+REACH = (
+    Reach(r"backends/(?P<framework>\w+)/(lowering|prelude)/.*", (*EVERY_SAMPLE, *DERIVATIVES), (), ("framework",)),
+    Reach(r"backends/(?P<framework>\w+)/.*", (*DERIVATIVES, "tests/*{framework}*.py"), EVERY_PROGRAM, ("framework",)),
+    Reach(r"backends/\w+\.py", ("tests/test_*.py",), (*EVERY_SAMPLE, *DERIVATIVES, *EVERY_PROGRAM)),
+    Reach(r"backends/(array_code|helper_calls)/.*", EVERY_SAMPLE, (), ("jax", "numpy", "torch")),
+    Reach(r"frontends/(?P<framework>\w+)/lifting/.*", (), ("{samples}", "{programs}", *DERIVATIVES)),
+    Reach(r"frontends/(?P<framework>\w+)/.*", ("tests/*{framework}*.py",), ("{samples}", "{programs}", *LOOPS)),
+    Reach(r"frontends/\w+\.py", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
+    Reach(r"graph_compiler/cli/.*", ("tests/test_command_line.py",)),
+    Reach(r"graph_compiler/visualise/.*", ("tests/test_show.py", "tests/test_summary.py")),
+    Reach(r"graph_compiler/(?P<folder>training|transforms|parallel)/.*", ("tests/{folder}/*.py",)),
+    Reach(r"graph_compiler/ops/.*", ("tests/test_matrix.py",), (*EVERY_SAMPLE, *DERIVATIVES)),
+    Reach(r"graph_compiler/passes/.*", ("tests/passes/*.py", "tests/ir/*.py"), (*EVERY_PROGRAM, *DERIVATIVES, "tests/test_samples.py")),
+    Reach(r"graph_compiler/assumptions/.*", ("tests/assumptions/*.py",), EVERY_PROGRAM),
+    Reach(r"graph_compiler/.*", ("tests/test_*.py",), EVERY_PROGRAM),
+    Reach(r"(setup\.cfg|constraints\.txt)", (), (*EVERY_SAMPLE, *EVERY_PROGRAM)),
+)
+# Tests of thousands of cases: where a change reaches several targets, each of their programs and samples runs in one.
+LARGE = ("tests/test_samples.py", "tests/test_programs.py", "tests/test_dtypes.py", "tests/test_numpy_samples.py")
+
+
+# ---------------------------------------------------------------------------------------------- what changed
+def changed_files(base: str) -> list[str]:
+    """Return the files that differ from the commit ``base``, those that are not committed yet among them."""
+    listed = [["git", "diff", "--name-only", base], ["git", "ls-files", "--others", "--exclude-standard"]]
+    found = [subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n") for command in listed]
+    return sorted({name for names in found for name in names if name})
+
+
+# ---------------------------------------------------------------------------------------------- what it reaches
+def affected(nodes: Iterable[str], files: Iterable[str]) -> set[str]:
+    """Return the ids of the cases that changes of these files can affect."""
+    of_file: dict[str, list[str]] = {}
+    for node in nodes:
+        of_file.setdefault(node.partition("::")[0], []).append(node)
+    found: set[str] = set()
+    for changed in files:
+        for test, targets, only_one in reached(changed):
+            for name in fnmatch.filter(of_file, test):
+                cases = [case for case in of_file[name] if runs_in(case, targets)]
+                of_table = [case for case in cases if is_of_table(case, changed)]
+                is_narrowed = only_one or (name in LARGE and len(targets) > 1)
+                found.update(of_table or (one_target(cases) if is_narrowed else cases))
+    return found
+
+
+def is_of_table(case: str, changed: str) -> bool:
+    """Return True if the id of a case begins with the name of a table of cases that changed, as those of samples and programs do."""
+    return changed.startswith("tests/") and case.partition("[")[2].startswith(f"{Path(changed).stem}-")
+
+
+def reached(changed: str) -> Iterator[tuple[str, tuple[str, ...], bool]]:
+    """Yield (pattern of test files, targets, whether each program runs in one target) for a file that changed."""
+    if changed.startswith("tests/"):
+        yield from ((test, TARGETS, False) for test in tests_with(changed))
+        return
+    for row in REACH:
+        if match := re.fullmatch(row.files, changed):
+            names = match.groupdict()
+            targets = tuple(names.get(target, target) for target in row.targets)
+            yield from ((test, targets, False) for each in row.each for test in _filled(each, names))
+            yield from ((test, targets, True) for each in row.one for test in _filled(each, names))
+            return
+
+
+def _filled(test: str, names: dict[str, str]) -> tuple[str, ...]:
+    """Return the patterns that a pattern with the names of groups stands for."""
+    framework = names.get("framework", "")
+    if test == "{samples}":
+        return SAMPLES.get(framework, EVERY_SAMPLE)
+    if test == "{programs}":
+        return PROGRAMS.get(framework, EVERY_PROGRAM)
+    return (test.format(**names),)
+
+
+# ---------------------------------------------------------------------------------------------- cases
+def target_of(case: str) -> str | None:
+    """Return the target of a case, which is the last one that its id names; None if it names none.
+
+    >>> target_of("t.py::test[elementwise-abs-jax]"), target_of("t.py::test[numpy jax]"), target_of("t.py::test")
+    ('jax', 'jax', None)
+    """
+    words = [word for word in re.split(r"[^a-z]+", case.partition("[")[2]) if word in (*TARGETS, *LIFTED)]
+    return words[-1] if words else None
+
+
+def runs_in(case: str, targets: tuple[str, ...]) -> bool:
+    """Return True if a case runs in one of these targets; a case whose id names no target may run in any."""
+    return target_of(case) in (None, *targets)
+
+
+def one_target(cases: Iterable[str]) -> Iterator[str]:
+    """Yield for each program one of the cases that differ in the target alone."""
+    programs: dict[str, list[str]] = {}
+    for case in cases:
+        target = target_of(case)
+        head, _, tail = case.rpartition(target) if target else (case, "", "")
+        programs.setdefault(f"{head}{tail}", []).append(case)
+    return (min(same, key=digest) for same in programs.values())
+
+
+# ---------------------------------------------------------------------------------------------- files of the tests
+def tests_with(changed: str) -> list[str]:
+    """Return the files of tests that are, or import directly or through others, a file below ``tests``."""
+    if changed.startswith("tests/support/") or changed == "tests/conftest.py":
+        return ["tests/test_support.py", "tests/test_selection.py"]  # the selection is run in any case
+    reached, new = set[str](), {changed}
+    while new:
+        reached |= new
+        new = {name for name, imported in _imports().items() if imported & new} - reached
+    return sorted(name for name in reached if Path(name).name.startswith("test_"))
+
+
+@cache
+def _imports() -> dict[str, frozenset[str]]:
+    """Return for each file below ``tests`` the files below ``tests`` that it imports."""
+    files = {path.relative_to(ROOT).as_posix(): path for path in (ROOT / "tests").rglob("*.py")}
+    return {name: frozenset(_imported(name, path) & files.keys()) for name, path in files.items()}
+
+
+def _imported(name: str, path: Path) -> set[str]:
+    package = Path(name).parent.parts
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else ()
+            module = (*start, *(node.module or "").split("."))
+            whole = [part for part in module if part]
+            names = [[*whole, alias.name] for alias in node.names]
+            for parts in [whole, *names] if node.module else names:
+                found |= {"/".join(parts) + ".py", "/".join(parts) + "/__init__.py"}
+        elif isinstance(node, ast.Import):
+            found |= {alias.name.replace(".", "/") + ".py" for alias in node.names}
+    text = path.read_text("utf-8")
+    if "importlib.import_module" in text or "pkgutil" in text:
+        # Modules that are imported by name lie in a package that the file imports, or in its own.
+        packages = [ROOT / each.removesuffix("/__init__.py") for each in found if each.endswith("/__init__.py")]
+        folders = [folder for folder in (*packages, *([path.parent] if "__package__" in text else [])) if folder != ROOT / "tests"]
+        found |= {each.relative_to(ROOT).as_posix() for folder in folders if folder.is_dir() for each in folder.rglob("*.py")}
+    return found

@@ -1,0 +1,90 @@
+"""Choose the cases that ``scripts/test`` runs: the same ones for a commit on every machine and on every day.
+
+``selection.json`` holds the choice as data. ``shares`` maps a test to a number n: about one case in n runs, drawn by a hash of the
+case's id, and at least one. A test without a share runs whole. ``cases`` names the cases that run besides their share, each with the
+rows, rules, passes and guards that no other selected case reaches (see ``exercised.py``).
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import json
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+PATH = Path(__file__).with_name("selection.json")
+
+
+@functools.cache
+def table() -> dict[str, Any]:
+    """Return ``selection.json``."""
+    found: dict[str, Any] = json.loads(PATH.read_text("utf-8"))
+    return found
+
+
+def digest(name: str) -> int:
+    """Return a number that depends on nothing but the name."""
+    return zlib.crc32(name.encode())
+
+
+def bucket(name: str, count: int) -> int:
+    """Return a number below ``count`` that follows from the name.
+
+    >>> bucket("abs", 4) == bucket("abs", 4) < 4
+    True
+    """
+    return digest(name) % count
+
+
+def pairs(names: Iterable[Any], ways: Iterable[Any]) -> list[tuple[Any, Any]]:
+    """Return each name in each way.
+
+    >>> pairs("ab", (1, 2))
+    [('a', 1), ('a', 2), ('b', 1), ('b', 2)]
+    """
+    return list(itertools.product(names, ways))
+
+
+def is_jitted(name: str, to: str) -> bool:
+    """Return True if the test ``name`` calls its graph for JAX as one compiled function: three of four do, for it takes half the time."""
+    return to == "jax" and bucket(f"{name} operation by operation", 4) != 0
+
+
+def test_of(node: str) -> str:
+    """Return the id of the test function of a case.
+
+    >>> test_of("tests/test_samples.py::test_sample[elementwise-abs-jax]")
+    'tests/test_samples.py::test_sample'
+    """
+    return node.partition("[")[0]
+
+
+def in_share(test: str, case: str) -> bool:
+    """Return True if the case is drawn by the share of its test."""
+    return bucket(f"{test}[{case}]", table()["shares"].get(test, 1)) == 0
+
+
+def selected(nodes: Iterable[str]) -> set[str]:
+    """Return the ids that the selection takes out of the ids of all cases."""
+    nodes = list(nodes)
+    of_test: dict[str, list[str]] = {}
+    for node in nodes:
+        of_test.setdefault(test_of(node), []).append(node)
+    chosen = {node for node in nodes if node in table()["cases"]}
+    for test, cases in of_test.items():
+        share = table()["shares"].get(test, 1)
+        drawn = [node for node in cases if bucket(node, share) == 0]
+        chosen.update(drawn or [min(cases, key=digest)])
+    return chosen
+
+
+def unexercised(existing: Iterable[str], exercised: Iterable[str]) -> list[str]:
+    """Return what a run of the selection should have exercised and did not, and exceptions in ``selection.json`` that are none."""
+    exceptions, ran, there = table()["exceptions"], set(exercised), set(existing)
+    missing = [name for name in sorted(there - ran) if name not in exceptions]
+    stale = [f"{name}: listed as an exception, and exercised" for name in exceptions if name in ran]
+    gone = [f"{name}: listed as an exception, and there is none" for name in exceptions if name not in there]
+    return missing + stale + gone
