@@ -20,7 +20,7 @@ from .kinks import Kink
 from .kinks.derivatives import Found, in_jax, in_tensorflow, in_torch
 from .kinks.limits import LIMITS
 from .support.contexts import wide_types
-from .support.selection import in_share
+from .support.selection import is_drawn
 
 TARGETS = {"torch": ("jax", "tensorflow"), "jax": ("torch", "tensorflow")}
 _IN_ONE_PROGRAM = 16
@@ -59,7 +59,7 @@ def _selected_first(source: str) -> list[str]:
 
     def is_selected(name: str) -> bool:
         cases = (f"{one}-{name}-{to}" for one, _, to in CASES if one == source)
-        return any(in_share("tests/test_kinks.py::test_derivatives", case) for case in cases)
+        return any(is_drawn("tests/test_kinks.py::test_derivatives", case) for case in cases)
 
     return sorted(rows_of(source), key=is_selected, reverse=True)
 

@@ -15,14 +15,14 @@ import pytest
 
 import graph_compiler
 
-from .numpy_source import algebra, arguments, elementwise, opened, reductions, shapes
+from .numpy_source import algebra, arguments, elementwise, opened, reductions, shapes, special
 from .numpy_source.arrays import Sample, made
 from .support.compare import assert_same
-from .support.selection import in_share, pairs
+from .support.selection import is_drawn, pairs
 from .support.together import ALONE, Call, Together, results_of
 
 TARGETS = ("numpy", "canonical", "torch", "jax", "tensorflow")  # canonical: from numpy to numpy through the vocabulary
-MODULES = (elementwise, reductions, shapes, algebra, opened, arguments)
+MODULES = (elementwise, special, reductions, shapes, algebra, opened, arguments)
 SAMPLES = {f"{module.__name__.rpartition('.')[2]}-{one.name}": one for module in MODULES for one in module.SAMPLES}
 UNSUPPORTED: dict[tuple[str, str], str] = {}  # (sample, target) -> why; strict
 
@@ -54,7 +54,7 @@ def jax_calls(one: Sample) -> list[Call]:
 
 
 # The selected samples come first, so that a run compiles programs of selected samples alone.
-ORDER = sorted(SAMPLES, key=lambda name: in_share("tests/test_numpy_samples.py::test_sample", f"{name}-jax"), reverse=True)
+ORDER = sorted(SAMPLES, key=lambda name: is_drawn("tests/test_numpy_samples.py::test_sample", f"{name}-jax"), reverse=True)
 IN_JAX = Together([functools.partial(jax_calls, SAMPLES[name]) for name in ORDER])
 
 

@@ -19,7 +19,7 @@ from .limits import TARGETS, unsupported_samples
 from .support.canonical import through_canonical
 from .support.compare import assert_same
 from .support.samples import Array, ErrorSample, Sample, made, quietly
-from .support.selection import in_share
+from .support.selection import is_drawn
 from .support.together import ALONE, Call, Together
 
 MODULES = [importlib.import_module(f"{samples.__name__}.{module.name}") for module in pkgutil.iter_modules(samples.__path__)]
@@ -107,7 +107,7 @@ def jax_calls(place: int) -> list[Call]:
 
 
 # The selected samples come first, so that a run compiles programs of selected samples alone.
-TOGETHER = sorted(range(len(SAMPLES)), key=lambda place: in_share(f"{NODE}::test_sample", f"{CALLED[place]}-jax"), reverse=True)
+TOGETHER = sorted(range(len(SAMPLES)), key=lambda place: is_drawn(f"{NODE}::test_sample", f"{CALLED[place]}-jax"), reverse=True)
 IN_JAX = Together([functools.partial(jax_calls, place) for place in TOGETHER])
 
 

@@ -20,7 +20,7 @@ def test_a_share_is_drawn_by_names_alone(monkeypatch: pytest.MonkeyPatch) -> Non
     assert 60 < len(drawn) < 140
     assert selection.selected(reversed(NODES)) == drawn
     assert selection.selected(NODES[:400]) == drawn & set(NODES[:400])
-    assert drawn == {node for node in NODES if selection.in_share(*node.removesuffix("]").split("["))}
+    assert drawn == {node for node in NODES if selection.is_drawn(*node.removesuffix("]").split("["))}
 
 
 def test_every_test_has_a_case(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -62,9 +62,10 @@ def test_of(node: str) -> str:
     return node.partition("[")[0]
 
 
-def in_share(test: str, case: str) -> bool:
-    """Return True if the case is drawn by the share of its test."""
-    return bucket(f"{test}[{case}]", table()["shares"].get(test, 1)) == 0
+def is_drawn(test: str, case: str) -> bool:
+    """Return True if the case is drawn by the share of its test, or named."""
+    node = f"{test}[{case}]"
+    return bucket(node, table()["shares"].get(test, 1)) == 0 or node in table()["cases"]
 
 
 def selected(nodes: Iterable[str]) -> set[str]:

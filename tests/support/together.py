@@ -60,7 +60,7 @@ class Together:
 
     def __init__(self, samples: Sequence[Callable[[], list[Call]]]) -> None:
         self._samples = samples
-        self._of_number = functools.lru_cache(maxsize=2)(self._results)
+        self._of_number = functools.cache(self._results)  # in any order of the tests
 
     def results(self, place: int) -> list[Any]:
         """Of every call of a sample its result or ALONE."""

@@ -1,0 +1,125 @@
+"""Find cases that exercise what the selection misses, and name them in ``tests/support/selection.json``.
+
+A run of the whole selection leaves ``.pytest_cache/exercised.json``: what it missed. This script runs unselected cases, those first
+whose id names what is missing, notes what each exercises and how long it takes, and adds as few and as short ones as it takes.
+
+    scripts/test; python scripts/select_cases.py
+
+Removing ``.pytest_cache/record.jsonl`` makes it forget what the cases exercised before.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.support import affected, selection  # noqa: E402
+
+RECORD = ROOT / ".pytest_cache" / "record.jsonl"
+MISSED = ROOT / ".pytest_cache" / "exercised.json"
+BY_NAME = 4  # cases that are tried for a name
+QUICK = ("canonical", "lifted", "numpy", "torch")  # targets that compile nothing
+SOURCES = {
+    "torch": ("tests/test_samples.py", "tests/test_random.py", "tests/test_programs.py", "tests/test_inner_gradient_sizes.py"),
+    "jax": ("tests/jax_source/test_jax_", "tests/control_flow/test_values.py", "tests/custom_derivatives/test_jax"),
+    "numpy": ("tests/test_numpy_", "tests/numpy_source/"),
+    "tensorflow": ("tests/tensorflow_source/test_tensorflow_samples.py", "tests/tensorflow_source/test_tensorflow_functions.py"),
+}
+EVERY = tuple(test for tests in SOURCES.values() for test in tests)
+
+
+def main() -> int:
+    missing = set(json.loads(MISSED.read_text("utf-8")))
+    nodes = _collected()
+    taken = selection.selected(nodes)
+    tried = _known()
+    for search in (_by_name, _of_sources)[: 1 if "--by-name" in sys.argv else 2]:
+        left = missing - {name for row in tried.values() for name in row["exercised"]}
+        chosen = set(search(left, nodes)) - taken - tried.keys()
+        print(f"{len(left)} missing, {len(chosen)} cases are tried", flush=True)
+        tried.update(_recorded(sorted(chosen)))
+    for name, reasons in _cover(missing, tried):
+        selection.table()["cases"][name] = sorted(reasons)
+        missing -= reasons
+    table = {key: dict(sorted(rows.items())) for key, rows in selection.table().items()}
+    selection.PATH.write_text(json.dumps(table, indent=1) + "\n", "utf-8")
+    print("no case found of: ", *sorted(missing), sep="\n    ")
+    return 1 if missing else 0
+
+
+def _collected() -> list[str]:
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return [line for line in ran.stdout.split("\n") if "::" in line and not line.startswith(" ")]
+
+
+def _by_name(missing: Iterable[str], nodes: list[str]) -> Iterator[str]:
+    """Yield cases whose id has a missing name in it, of the right source or in the right target."""
+    plain = [(_plain(node.partition("[")[2]), node) for node in nodes]
+    for name in missing:
+        kind, framework, *words = name.split(" ")
+        word = _plain(words[-1].removesuffix("_p").rpartition(".")[2]) if words else framework
+        fitting = [node for text, node in plain if word in text and _may_exercise(kind, framework, node)]
+        yield from sorted(fitting, key=lambda node: (affected.target_of(node) not in QUICK, len(node)))[:BY_NAME]
+
+
+def _of_sources(missing: Iterable[str], nodes: list[str]) -> Iterator[str]:
+    """Yield cases that may exercise what is left: samples of the source of a lifting rule, once each; samples in the target of a row."""
+    for framework in {name.split(" ")[1] for name in missing if name.startswith("lift ")}:
+        yield from affected.one_target(node for node in nodes if _may_exercise("lift", framework, node))
+    for framework in {name.split(" ")[1] for name in missing if name.startswith("lower ")}:
+        yield from (node for node in nodes if _may_exercise("lower", framework, node) and node.startswith(SOURCES["torch"][:2]))
+
+
+def _may_exercise(kind: str, framework: str, node: str) -> bool:
+    """Return True if a case is of a table of samples, in the target of a lowering row or from the source of a lifting rule."""
+    target = affected.target_of(node)
+    if kind == "lower":
+        return target in (framework, None) and node.startswith(EVERY)
+    # The calls of a function for its own framework are written as they are recorded, without being lifted.
+    return target != framework and node.startswith(SOURCES.get(framework, EVERY))
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def _known() -> dict[str, dict[str, Any]]:
+    """Return what earlier runs of this script recorded."""
+    lines = RECORD.read_text("utf-8").splitlines() if RECORD.exists() else []
+    return {row["id"]: row for row in map(json.loads, lines)}
+
+
+def _recorded(nodes: list[str]) -> dict[str, dict[str, Any]]:
+    """Run cases, and return by id what each exercised and its seconds."""
+    if not nodes:
+        return {}
+    ids = RECORD.with_name("ids")
+    ids.write_text("\n".join(nodes), "utf-8")
+    command = [sys.executable, "-m", "pytest", "-n", "2", "-q", "--tb=no", "-p", "no:cacheprovider", "--record", str(RECORD), f"@{ids}"]
+    subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL)
+    return _known()
+
+
+def _cover(missing: set[str], tried: dict[str, dict[str, Any]]) -> Iterator[tuple[str, set[str]]]:
+    """Yield (case, names) greedily: the case first that adds most names for its seconds."""
+    left = set(missing)
+    rows = {node: left & set(row["exercised"]) for node, row in tried.items()}
+    while True:
+        node = max(rows, key=lambda each: (len(rows[each] & left) / (0.02 + tried[each]["cpu"]), each), default=None)
+        if node is None or not rows[node] & left:
+            return
+        yield node, rows[node] & left
+        left -= rows.pop(node)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
