@@ -12,7 +12,17 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread, running_over, running_over_mesh
+from ...contracts.parallelism import (
+    Arrays,
+    DeviceAxis,
+    Layout,
+    Parallelism,
+    Spread,
+    is_count,
+    require_count,
+    running_over,
+    running_over_mesh,
+)
 from ...contracts.training import Held, Make, Training
 from ...errors import InvalidOption
 from .layouts import automatic, failures, placed, single
@@ -55,14 +65,16 @@ class JaxParallelism(Parallelism):
             return {type(jnp.zeros(())): operator.attrgetter("aval", "_sharding")}  # ``sharding`` is a function of Python, which gives that
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """``jax.devices()``, some of them, or a mesh with this axis alone."""
+        """Return an axis of ``jax.devices()``, of some of them, or of a mesh that has this axis alone."""
+        if is_count(devices):
+            devices = jax.devices()[: require_count(devices, len(jax.devices()), "JAX devices (jax.devices())")]
         if isinstance(devices, Mesh):
             devices = devices.devices.ravel() if devices.devices.size == dict(devices.shape).get(name) else None
             if devices is None:
                 raise InvalidOption(f"devices= is a mesh that has more than the axis {name!r}; pass a list of devices, or axis_name=")
         found = list(jax.devices() if devices is None else devices) if devices is None or isinstance(devices, Iterable) else []
         if not found or not all(isinstance(device, jax.Device) for device in found):
-            raise InvalidOption(f"devices= is {devices!r}, and has to be a list of JAX devices such as jax.devices(), or a mesh")
+            raise InvalidOption(f"devices= is {devices!r}, and has to be a list of JAX devices such as jax.devices(), how many, or a mesh")
         local = sum(device.process_index == jax.process_index() for device in found)
         return DeviceAxis(name, len(found), local, Mesh(np.array(found), (name,)))
 

@@ -8,7 +8,17 @@ from typing import Any
 
 import tensorflow as tf
 
-from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Parallelism, Spread, native_axis, running_over
+from ...contracts.parallelism import (
+    Arrays,
+    DeviceAxis,
+    Layout,
+    Parallelism,
+    Spread,
+    is_count,
+    native_axis,
+    require_count,
+    running_over,
+)
 from ...contracts.training import Held, Make, Training
 from ...errors import GradientRefused, InvalidOption, NotCompilable
 from .axes import slices_of
@@ -46,14 +56,16 @@ class TensorFlowParallelism(Parallelism):
             return {type(tf.zeros(())): operator.attrgetter("shape", "dtype")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """Devices by name, or logical devices; all GPUs, or all CPUs where there are none."""
+        """Return an axis of devices by name, or of logical devices: of all GPUs, or of all CPUs if there are no GPUs."""
         known = [device.name for device in tf.config.list_logical_devices()]
-        if devices is None:
-            devices = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+        if devices is None or is_count(devices):
+            found = tf.config.list_logical_devices("GPU") or tf.config.list_logical_devices("CPU")
+            kind = f"logical devices of TensorFlow ({', '.join(device.name for device in found)})"
+            devices = found if devices is None else found[: require_count(devices, len(found), kind)]
         given = [getattr(device, "name", device) for device in devices] if isinstance(devices, (list, tuple)) else [devices]
         names = tuple(next((full for full in known if isinstance(device, str) and full.endswith(device)), "") for device in given)
         if not names or not all(names) or len(set(names)) < len(names):
-            raise InvalidOption(f"devices= is {devices!r}, and has to be a list of different ones of {', '.join(known)}")
+            raise InvalidOption(f"devices= is {devices!r}, and has to be how many, or a list of different ones of {', '.join(known)}")
         if names not in self._strategies:
             self._strategies[names] = tf.distribute.MirroredStrategy(list(names))
         return DeviceAxis(name, len(names), len(names), self._strategies[names])

@@ -13,7 +13,18 @@ import torch.distributed as dist
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate
 
-from ...contracts.parallelism import Arrays, DeviceAxis, Layout, Opened, Parallelism, Spread, begin_axis, end_axis
+from ...contracts.parallelism import (
+    Arrays,
+    DeviceAxis,
+    Layout,
+    Opened,
+    Parallelism,
+    Spread,
+    begin_axis,
+    end_axis,
+    is_count,
+    require_count,
+)
 from ...contracts.training import Held, Make, Training
 from ...errors import InvalidOption
 from .axes import Processes, axis_named
@@ -44,6 +55,16 @@ class _Processes:
         return CheckedExchanges(self.group)
 
 
+@functools.lru_cache(maxsize=16)
+def _mesh_of_first(size: int, name: str, world: Any) -> DeviceMesh:
+    """Return a mesh of the first processes of the default group ``world``."""
+    kind = "cuda" if dist.get_backend() == "nccl" else "cpu"
+    if size == world.size():
+        return init_device_mesh(kind, (size,), mesh_dim_names=(name,))
+    # Torch numbers groups as they are made, so the processes that are left out have to make this one too, and just as often.
+    return DeviceMesh(kind, list(range(size)), mesh_dim_names=(name,))
+
+
 class TorchParallelism(Parallelism):
     """See :class:`graph_compiler.contracts.parallelism.Parallelism`."""
 
@@ -58,7 +79,7 @@ class TorchParallelism(Parallelism):
         return {torch.Tensor: operator.attrgetter("shape", "dtype")}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """The processes of the default group, or of a ``DeviceMesh`` of one axis."""
+        """Return an axis of all processes of the default group, of its first ones, or of a ``DeviceMesh`` of one axis."""
         if not (dist.is_available() and dist.is_initialized()):
             raise InvalidOption(
                 "torch runs one process for each device, and no group of processes is set up in this one: start all of them with torchrun, "
@@ -66,11 +87,19 @@ class TorchParallelism(Parallelism):
             )
         if isinstance(devices, DeviceMesh) and devices.ndim == 1:
             return DeviceAxis(name, devices.size(), 1, _Processes(devices))
-        if devices is not None:
-            raise InvalidOption(f"devices= is {devices!r}, and has to be a DeviceMesh of one axis in torch, or left out for all processes")
-        kind = "cuda" if dist.get_backend() == "nccl" else "cpu"
-        mesh = init_device_mesh(kind, (dist.get_world_size(),), mesh_dim_names=(name,))
-        return DeviceAxis(name, dist.get_world_size(), 1, _Processes(mesh))
+        if devices is not None and not is_count(devices):
+            raise InvalidOption(
+                f"devices= is {devices!r}, and has to be a DeviceMesh of one axis in torch, how many processes, or left out for all of them"
+            )
+        world, rank = dist.get_world_size(), dist.get_rank()
+        size = world if devices is None else require_count(devices, world, "processes in torch's default group")
+        mesh = _mesh_of_first(size, name, dist.group.WORLD)
+        if rank >= size:
+            raise InvalidOption(
+                f"devices= is {size}, and this process is number {rank} of {world}, counted from 0: only the first {size} run the "
+                f"function. Start {size} processes, or leave devices= out for all of them"
+            )
+        return DeviceAxis(name, size, 1, _Processes(mesh))
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
         """``DTensor`` with the placement ``Replicate()``."""

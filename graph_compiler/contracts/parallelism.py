@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
+from numbers import Integral
 from types import MappingProxyType
 from typing import Any, Protocol, Union
 
+from ..errors import InvalidOption
 from ..tracing.control_flow.regions import regions
 from .checked import default
 from .training import Held, Make, Training
@@ -60,6 +62,18 @@ class Opened(Protocol):
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
         """What the module gives with these."""
+
+
+def is_count(devices: Any) -> bool:
+    """Return True if ``devices=`` is a number of devices; True and False are none."""
+    return isinstance(devices, Integral) and not isinstance(devices, bool)
+
+
+def require_count(count: int, known: int, kind: str) -> int:
+    """Return ``count``, or raise ``InvalidOption`` unless there are as many devices of this kind."""
+    if not 1 <= count <= known:
+        raise InvalidOption(f"devices= is {count}, and has to be a number from 1 to {known}, for there are {known} {kind}")
+    return int(count)
 
 
 def begin_axis(axis_name: str, framework: str, native: Any = None) -> Token[Any]:
@@ -125,7 +139,10 @@ class Parallelism(Protocol):
         return {}
 
     def axis(self, devices: Any, name: str) -> DeviceAxis:
-        """The devices as an axis; all there are for None. ``InvalidOption`` for what are none, or where they have to be set up first."""
+        """Return the devices as an axis: all for None, the first ones for a number of them.
+
+        Raise ``InvalidOption`` for anything that names no devices, or if they have to be set up first.
+        """
 
     def is_replicated(self, array: Any, axis: DeviceAxis) -> bool:
         """Whether the array was put on every device by :meth:`replicated`, or was computed from such arrays alone."""

@@ -93,7 +93,8 @@ class Parallel:
 
     Args:
         function: a graph, a module of torch, or a function of torch, JAX or TensorFlow.
-        devices: those of JAX (``jax.devices()``) or names of TensorFlow's; a ``DeviceMesh`` of one axis of torch. All, where left out.
+        devices: how many, for the first ones; or JAX devices (``jax.devices()``), names of TensorFlow's devices, a torch ``DeviceMesh``
+            of one axis. All of them by default.
         reduce: what becomes of the results: ``"concat"`` joins them along the first axis, ``"mean"`` and ``"sum"`` compute over the
             devices, ``"first"`` gives results that are equal on all devices, as after :func:`pmean`, replicated (the first call checks
             that they are equal), ``"none"`` a list with one array for each device of this process in the place of each result. A

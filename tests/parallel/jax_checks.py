@@ -118,8 +118,21 @@ def check_graphs() -> None:
     for args in ((torch.ones(4, 3),), None):  # recorded, and not yet
         graph = graph_compiler.transpile(model, to="jax", args=args)
         close(parallel.Parallel(graph, devices=jax.devices()[:4])(rows), model(rows).detach(), rtol=1e-5, atol=1e-6)
-        refuses(lambda graph=graph: parallel.Parallel(graph, devices=4)(rows), InvalidOption, "devices= is 4, and has to be a list of JAX")
     refuses(lambda: parallel.Parallel(graph_compiler.transpile(model.train(), to="jax"))(rows), NotCompilable, "running_mean", "pmean")
+
+
+def check_numbers_of_devices() -> None:
+    rows = jnp.arange(24.0).reshape(24, 1)
+    for count in (1, 4, np.int64(4), 8):
+        found = parallel.Parallel(lambda x: x * 2, devices=count)(rows)
+        close(found, rows * 2)
+        assert found.sharding.device_set == set(jax.devices()[:count]), (count, found.sharding)
+    for count in (0, -1, 9):
+        wrong = parallel.Parallel(lambda x: x, devices=count)
+        refuses(lambda wrong=wrong: wrong(rows), InvalidOption, f"devices= is {count}, and has to be a number from 1 to 8", "jax.devices()")
+    for given in (True, 4.0, "4"):
+        wrong = parallel.Parallel(lambda x: x, devices=given)
+        refuses(lambda wrong=wrong: wrong(rows), InvalidOption, f"devices= is {given!r}", "list of JAX devices")
 
 
 def normalised(x: Any) -> Any:

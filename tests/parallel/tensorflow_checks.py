@@ -138,6 +138,17 @@ def check_buffers_are_averaged() -> None:
     )
 
 
+def check_numbers_of_devices() -> None:
+    batch = tf.constant(x)
+    for count in (1, 2):
+        found = parallel.Parallel(lambda x: parallel.psum(tf.ones(()), "device") + 0 * x, devices=count)(batch)
+        close(found, np.full(x.shape, count, "float32"))
+    for count in (0, 3):
+        wrong = parallel.Parallel(lambda x: x, devices=count)
+        refuses(lambda wrong=wrong: wrong(batch), InvalidOption, f"devices= is {count}, and has to be a number from 1 to 2", "CPU:1")
+    refuses(lambda: parallel.Parallel(lambda x: x, devices=True)(batch), InvalidOption, "devices= is True", "how many, or a list")
+
+
 def check_wrong_uses() -> None:
     batch, same = tf.constant(x), parallel.Parallel(lambda x: x)
     refuses(lambda: same(batch[:3]), CallMismatch, "argument 0 has the shape [3, 3]", "2 devices")

@@ -289,7 +289,8 @@ def check_wrong_uses() -> None:
     refuses(lambda: parallel.Parallel(lambda x: x)(x[:3]), CallMismatch, "argument 0 has the shape [3, 3]", "2 devices")
     refuses(lambda: parallel.Parallel(lambda x: x)(rows), CallMismatch, "batches of 2, 4 rows", "drop_last")
     refuses(lambda: parallel.Parallel(lambda x: x, reduce="first")(x), CallMismatch, "differs between the devices")
-    refuses(lambda: parallel.Parallel(lambda x: x, devices=[0, 1])(x), InvalidOption, "DeviceMesh of one axis")
+    refuses(lambda: parallel.Parallel(lambda x: x, devices=[0, 1])(x), InvalidOption, "DeviceMesh of one axis", "how many")
+    refuses(lambda: parallel.Parallel(lambda x: x, devices=3)(x), InvalidOption, "devices= is 3", "a number from 1 to 2")
     refuses(lambda: parallel.Parallel(lambda x: x, reduce=lambda stacked: "a")(x), CallMismatch, "reduce= gives a str", "[2, 4, 3]")
     refuses(lambda: parallel.psum(x, "device"), InvalidOption, "'device'", "on one device")
     refuses(lambda: parallel.shard(graph, mesh, {"weight": ("model",)}), InvalidOption, "[3, 4]", "axis 0, of 3")
@@ -330,6 +331,19 @@ def check_arrays_that_look_like_refusals() -> None:
             dist.all_gather(parts, own)
             close(spread(own), torch.cat(parts), atol=0)
         close(parallel.Parallel(lambda x: x == 0)(rows), rows == 0)
+
+
+def check_numbers_of_processes() -> None:
+    rows = torch.arange(12.0).reshape(12, 1)
+    for count in (1, 2, 4, 2, 3):
+        spread = parallel.Parallel(lambda x: x * 2 + 0 * parallel.axis_size("device"), devices=count)
+        if dist.get_rank() < count:
+            close(spread(rows), rows * 2)
+            close(parallel.Parallel(lambda x: x.new_ones(()), devices=count, reduce="sum")(rows), torch.tensor(float(count)))
+        else:
+            number = f"devices= is {count}, and this process is number {dist.get_rank()} of 4"
+            refuses(lambda spread=spread: spread(rows), InvalidOption, number, f"Start {count} processes")
+            refuses(lambda spread=spread: spread(rows), InvalidOption, number)
 
 
 def check_four_processes() -> None:
@@ -400,7 +414,7 @@ TOGETHER = (
 )  # fmt: skip
 RUNS: tuple[tuple[int, int, tuple[Callable[[], None], ...]], ...] = (
     (2, 60, TOGETHER),
-    (4, 60, (check_four_processes,)),
+    (4, 60, (check_four_processes, check_numbers_of_processes)),
     (2, TIMEOUT, (check_a_process_that_is_killed,)),
     (2, TIMEOUT, (check_a_process_that_waits_elsewhere,)),
     (2, TIMEOUT, (check_a_function_that_one_process_has_alone,)),
