@@ -25,7 +25,7 @@ pytest.importorskip("rich")
 from typer.testing import CliRunner  # noqa: E402
 
 from graph_compiler import __main__ as main  # noqa: E402
-from graph_compiler.cli import convert, doctor, outputs  # noqa: E402
+from graph_compiler.cli import convert, doctor, outputs, sources  # noqa: E402
 from graph_compiler.cli.app import app  # noqa: E402
 from graph_compiler.cli.exits import CODES, Exit  # noqa: E402
 from graph_compiler.errors import InvalidRegistration  # noqa: E402
@@ -216,6 +216,13 @@ WRONG = {
     "no value": (("inspect", "net.py:scores", "-i", "x=three"), 2, "--input x=three is none"),
     "twice": (("inspect", "net.py:scores", *X, *X), 2, "--input x is given twice"),
     "no such array": (("inspect", "net.py:scores", "-i", "x=none.npy"), 2, "there is no file none.npy"),
+    "no file of a suffix": (("inspect", "nothing.zip"), 2, "there is no file or folder nothing.zip"),
+    "no file in a folder": (("convert", "folder/nothing.zip", "-o", "a.zip"), 2, "there is no file or folder folder/nothing.zip"),
+    "no file by its path": (("show", "./nothing"), 2, "there is no file or folder ./nothing"),
+    "no file at the end of a path": (("inspect", "models/of/nothing"), 2, "there is no file or folder models/of/nothing"),
+    "no folder": (("inspect", "nothing/"), 2, "there is no file or folder nothing/"),
+    "no file of another suffix": (("inspect", "nothing.weights"), 2, "there is no file or folder nothing.weights"),
+    "nothing in a folder that is there": (("inspect", "models/nothing"), 2, "there is no file or folder models/nothing"),
     "an empty folder": (("inspect", "."), 2, "is a folder, and neither a saved graph"),
     "no graph to run": (("run", "none.zip"), 2, "there is no file none.zip"),
     "what is no graph": (("run", "net.py"), 2, "net.py is no saved graph; convert makes one"),
@@ -234,16 +241,48 @@ WRONG = {
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_wrong_input_is_one_line(folder: Path, name: str) -> None:
+def test_wrong_input_is_one_line(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if "scores.zip" in WRONG[name][0]:
         saved(folder)
+    monkeypatch.setattr(sources, "pretrained", lambda source: pytest.fail(f"a hub is asked for {source}"))
     (folder / "damaged.zip").write_bytes(b"PK nothing")
+    (folder / "models").mkdir()
     (folder / "damaged.json").write_bytes(b"{")
     words, code, expected = WRONG[name]
     result = invoke(*words)
     said = [line for line in result.stderr.splitlines() if not line.startswith("printed by")]
     assert expected in result.stderr and result.exit_code == code, result.stderr
     assert len(said) == 1 and said[0].startswith("graph-compiler: ") and "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize("name", ["gpt2", "openai/whisper-tiny.en", "Qwen/Qwen2.5-0.5B", "lmsys/vicuna-7b-v1.5"])
+def test_names_of_models_are_asked_of_the_hub(folder: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def pretrained(source: str) -> Any:
+        asked.append(source)
+        raise OSError("the hub cannot be reached")
+
+    monkeypatch.setattr(sources, "pretrained", pretrained)
+    result = invoke("inspect", name)
+    assert asked == [name] and result.exit_code == Exit.WRONG_INPUT and "the hub cannot be reached" in result.stderr
+
+
+def test_a_hub_that_does_not_answer_is_asked_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+    hub = pytest.importorskip("huggingface_hub")
+    monkeypatch.setattr(hub.constants, "HF_HUB_OFFLINE", False)
+    asked: list[str] = []
+
+    def unreachable(self: Any, name: str, timeout: float) -> Any:
+        asked.append(name)
+        raise ConnectionError("Name or service not known")
+
+    monkeypatch.setattr(hub.HfApi, "model_info", unreachable)
+    result = invoke("inspect", "nobody/nothing")
+    assert asked == ["nobody/nothing"] and result.exit_code == Exit.WRONG_INPUT
+    assert "cannot be reached (ConnectionError: Name or service not known)" in result.stderr
 
 
 def test_problems_are_json_too(folder: Path) -> None:

@@ -18,13 +18,35 @@ from ..runtime.progress import working
 from ..tracing.reach.framework import framework_of
 from .exits import WrongInput
 
-_ON_THE_HUB = re.compile(r"[\w.-]+(/[\w.-]+)?")
+_OF_AN_OWNER = re.compile(r"[\w.-]+/[\w.-]+")
+_SUFFIX = re.compile(r"\.[A-Za-z]\w*")  # the end of "Qwen2.5" is a version
+# Names of models may end like files ("whisper-tiny.en"), but not like these.
+_FILE_SUFFIXES = frozenset({
+    ".bin", ".ckpt", ".gguf", ".gz", ".h5", ".hdf5", ".htm", ".html", ".ipynb", ".json", ".keras", ".mlir", ".msgpack", ".npy", ".npz",
+    ".onnx", ".pb", ".pickle", ".pkl", ".pt", ".pt2", ".pth", ".py", ".pyc", ".safetensors", ".tar", ".tflite", ".toml", ".txt", ".yaml",
+    ".yml", ".zip",
+})  # fmt: skip
 
 
 def is_saved(source: str) -> bool:
     """Whether this is a file or folder that a graph was saved to."""
     path = Path(source)
     return (path / "graph.json").is_file() or path.is_file() and path.suffix != ".py"
+
+
+def names_a_file(source: str) -> bool:
+    """Return True if a source can only be a file or folder, whether or not it exists; a hub is not asked for such a name.
+
+    >>> [names_a_file(source) for source in ("nothing.zip", "folder/nothing.zip", "./bert", "a/b/c", "bert/")]
+    [True, True, True, True, True]
+    >>> [names_a_file(source) for source in ("gpt2", "openai/whisper-tiny.en", "Qwen/Qwen2.5-0.5B")]
+    [False, False, False]
+    """
+    suffix = Path(source).suffix
+    if not _OF_AN_OWNER.fullmatch(source):
+        return _SUFFIX.fullmatch(suffix) is not None or not re.fullmatch(r"[\w.-]*\w", source)
+    owner = source.partition("/")[0]
+    return suffix.lower() in _FILE_SUFFIXES or owner.strip(".") == "" or Path(owner).is_dir()
 
 
 def original(source: str) -> Any:
@@ -36,8 +58,8 @@ def original(source: str) -> Any:
         raise WrongInput(f"{source} is a folder, and neither a saved graph (graph.json) nor a model of Hugging Face (config.json) is in it")
     if path.suffix == ".py":
         raise WrongInput(f"{source} is a Python file: name the object in it, {source}:NAME")
-    if not path.exists() and not _ON_THE_HUB.fullmatch(source):
-        raise WrongInput(f"{source} is no file, no MODULE:OBJECT and no name of a model")
+    if not path.exists() and names_a_file(source):
+        raise WrongInput(f"there is no file or folder {source}, and it is no MODULE:OBJECT and no name of a model (owner/name)")
     with working(f"Loading {source}"):
         return _pretrained(source)
 
