@@ -16,9 +16,16 @@ def main() -> None:
         sys.exit(5)
     try:
         from .cli import run
+        from .cli.interrupts import end_when_interrupted, exit_interrupted
     except KeyboardInterrupt:
         sys.exit(130)
-    run()
+    end_when_interrupted()
+    try:
+        run()
+    except SystemExit as ended:
+        if ended.code == 130:
+            exit_interrupted()
+        raise
 
 
 if __name__ == "__main__":

@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import shutil
 import tempfile
 import threading
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,7 +22,8 @@ ENCODED = {
     "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
     "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "F32", "complex128": "F64",
 }  # fmt: skip
-_placing = threading.Lock()  # the files of one folder are those of one graph
+_placing = threading.RLock()  # the files of one folder are those of one graph
+_partial: set[str] = set()  # folders that files are being written into
 
 
 def safetensors_of(
@@ -46,20 +49,54 @@ def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
     They are written in a folder of their own beside: others may save to this path at the same time, or have put a link where it would be.
     """
     is_file = path.suffix != "" and not path.is_dir()
+    is_new = not is_file and not path.exists()
     if not is_file:
         path.mkdir(parents=True, exist_ok=True)
     elif not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} to save {path.name} in")
-    with tempfile.TemporaryDirectory(prefix=".partial_", dir=path.parent if is_file else path) as name:
-        partial = Path(name)
-        if is_file:
-            write_zip(partial / path.name, files)
-            (partial / path.name).replace(path)
-            return
-        _put(lambda name: (partial / name).open("wb"), files)
-        with _placing:
+    try:
+        with _partial_folder(path.parent if is_file else path) as partial:
+            if is_file:
+                write_zip(partial / path.name, files)
+                (partial / path.name).replace(path)
+                return
+            _put(lambda name: (partial / name).open("wb"), files)
+            _place(partial, path)
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # not empty: others have saved there
+                path.rmdir()
+        raise
+
+
+@contextmanager
+def _partial_folder(inside: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix=".partial_", dir=inside) as name:
+        _partial.add(name)
+        try:
+            yield Path(name)
+        finally:
+            _partial.discard(name)
+
+
+def _place(partial: Path, path: Path) -> None:
+    """Move all files to where they belong, also if Ctrl-C comes in between: the files of two graphs must not lie side by side."""
+    with _placing:
+        try:
             for name in FILES:
                 (partial / name).replace(path / name)
+        except KeyboardInterrupt:
+            for name in FILES:
+                if (partial / name).exists():
+                    (partial / name).replace(path / name)
+            raise
+
+
+def discard_partial() -> None:
+    """Remove what is written half, for a process that ends without leaving the functions that write."""
+    with _placing:
+        for name in list(_partial):
+            shutil.rmtree(name, ignore_errors=True)
 
 
 def write_zip(file: Path | IO[bytes], files: Mapping[str, Iterable[bytes]]) -> None:
