@@ -22,7 +22,7 @@ _OF_AN_OWNER = re.compile(r"[\w.-]+/[\w.-]+")
 _SUFFIX = re.compile(r"\.[A-Za-z]\w*")  # the end of "Qwen2.5" is a version
 # Names of models may end like files ("whisper-tiny.en"), but not like these.
 _FILE_SUFFIXES = frozenset({
-    ".bin", ".ckpt", ".gguf", ".gz", ".h5", ".hdf5", ".htm", ".html", ".ipynb", ".json", ".keras", ".mlir", ".msgpack", ".npy", ".npz",
+    ".bin", ".ckpt", ".gguf", ".gz", ".h5", ".hdf5", ".htm", ".html", ".ipynb", ".json", ".mlir", ".msgpack", ".npy", ".npz",
     ".onnx", ".pb", ".pickle", ".pkl", ".pt", ".pt2", ".pth", ".py", ".pyc", ".safetensors", ".tar", ".tflite", ".toml", ".txt", ".yaml",
     ".yml", ".zip",
 })  # fmt: skip
