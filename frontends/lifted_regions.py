@@ -100,7 +100,7 @@ class LiftedRegions:
             for new, old in zip(outputs, inputs[: _kept(node, region)]):
                 self.keep_sizes(new, old)
             self.lift_checks(guards, numbers)
-            self.keep_checks(guards, inputs, nodes)
+            self.keep_checks(guards, inputs, nodes, is_branch=node.op == "branch")
         b.fixed = fixed  # numbers are what they were where the block is run: not outside of it
         return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
 
@@ -182,14 +182,20 @@ class LiftedRegions:
             if at_end is None or isinstance(at_end, Size):
                 guards.append(guard if at_end is None else replace(guard, condition=at_end))
 
-    def keep_checks(self, since: int, inputs: Sequence[Value], nodes: list[Node]) -> None:
-        """Guards that rows have made inside of a block, those after the first ``since``, as checks at the end of ``nodes``; on sizes of the
-        outside they stay."""
+    def keep_checks(self, since: int, inputs: Sequence[Value], nodes: list[Node], is_branch: bool = False) -> None:
+        """Append the guards after the first ``since``, which rows have made inside of a block, to ``nodes`` as checks.
+
+        Guards on sizes of the enclosing scope stay guards. In a branch they become checks where elements decide one of the sizes: it
+        may be the size by which the branch is chosen.
+        """
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
         made = {*inputs, *(value for node in nodes for value in node.outputs)}
         for guard in found:
-            if isinstance(guard.condition, Size) and not any(value in made for value in values_in((guard.condition,))):
+            sources = values_in((guard.condition,))
+            # A size whose symbol is of what a node makes is told by that result alone, so elements decide it.
+            is_inner = not made.isdisjoint(sources) or is_branch and any(map(self.lifter.b.maker, sources))
+            if isinstance(guard.condition, Size) and not is_inner:
                 guards.append(guard)
                 continue
             self.lifter.b.origin = guard.origin

@@ -171,3 +171,18 @@ def test_steps_between_narrow_tensors_are_of_the_wide_type(target: str) -> None:
         found = next(iter(arrays(through_canonical(function, target, ends)(*ends)).values()))
         assert dtype_name(found) == "float64"
         assert float(abs(to_numpy(found) - function(*ends).numpy()).max()) < 1e-14
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_that_float32_does_not_hold_are_its_nearest_ones_in_jax() -> None:
+    """JAX would warn of an overflow, and an infinity would become NaN."""
+    lowest = torch.finfo(torch.float64).min
+
+    def function(x: Any) -> Any:
+        return torch.softmax(x * 0 + lowest, 1), torch.where(x > 2.0, x, lowest)
+
+    ones = torch.ones(3, 2, dtype=torch.float64)
+    found = through_canonical(function, "jax", (ones,))(ones)
+    halves, least = (to_numpy(array) for array in arrays(found).values())
+    assert (halves == 0.5).all()
+    assert (least == float(torch.finfo(torch.float32).min)).all()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import jax
 
 from ...errors import UnsupportedOperation
 from ...ir.graph import Graph
-from ...ir.node import distinct
+from ...ir.node import Node, distinct
 from ...ops.registry import get
 from ...ops.sections import SECTIONS
+from ...trees import map_structure
 from ..dialect import CanonicalDialect
 
 
@@ -27,9 +32,30 @@ class JaxDialect(CanonicalDialect):
                 "would wrap around"
             )
 
+    def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
+        """Return the row's expression, with numbers that the narrowed float64 does not hold as the nearest ones of float32.
+
+        JAX would warn of an overflow and compute with infinities, which turn into NaN where the lowest number of a type does not.
+        """
+        if jax.config.jax_enable_x64:
+            return super().expression(node, text)
+        return super().expression(node, lambda item: text(map_structure(_in_single, item)))
+
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """The precision of the source, where it is noted and there are products."""
         precision = graph.demands.matmul_precision
         if precision is None or not any(SECTIONS[get(node.op).section] for node in distinct(graph.nodes)):
             return ()
         return (f"@jax.default_matmul_precision({precision!r})".replace("'", '"'),)
+
+
+_LARGEST = 3.4028234663852886e38  # float32
+
+
+def _in_single(item: Any) -> Any:
+    """Return the finite float of float32 that is nearest to a finite one; anything else as it is.
+
+    >>> _in_single(-1e300), _in_single(0.1), _in_single(float("inf")), _in_single(10**300 > 0)
+    (-3.4028234663852886e+38, 0.1, inf, True)
+    """
+    return math.copysign(_LARGEST, item) if type(item) is float and _LARGEST < abs(item) < math.inf else item

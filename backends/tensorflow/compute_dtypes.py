@@ -34,6 +34,7 @@ _FAMILIES: tuple[tuple[dict[str, str], tuple[str, ...]], ...] = (
             "bincount",
             "histogram",
             "histc",
+            "matmul",  # on processors without kernels for bfloat16 TensorFlow cuts products off instead of rounding them
             "tensordot",
             "vecdot",
             "einsum",

@@ -10,16 +10,20 @@ import tensorflow as tf
 
 from ...errors import UnsupportedOperation
 from ...ir.closing import Body
-from ...ir.node import Value
+from ...ir.node import Node, Value, values_in
+from ...sizes import Size
+from ...trees import iterate_structure
 from .assertions import asserts_alone
 from .blocks import Block, BlockNode
 from .evaluation import BRANCHES, branches_of, place_of_branch
 from .held import Held
 from .intermediates import intermediate_of, taken_by
 from .known_numbers import nested
+from .lifting.driver import static_places
 from .list_arrays import Arrays
 from .lists import Unfilled, filled
 from .loop_state_roles import is_changed, static_row_shape
+from .names import row_key
 from .reader import Handler, Reader
 
 
@@ -27,7 +31,7 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     """``If`` and ``Case``. An index that is known chooses while recording; variables that one branch assigns are results of all."""
     index, *given = operands
     graphs = branches_of(operation)
-    if isinstance(index.item, np.ndarray):
+    if isinstance(index.item, np.ndarray) and not _differs_between_iterations(reader, index):
         number = place_of_branch(operation, _decided(reader, operation, index))
         found = reader.results(graphs[number], [taken_by(held, number) for held in given])
         return [_handed_out(reader, graphs, given, place, held) for place, held in enumerate(found)]
@@ -52,6 +56,33 @@ def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Hel
     )
     found = [next(made) if place in chosen else _handed_out(reader, graphs, given, place, held) for place, held in enumerate(taken)]
     return node.with_assigned(found, assigned, bodies)
+
+
+def _differs_between_iterations(reader: Reader, index: Held) -> bool:
+    """Return True if an index over sizes reads one that elements decide inside of a loop or branch: each iteration may find other ones."""
+    sizes = [item for item in index.item.ravel() if isinstance(item, Size)]
+    sources = {symbol.source for size in sizes for symbol in size.symbols()}
+    return any(reader.recorder.is_inside(source) and _is_counted(reader, source) for source in sources)
+
+
+def _is_counted(reader: Reader, value: Value) -> bool:
+    """Return True if elements decide how many elements a value of an open block has: an operation that leads to it finds elements."""
+    waiting, seen = [value], {value}
+    while waiting:
+        node = reader.recorder.maker(waiting.pop())
+        if node is None or not any(map(reader.recorder.is_inside, node.outputs)):
+            continue
+        key = row_key(node.op)
+        if key in _FIND or _has_computed_operand(node, key):
+            return True
+        waiting += [item for item in values_in(node.inputs) if item not in seen]
+        seen.update(waiting)
+    return False
+
+
+def _has_computed_operand(node: Node, key: str) -> bool:
+    given = (node.inputs[place] for place in static_places(key) if place < len(node.inputs))
+    return any(isinstance(item, Value) for item in iterate_structure(tuple(given)))
 
 
 def _inside(reader: Reader, operation: Any, index: Held, count: int) -> Held:
@@ -108,5 +139,11 @@ def _handed_out(reader: Reader, graphs: Sequence[Any], given: Sequence[Held], pl
 def _is_array(held: Held) -> bool:
     return isinstance(held.item, (Value, np.ndarray))
 
+
+# Operations that give as many elements as they find. Others do so where an operand that tells the shape is computed from elements.
+_FIND = frozenset({
+    "Where", "Unique", "UniqueV2", "UniqueWithCounts", "UniqueWithCountsV2", "ListDiff", "DynamicPartition", "NonMaxSuppressionV3",
+    "NonMaxSuppressionV4", "NonMaxSuppressionV5",
+})  # fmt: skip
 
 READ: dict[str, Handler] = dict.fromkeys(BRANCHES, branch)

@@ -15,6 +15,7 @@ from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context, execute, record
 from tensorflow.python.framework import function_def_to_graph, tensor_util
 
+from .kernels import MISSING, is_missing, run_by_xla
 from .names import definition
 from .operations import declared, for_execution, in_order
 from .partial_operations import READS, WRITES, result_of
@@ -121,8 +122,16 @@ class _Tried(dict[int, Any]):
 
 
 def executed(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
-    """What TensorFlow's eager runtime gives for an operation."""
-    found = execute.quick_execute(operation.type, len(operation.outputs), list(operands), for_execution(operation), context.context())
+    """Return what TensorFlow's eager runtime gives for an operation, or XLA where TensorFlow has no kernel on this processor."""
+    try:
+        found = execute.quick_execute(operation.type, len(operation.outputs), list(operands), for_execution(operation), context.context())
+    except MISSING as problem:
+        if not is_missing(problem):
+            raise
+        try:
+            return run_by_xla(operation, operands)
+        except tf.errors.OpError:
+            raise problem from None
     return found or []
 
 

@@ -16,6 +16,7 @@ from ...sizes import Size, Symbol, hint_of
 from ..collectives import CALLS
 from ..recorded_calls import RecordedCalls
 from .dtypes import dtype_name
+from .kernels import has_grouped_gradient, has_kernel
 from .names import CONVERT, READ, REFUSE_GRADIENT, WITH_GRADIENT, definition, row_key
 from .operands import dtypes_of_operands
 
@@ -42,7 +43,7 @@ class TensorFlowCalls(RecordedCalls):
     imports: Mapping[str, str] = {"tf": "import tensorflow as tf", "parallel": "from graph_compiler import parallel"}
     prelude = (
         "size", "sizes", "scalar", "item", "refuse_gradient", "with_gradient", "while_loop", "scan", "dynamic_update_slice",
-        "grouped_conv2d",
+        "grouped_conv2d", "by_xla",
     )  # fmt: skip
 
     def dtype_text(self, dtype: str) -> str:
@@ -75,9 +76,11 @@ class TensorFlowCalls(RecordedCalls):
         groups = _groups_without_gradient(node) if key == "Conv2D" else 1
         declared = {_RENAMED.get((key, name), name): name for name in names}
         attributes = [f"{name}={self._attribute(key, own, node.params[own], text)}" for own, name in declared.items() if own in node.params]
+        named = [f"{name}={operand}" for name, operand in zip(names, operands)]
+        if not has_kernel(node, names):
+            return f"by_xla(tf.raw_ops.{key})({', '.join([*named, *attributes])})"
         if groups > 1:
             return f"grouped_conv2d({', '.join([*operands, f'{groups=}', *attributes])})"
-        named = [f"{name}={operand}" for name, operand in zip(names, operands)]
         return f"tf.raw_ops.{key}({', '.join([*named, *attributes])}){'[0]' if _gives_list_of_one(node) else ''}"
 
     def _attribute(self, key: str, name: str, value: Any, text: Callable[[Any], Any]) -> str:
@@ -98,9 +101,10 @@ class TensorFlowCalls(RecordedCalls):
 
 
 def _groups_without_gradient(node: Node) -> int:
-    """The groups of channels of a convolution whose gradient has no kernel on a CPU: that of oneDNN does not take float64."""
+    """Return the number of groups of a convolution whose gradient TensorFlow cannot compute on this processor; 1 for any other."""
     x, kernel = node.inputs
-    return int(x.shape[node.params["data_format"].index("C")]) // int(kernel.shape[2]) if x.dtype == "float64" else 1
+    groups = int(x.shape[node.params["data_format"].index("C")]) // int(kernel.shape[2])
+    return groups if groups > 1 and not has_grouped_gradient(x.dtype) else 1
 
 
 def _exchanged(name: str, operands: list[str]) -> str:

@@ -17,6 +17,7 @@ from graph_compiler.errors import GradientRefused
 
 from ..coverage.judging import assert_metadata
 from ..support.compare import arrays, assert_no_further, assert_same, to_numpy
+from ..support.kernels import run
 from ..support.tolerance import NARROWER, tolerance
 from .layer_sample import LayerSample
 
@@ -53,10 +54,11 @@ def judge(
     assert_names(graph, variables)
     facts: dict[str, Any] = {}
     relative = tolerance(_held(computed_in, to))[0]
+    factor = 4.0 if "16" in computed_in else 2.0  # one result may by chance be rounded well at each step, and the other badly
     for call, right in zip(calls, expected):
         exact = functools.cache(partial(_exact, exactly, call, gradients))
         with kept(variables):
-            _assert_right(graph(*map(plain, call)), right.result, partial(_results, exact))
+            _assert_right(graph(*map(plain, call)), right.result, partial(_results, exact), factor)
             assert_same(values_of(variables), right.left)
         if gradients and right.gradients is not None:
             try:
@@ -82,10 +84,10 @@ def trained_of(graph: Any, gradients: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def assert_names(graph: Any, variables: Sequence[Any]) -> None:
-    """The parameters are the variables by their paths, and those are trained that Keras trains and no call writes to."""
+    """The parameters are the variables by their paths, and those are trained that Keras trains, whether calls write to them or not."""
     names = named(variables)
     assert set(graph.parameters) <= names.keys(), f"names {sorted(graph.parameters.keys() - names.keys())} are no paths of variables"
-    trained = {name for name, variable in names.items() if variable.trainable} & set(graph.parameters) - set(graph.state)
+    trained = {name for name, variable in names.items() if variable.trainable} & set(graph.parameters)
     assert graph.trained == trained, f"trained: {sorted(graph.trained ^ trained)}"
 
 
@@ -105,14 +107,14 @@ def judge_layer(sample: LayerSample, layer: Any, to: str) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------------------------- comparisons
-def _assert_right(found: Any, wanted: Any, exact: Callable[[], dict[Any, Any]]) -> None:
-    """As the table of tolerances says, or no further from float64 than Keras' own."""
+def _assert_right(found: Any, wanted: Any, exact: Callable[[], dict[Any, Any]], factor: float) -> None:
+    """Assert the table of tolerances, or at most ``factor`` times as far from float64 as Keras' own result is."""
     try:
         assert_same(found, wanted)
     except AssertionError as problem:
         assert_metadata(found, wanted)
         reference = _near(exact, arrays(wanted), problem)
-        assert_no_further({name: arrays(found)[name] for name in reference}, arrays(wanted), reference)
+        assert_no_further({name: arrays(found)[name] for name in reference}, arrays(wanted), reference, factor=factor)
 
 
 def _assert_gradients(found: dict[str, Any], wanted: dict[str, Any], relative: float, exact: Callable[[], dict[str, Any]]) -> None:
@@ -186,6 +188,19 @@ def in_doubles(cls: Any, config: Any) -> Any:
     return cls.from_config(_in_doubles(config))
 
 
+def exactly(model: Any, **options: Any) -> Callable[[], tuple[Function, Sequence[Any]]]:
+    """The model in float64, called with these options."""
+
+    def made() -> tuple[Function, Sequence[Any]]:
+        other = in_doubles(type(model), model.get_config())
+        for one, given in zip(other.variables, model.variables, strict=True):
+            one.assign(given)
+            one._path = given.path
+        return partial(other, **options), other.variables
+
+    return made
+
+
 def _in_doubles(config: Any) -> Any:
     if isinstance(config, list):
         return list(map(_in_doubles, config))
@@ -242,7 +257,12 @@ def observed(function: Function, variables: Sequence[Any], call: Sequence[Any], 
     with kept(variables), tf.GradientTape() as tape:
         for array in call:
             tape.watch(array)
-        result = function(*call)
+        try:
+            result = run(function, *call)
+        except tf.errors.UnimplementedError:  # XLA compiles a loop, but keeps no lists for its gradient
+            gradients = False
+            with tape.stop_recording():
+                result = run(function, *call)
         left, total = values_of(variables), total_of(result, lambda array, weights: tf.reduce_sum(tf.cast(array, tf.float32) * weights))
     trained = {name: variable.value for name, variable in named(variables).items() if variable.trainable}
     inputs = {str(place): array for place, array in enumerate(call) if array.dtype.is_floating}
@@ -250,7 +270,7 @@ def observed(function: Function, variables: Sequence[Any], call: Sequence[Any], 
         return Observed(result, left, None)
     try:
         found = tape.gradient(total, {**inputs, **trained})
-    except (LookupError, tf.errors.InvalidArgumentError):  # TensorFlow has none
+    except (LookupError, tf.errors.InvalidArgumentError, tf.errors.UnimplementedError):  # TensorFlow has none
         return Observed(result, left, None)
     return Observed(result, left, {name: _dense(gradient) for name, gradient in found.items()})
 

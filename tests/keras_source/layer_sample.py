@@ -11,6 +11,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from ..support.kernels import run
+
 Shape = tuple[int, ...]
 Call = Callable[..., Any]
 
@@ -50,7 +52,7 @@ class LayerSample:
 
     def made_of(self, layer: Any) -> Any:
         """A layer of the sample, built as above."""
-        self.call(layer, *self.arrays())
+        run(partial(self.call, layer), *self.arrays())
         fill_weights(layer)
         return layer
 

@@ -20,7 +20,7 @@ import tensorflow as tf
 import graph_compiler
 
 from ..support.compare import to_numpy
-from .judging import Function, by_jax, by_torch, in_doubles, judge, observed
+from .judging import by_jax, by_torch, exactly, judge, observed
 from .small_models import attention, recurrent, residual
 
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
@@ -43,19 +43,6 @@ def calls(model: Any, dtype: str = "float32") -> list[list[Any]]:
     """Inputs of three and of five examples."""
     random = np.random.default_rng(0)
     return [[tf.cast(random.standard_normal((count, *model.input_shape[1:])), dtype)] for count in (3, 5)]
-
-
-def exactly(model: Any, **options: Any) -> Callable[[], tuple[Function, list[Any]]]:
-    """The model in float64, called with these options."""
-
-    def made() -> tuple[Function, list[Any]]:
-        other = in_doubles(type(model), model.get_config())
-        for one, given in zip(other.variables, model.variables, strict=True):
-            one.assign(given)
-            one._path = given.path
-        return partial(other, **options), other.variables
-
-    return made
 
 
 @pytest.mark.parametrize(("made_and_name", "to"), pairs([f"{made} {name}" for made in MODELS for name in POLICIES], TARGETS))

@@ -15,6 +15,7 @@ import graph_compiler
 from graph_compiler.errors import GradientRefused
 from graph_compiler.trees import map_structure
 
+from ..support.kernels import run
 from ..support.samples import made
 from ..support.selection import pairs
 from ..support.tolerance import tolerance
@@ -43,7 +44,7 @@ def by_tensorflow(function: Callable[..., Any], args: Any) -> list[Any]:
     watched = [item for item in tf.nest.flatten(args) if is_float(item)]
     with tf.GradientTape() as tape:
         tape.watch(watched)
-        parts = [tf.reduce_sum(item * tf.cast(weights(item), item.dtype)) for item in results(function(*args))]
+        parts = [tf.reduce_sum(item * tf.cast(weights(item), item.dtype)) for item in results(run(function, *args))]
         total = sum((tf.cast(part, tf.float64) for part in parts), tf.zeros([], tf.float64))
     found = tape.gradient(total, watched, unconnected_gradients=tf.UnconnectedGradients.ZERO)
     return [tf.convert_to_tensor(item).numpy() for item in found]

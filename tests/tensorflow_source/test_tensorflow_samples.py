@@ -16,6 +16,7 @@ from graph_compiler.frontends.tensorflow.lifting.left_out import NO_REASON, reas
 from graph_compiler.trees import map_structure
 
 from ..support.compare import assert_same, to_numpy
+from ..support.kernels import run
 from ..support.samples import ErrorSample, Sample, made
 from ..support.selection import pairs
 from . import samples
@@ -53,7 +54,7 @@ def recorded(sample: Sample, to: str) -> Any:
 def calls_of(sample: Sample) -> list[tuple[Any, Any]]:
     """Arguments and what TensorFlow gives for them: those that are recorded, and others."""
     given = [as_tensorflow(made(sample.args))] + ([] if sample.other is None else [as_tensorflow(made(sample.other, seed=2))])
-    return [(args, sample.function(*args, **sample.kwargs)) for args in given]
+    return [(args, run(sample.function, *args, **sample.kwargs)) for args in given]
 
 
 def check(graph: Any, to: str, calls: list[tuple[Any, Any]]) -> int:

@@ -105,6 +105,18 @@ def grouped_conv2d(x: tf.Tensor, kernel: tf.Tensor, *, groups: int, dilations: S
     return convolved(x, kernel)
 
 
+def by_xla(operation: Any) -> Any:
+    """Return a raw operation compiled by XLA, for processors on which TensorFlow has no kernel for it; the same one at each call."""
+
+    def called(**given: Any) -> Any:
+        return operation(**given)
+
+    compiled = vars(by_xla)
+    if operation.__name__ not in compiled:
+        compiled[operation.__name__] = tf.function(called, jit_compile=True, autograph=False)
+    return compiled[operation.__name__]
+
+
 def conv_by_groups(
     x: tf.Tensor, kernel: tf.Tensor, groups: int, dilations: Sequence[int], *, strides: Sequence[int], data_format: str, **options: Any
 ) -> tf.Tensor:

@@ -50,6 +50,11 @@ def multiplied(x: Any, factor: float) -> Any:
     return x * factor
 
 
+def passed_on(x: Any, mask: Any) -> Any:
+    """The mask of the result. Keras warns of a mask that a layer does not pass on."""
+    return mask
+
+
 def kept(x: Any, mask: Any) -> Any:
     return keras.ops.where(mask[..., None], x, 0.0)
 
@@ -181,7 +186,10 @@ SAMPLES = [
         "Lambda", ROWS, {"function": multiplied, "arguments": {"factor": 3.0}}, {"function": keras.ops.sum, "arguments": {"axis": -1}}
     ),
     *samples(
-        "Lambda", (*SEQUENCES, Array((2, 5), (3, 7), dtype="bool")), {"function": kept}, call=lambda layer, x, mask: layer(x, mask=mask)
+        "Lambda",
+        (*SEQUENCES, Array((2, 5), (3, 7), dtype="bool")),
+        {"function": kept, "mask": passed_on},
+        call=lambda layer, x, mask: layer(x, mask=mask),
     ),
     *samples(
         "Dropout", ROWS, {"rate": 0.4, "seed": 3, "dtype": "float64"}, {"rate": 0.9, "seed": 3, "dtype": "mixed_bfloat16"}, training=BOTH

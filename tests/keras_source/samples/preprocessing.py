@@ -9,6 +9,8 @@ from .core import BOTH, ROWS, SEQUENCES
 
 L = keras.layers
 IMAGES = (Array((2, 10, 12, 3), (3, 9, 13, 3), 0, 255),)
+# No quotient that Equalization rounds is a half: XLA divides by a scalar by way of its reciprocal, and gives 52.500004 for 12495 / 238.
+WITHOUT_TIES = (Array((2, 8, 9, 3), (3, 10, 12, 3), 0, 255),)
 FIRST = (Array((2, 3, 10, 12), (3, 3, 9, 13), 0, 255),)
 ONE_IMAGE = (Array((10, 12, 3), (9, 13, 3), 0, 255),)
 SOUNDS = (Array((2, 200), (3, 260)),)
@@ -82,7 +84,7 @@ SAMPLES = [
     *(row for name, options in RANDOM.items() for row in samples(name, IMAGES, *({**each, **SEED} for each in options), training=BOTH)),
     *samples("RandomFlip", FIRST, {"seed": 4, "data_format": "channels_first"}, training=BOTH),
     *samples("AutoContrast", IMAGES, training=BOTH),
-    *samples("Equalization", IMAGES, training=BOTH),
+    *samples("Equalization", WITHOUT_TIES, training=BOTH),
     *samples("ContrastLimitedAdaptiveHistogramEqualization", IMAGES, {"tile_grid_size": (2, 2)}, training=BOTH),
     *samples("Pipeline", IMAGES, {"layers": [L.Rescaling(0.1), L.CenterCrop(5, 6)]}),
     *samples(

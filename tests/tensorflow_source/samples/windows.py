@@ -95,8 +95,8 @@ def _batch_norm_gradient(name: str, **options: Any) -> Any:
             y_backprop=made.y * x,
             x=x,
             scale=scale,
-            reserve_space_1=made.reserve_space_1,
-            reserve_space_2=made.reserve_space_2,
+            reserve_space_1=made.reserve_space_1 if options["is_training"] else mean,
+            reserve_space_2=made.reserve_space_2 if options["is_training"] else variance,
             **extra,
             **options,
         )
@@ -105,9 +105,9 @@ def _batch_norm_gradient(name: str, **options: Any) -> Any:
     return call
 
 
-def _half_norm(*arrays: Any) -> Any:
-    """What is reserved for a gradient is not set where there is no training."""
-    return raw("FusedBatchNormV3", is_training=False)(*arrays)[:3]
+def _norm(name: str, **options: Any) -> Any:
+    """Without training the results that are reserved for a gradient are memory that TensorFlow leaves as it was."""
+    return lambda *arrays: raw(name, **options)(*arrays)[: None if options["is_training"] else 3]
 
 
 def _lrn_gradient(x: Any) -> Any:
@@ -310,12 +310,14 @@ SAMPLES: list[Sample] = [
     *(sample(name, [_IMAGE, array(3)], [_OTHER_IMAGE, array(3)]) for name in ("BiasAdd", "BiasAddV1")),
     sample("BiasAdd", [array(2, 3, 4, 5), array(3)], [array(1, 3, 2, 2), array(3)], "-NCHW", data_format="NCHW"),
     *(
-        sample(name, [_IMAGE, *_VECTORS], [_OTHER_IMAGE, *_VECTORS], f"-{training}", is_training=training, epsilon=1e-3)
+        Sample(_norm(name, is_training=training, epsilon=1e-3), (_IMAGE, *_VECTORS), {}, (_OTHER_IMAGE, *_VECTORS), f"{name}-{training}")
         for name in ("FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3")
         for training in (False, True)
     ),
     sample("FusedBatchNormV3", [_IMAGE, *_VECTORS], [_OTHER_IMAGE, *_VECTORS], "-moving", is_training=True, exponential_avg_factor=0.3),
-    Sample(_half_norm, (array(2, 4, 4, 3, dtype="float16"), *_VECTORS), {}, None, "FusedBatchNormV3-float16"),
+    Sample(
+        _norm("FusedBatchNormV3", is_training=False), (array(2, 4, 4, 3, dtype="float16"), *_VECTORS), {}, None, "FusedBatchNormV3-float16"
+    ),
     *(
         Sample(_batch_norm_gradient(name, is_training=training), (_IMAGE, *_VECTORS), {}, (_OTHER_IMAGE, *_VECTORS), f"{name}-{training}")
         for name in ("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3")

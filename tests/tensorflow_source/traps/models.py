@@ -242,7 +242,7 @@ def _under(policy: str) -> Any:
     return _filled(model, None, 3)
 
 
-TRAPS.update({f"policy_{name}": Trap(lambda name=name: _under(name), _MODES) for name in POLICIES})
+TRAPS.update({f"policy_{name}": Trap(lambda name=name: _under(name), _MODES, is_half=True) for name in POLICIES})
 
 
 @TRAPS.made()

@@ -61,6 +61,28 @@ TRAPS.rows(*_ROWS)(
     fold_by_horner=lambda x: tf.foldr(lambda s, v: s * 0.3 + v, x[:, 0], 0.0),
 )
 
+
+def _positive(row: Any) -> Any:
+    return tf.boolean_mask(row, row > 0)
+
+
+def _by_count(row: Any) -> Any:
+    count = tf.size(_positive(row))
+    return tf.switch_case(count, [lambda: row * 0.0, lambda: row + 1.0, lambda: -row, lambda: row * row])
+
+
+# The size that chooses the branch is another one in each iteration, and is 0 in some of the recorded call.
+_FEW = (lambda: (drawn(seed=3) - 0.5,), lambda: (drawn(6, seed=1) - 1.0,), lambda: (drawn(5, seed=2) * 0.0,), lambda: (drawn(7, seed=3),))
+TRAPS.rows(*_FEW)(map_with_a_case_of_what_a_mask_finds=lambda x: tf.map_fn(_by_count, x))
+TRAPS.rows(*_FEW, errors={"jax": "depends on elements"})(
+    map_with_a_branch_on_what_a_mask_finds=lambda x: tf.map_fn(
+        lambda row: tf.cond(tf.size(_positive(row)) > 0, lambda: tf.reduce_min(_positive(row)), lambda: -row[0]), x
+    ),
+    scan_with_a_branch_on_the_unique_elements=lambda x: tf.scan(
+        lambda s, row: tf.cond(tf.size(tf.unique(tf.round(row)).y) > 1, lambda: s + row, lambda: s * 0.5), x, tf.zeros(3)
+    ),
+)
+
 TRAPS.rows(*_COUNTS)(
     while_to_a_tensor=lambda x, n: tf.while_loop(lambda i, y: i < n, lambda i, y: (i + 1, y * 0.5 + 1.0), (0, x))[1],
     while_of_one=lambda x, n: tf.while_loop(lambda y: tf.reduce_sum(y) < 10.0, lambda y: (y + 1.0,), (x,)),

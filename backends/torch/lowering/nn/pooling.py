@@ -69,6 +69,24 @@ rows.row("max_pool_with_indices")(_max_pool(True))
 def _avg_pool(
     x: Operand, *, kernel: Any, strides: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: Any
 ) -> str:
+    if len(kernel) == 3 and x.dtype in ("float16", "bfloat16"):  # torch has no kernel for a volume of these on a CPU
+        wide = operand(f"{x}.float()", ArraySpec(x.shape, "float32"))
+        options = {"ceil_mode": ceil_mode, "count_include_pad": count_include_pad, "divisor_override": divisor_override}
+        return f"{_avg_pool_text(wide, kernel=kernel, strides=strides, padding=padding, **options)}.to(torch.{x.dtype})"
+    return _avg_pool_text(
+        x,
+        kernel=kernel,
+        strides=strides,
+        padding=padding,
+        ceil_mode=ceil_mode,
+        count_include_pad=count_include_pad,
+        divisor_override=divisor_override,
+    )
+
+
+def _avg_pool_text(
+    x: Operand, *, kernel: Any, strides: Any, padding: Any, ceil_mode: bool, count_include_pad: bool, divisor_override: Any
+) -> str:
     array, amounts = _padded(x, padding, ceil_mode, 0)
     if not count_include_pad and divisor_override is None and symmetric(padding) is None:
         check_rank("avg_pool", len(kernel))

@@ -96,7 +96,7 @@ def fused_batch_norm_grad(
     axis, rank = _channel_axis(x, data_format), x.ndim
     axes, dtype = _others(rank, axis), x.dtype
     given, x = (b.astype(item, dtype=scale.dtype) for item in (y_backprop, x))
-    seen, variance = _statistics(b, x, axis) if is_training else (reserve_space_1, reserve_space_2)  # so that it can be derived again
+    seen, variance = _statistics(b, x, axis) if is_training else tuple(map(b.stop_gradient, (reserve_space_1, reserve_space_2)))
     mean, inverse = _spread(b, seen, rank, axis), b.rsqrt(b.add(variance, float(epsilon)))
     unit = b.multiply(b.subtract(x, mean), _spread(b, inverse, rank, axis))
     of_offset, of_scale = b.sum(given, axis=axes), b.sum(b.multiply(given, unit), axis=axes)
