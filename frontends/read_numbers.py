@@ -16,6 +16,7 @@ from ..ir import Guard, Value
 from ..ops.dtypes import is_floating
 from ..sizes import Apply, Size, apply, hint_of, product
 from ..trees import map_structure
+from . import host_math
 
 _DTYPES: dict[type, str] = {bool: "bool", int: "int64", float: "float64"}
 _FEW = 2  # factors, whose product stays in bounds as that of arrays of whole numbers does
@@ -160,16 +161,6 @@ def _whole(name: str | None) -> Callable[..., Any]:
     return rounded
 
 
-def _unless(name: str, refuses: str) -> Callable[..., Any]:
-    """Python raises where the operand ``refuses`` 0: is less than it, say."""
-
-    def guarded(b: Any, x: Value) -> Any:
-        b.expect(getattr(b, refuses)(x, 0.0), False)
-        return getattr(b, name)(x)
-
-    return guarded
-
-
 def _finite(name: str) -> Callable[..., Any]:
     """Python raises where a finite number has a result that is not."""
 
@@ -183,12 +174,14 @@ def _finite(name: str) -> Callable[..., Any]:
     return guarded
 
 
+def _of_math(name: str) -> Callable[..., Any]:
+    return lambda b, *operands: host_math.computed(b, name, operands)
+
+
 _RULES: dict[str, Callable[..., Any]] = {
     **{name: _same(name) for name in ("add", "abs")},
-    **{name: _finite(name) for name in ("pow", "exp", "sin", "cos")},
-    "sqrt": _unless("sqrt", "less"),
-    "log": _unless("log", "less_equal"),
-    "log2": _unless("log2", "less_equal"),
+    "pow": _finite("pow"),
+    **{name: _of_math(name) for name in host_math.COMPUTE},
     "sub": _same("subtract"),
     "mul": _same("multiply"),
     "neg": _same("negative"),
@@ -210,4 +203,4 @@ _RULES: dict[str, Callable[..., Any]] = {
     "ge": _same("greater_equal"),
     "not": lambda b, x: b.logical_not(b.cast(x, "bool")),
 }
-_ON_FLOATS = frozenset({"truediv", "float", "trunc", "floor", "ceil", "round", "exp", "sin", "cos", "sqrt", "log", "log2"})
+_ON_FLOATS = frozenset({"truediv", "float", "trunc", "floor", "ceil", "round", *host_math.COMPUTE})

@@ -94,7 +94,7 @@ def _item(capture: Any, array: Any, *place: Any) -> Any:
     array._seen.item()  # numpy's own error where there are several
     if (number := number_in(capture, array)) is not None:
         return number
-    found = capture.elements(array)
+    found = capture.elements(array, as_constants=True)
     while isinstance(found, list):
         found = found[0]
     return found
@@ -103,7 +103,7 @@ def _item(capture: Any, array: Any, *place: Any) -> Any:
 # name of the method -> what it gives; (capture, the array, the call's arguments)
 METHODS: dict[str, Callable[..., Any]] = {
     "item": _item,
-    "tolist": lambda capture, array: capture.elements(array),
+    "tolist": lambda capture, array: capture.elements(array, as_constants=True),
     "__array_namespace__": lambda capture, array, **kwargs: np,
 }
 

@@ -29,6 +29,7 @@ class NumpyCalls(RecordedCalls):
     """The dialect of recorded numpy graphs."""
 
     imports: Mapping[str, str] = {
+        "cmath": "import cmath",
         "np": "import numpy as np",
         "parallel": "from graph_compiler import parallel",
         "special": "from scipy import special",
@@ -43,7 +44,7 @@ class NumpyCalls(RecordedCalls):
             return _call(f"{inputs[0]!r}.{node.op.removeprefix(GENERATOR)}", inputs[1:], params)
         if not node.op.startswith(METHOD):
             name = re.sub(r"^numpy\.lib\.stride_tricks\.", "stride_tricks.", node.op)
-            return _call(re.sub(r"^(scipy|graph_compiler)\.", "", re.sub(r"^numpy\.", "np.", name)), inputs, params)
+            return _call(re.sub(r"^(scipy|graph_compiler|builtins)\.", "", re.sub(r"^numpy\.", "np.", name)), inputs, params)
         name = node.op.removeprefix(METHOD)
         if name == "__getitem__":
             return f"{factor(repr(inputs[0]))}[{index_text(inputs[1])}]"

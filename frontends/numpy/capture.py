@@ -18,7 +18,7 @@ import numpy as np
 from ...errors import TracingError
 from ...ir.node import Origin, Value
 from ...ir.record import CallRecord
-from ...ops.dtypes import is_floating
+from ...ops.dtypes import is_floating, is_inexact
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import Locator, Recorder
@@ -30,10 +30,10 @@ from .answers import ANSWERS, METHODS
 from .constants import Constants
 from .draws import FUNCTION, SPEC, States, TracedGenerator
 from .indices import plain_index
-from .names import METHOD, PYTHON_MODULES, name_of, row_key
+from .names import HOST_MATH, METHOD, PYTHON_MODULES, name_of, row_key
 from .reading import decided, expect_as_read
 from .sizes import hint, symbolic
-from .traced import Traced, TracedArray, TracedScalar, is_traced, seen_of
+from .traced import Traced, TracedArray, TracedScalar, is_traced, owner_of, seen_of
 
 _ARRAYS = (np.ndarray, np.generic)
 _NUMBERS = (bool, int, float, complex)
@@ -164,7 +164,7 @@ class Capture:
 
     def _stands_at(self, array: Traced, index: Any, item: Any) -> bool:
         """Whether an item is the view ``array[index]`` itself."""
-        made = self.recorder.maker(item._value) if is_traced(item) and _owner(item._seen) is _owner(array._seen) else None
+        made = self.recorder.maker(item._value) if is_traced(item) and owner_of(item._seen) is owner_of(array._seen) else None
         if made is None or made.op != f"{METHOD}__getitem__" or made.inputs[0] is not array._value:
             return False
         return bool(made.inputs[1] == map_structure(self._recorded, index))
@@ -230,7 +230,8 @@ class Capture:
             self.inside = False
             self._fix_all_sizes()
             for array in operands:
-                if isinstance(problem, (np.linalg.LinAlgError, ArithmeticError)) or not is_floating(array.dtype.name):
+                is_of_elements = isinstance(problem, (np.linalg.LinAlgError, ArithmeticError)) or self.call.startswith(HOST_MATH)
+                if is_of_elements or not is_floating(array.dtype.name):
                     self.elements(array)
             raise
         finally:
@@ -265,8 +266,8 @@ class Capture:
         self, noted: CallRecord, known: dict[int, Any], operands: list[Any], written: list[Any], made: list[Any], result: Any
     ) -> CallRecord:
         """What was noted of a call, with what it returned, wrote to and views."""
-        memory = {id(_owner(item._seen)): item._value for item in reversed(operands) if isinstance(item._seen, np.ndarray)}
-        owners = {index: id(_owner(item._seen)) for index, item in enumerate(made) if isinstance(item._seen, np.ndarray)}
+        memory = {id(owner_of(item._seen)): item._value for item in reversed(operands) if isinstance(item._seen, np.ndarray)}
+        owners = {index: id(owner_of(item._seen)) for index, item in enumerate(made) if isinstance(item._seen, np.ndarray)}
         return replace(
             noted,
             result=map_structure(lambda item: known[id(item)]._value if isinstance(item, _ARRAYS) else item, result),
@@ -349,8 +350,8 @@ class Capture:
 
     def element(self, array: Traced, convert: Callable[[Any], Any], answer: Any) -> Any:
         """One element as a Python value, under a guard on what ``convert`` keeps of it: the truth value for ``if``, the integer for
-        ``int``."""
-        array = self.snapshot_of(array)
+        ``int``. A float or complex number becomes a constant, which has no derivative."""
+        array = self.snapshot_of(array, as_constants=convert in (float, complex))
         if convert is bool and array.dtype != bool:
             array = self.operator("__ne__", operator.ne, array, 0)
         elif convert in (int, operator.index) and is_floating(array.dtype.name):
@@ -358,19 +359,21 @@ class Capture:
         self.recorder.decide_value(array._value, array._seen.tolist(), self.here())
         return answer
 
-    def elements(self, array: Any) -> Any:
-        """The elements as Python has them, as a guard."""
+    def elements(self, array: Any, as_constants: bool = False) -> Any:
+        """The elements as Python has them, as a guard. ``as_constants``: Python computes with them, so they have no derivative."""
         seen = array._seen.tolist()
-        self.recorder.decide_value(self.snapshot_of(array)._value, seen, self.here())
+        self.recorder.decide_value(self.snapshot_of(array, as_constants)._value, seen, self.here())
         return seen
 
-    def snapshot_of(self, array: Any) -> Any:
+    def snapshot_of(self, array: Any, as_constants: bool = False) -> Any:
         """A copy of what an array holds now, for a guard that is looked at in the end; scalars hold the same for ever."""
-        if type(array) is TracedScalar or not self.recorder.varies(array._value):
+        as_constants = as_constants and is_inexact(array.dtype.name)
+        if type(array) is TracedScalar and not as_constants or not self.recorder.varies(array._value):
             return array
         copied = self.wrapped(array._seen.copy(), Value("seen", array._value.spec))
         made = ("seen", copied, array._value.spec)
-        copied._value = self.recorder.add_value("numpy.copy", (array._value,), self.here(), made, CallRecord("clone"))
+        record = CallRecord("clone", read=as_constants)
+        copied._value = self.recorder.add_value("numpy.copy", (array._value,), self.here(), made, record)
         return copied
 
     def refuse_elements(self) -> Any:
@@ -390,10 +393,3 @@ def _real(item: Any) -> Any:
     if type(item) is TracedScalar and item._value in item._capture.weak:
         return item._seen.item()
     return item._real if type(item) is TracedGenerator else hint(seen_of(item))
-
-
-def _owner(array: Any) -> Any:
-    """The object that owns an array's memory."""
-    while (base := getattr(array, "base", None)) is not None:
-        array = base
-    return array

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
+import cmath
 import functools
+import math
 import sys
 from typing import Any
 
@@ -15,7 +18,9 @@ from ..collectives import CALLS
 from .traced import BINARY, COMPARISONS, UNARY
 
 METHOD = "numpy.ndarray."
-_MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks", "scipy.special", "numpy.lib.scimath")
+_HOST = (math.__name__, cmath.__name__, builtins.__name__)
+HOST_MATH = tuple(f"{name}." for name in _HOST)  # functions of Python that raise where they have no result
+_MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks", "scipy.special", "numpy.lib.scimath", *_HOST)
 PYTHON_MODULES = "numpy.polynomial."  # what these do is recorded, as in code of the user's own
 # Operators share the rows of the ufuncs that they are.
 _OPERATORS = {

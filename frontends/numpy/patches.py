@@ -27,6 +27,7 @@ from ...tracing.probes.host_math import Symbols
 from ...tracing.source.code_names import names_read
 from ...trees import iterate_structure
 from .draws import NAMES, draw
+from .host_math import call, is_number
 from .index_tricks import COMPUTED, Brackets
 from .names import PYTHON_MODULES
 from .opened import OPENED
@@ -133,7 +134,7 @@ def _loops() -> Any:
     return None if capture is None else capture.loops
 
 
-SYMBOLS = Symbols(is_symbolic, _expressions, _made, _number, _length)
+SYMBOLS = Symbols(is_symbolic, _expressions, _made, _number, _length, is_number, functools.partial(call, current))
 
 
 _CREATION = (

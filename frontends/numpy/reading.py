@@ -14,12 +14,13 @@ import numpy as np
 
 from ...sizes import is_symbolic
 from .names import METHOD
+from .sizes import hint
 from .traced import is_traced
 
 if TYPE_CHECKING:
     from .capture import Capture
 
-_OPEN = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float32", "float64")
+_OPEN = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float16", "float32", "float64", "complex64", "complex128")
 _DIVISIONS = ("divide", "floor_divide", "remainder")
 _BY_SIGN = ("power", "left_shift", "right_shift")  # another type, or an error, where the second number is negative
 _INDEXED = ("__getitem__", "__setitem__")
@@ -39,7 +40,25 @@ def decided(capture: Capture, key: str, operands: tuple[Any, ...]) -> tuple[Any,
     """The operands of an operator; numbers that were read as they are where the type of its result, or an error, depends on them."""
     if key not in _BY_SIGN or type(operands[1]) is int and operands[1] >= 0:
         return operands
-    return tuple(capture.elements(item) if is_traced(item) and item._value in capture.read else item for item in operands)
+    if key == "power" and _has_float_power(capture, *operands):
+        return operands
+    return tuple(
+        capture.elements(item, as_constants=True) if is_traced(item) and item._value in capture.read else item for item in operands
+    )
+
+
+def _has_float_power(capture: Capture, base: Any, exponent: Any) -> bool:
+    """Return True, under a guard on the base, if the power is a float: a negative base may have a complex one, and 0 an error."""
+    numbers = [item for item in (base, exponent) if is_traced(item) and item._value in capture.read]
+    if not any(isinstance(item, float) for item in (base, exponent)) or any(isinstance(item, complex) for item in numbers):
+        return False
+    if not (is_traced(base) and base._value in capture.read):
+        return isinstance(base, (int, float)) and base > 0
+    name = "__ne__" if not is_traced(exponent) and float(hint(exponent)).is_integer() else "__gt__"
+    if not getattr(operator, name)(base._seen, 0):
+        return False
+    _expect(capture, name, base, 0)
+    return True
 
 
 def expect_as_read(capture: Capture, key: str, operands: Sequence[Any], result: Any) -> None:

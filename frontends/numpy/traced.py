@@ -209,3 +209,10 @@ def is_traced(item: Any) -> bool:
 def seen_of(item: Any) -> Any:
     """The real array behind a traced one; other objects are returned unchanged."""
     return item._seen if is_traced(item) else item
+
+
+def owner_of(array: Any) -> Any:
+    """Return the object that owns an array's memory."""
+    while (base := getattr(array, "base", None)) is not None:
+        array = base
+    return array

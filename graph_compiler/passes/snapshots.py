@@ -26,7 +26,9 @@ def drop_snapshots(graph: Graph) -> tuple[Graph, bool]:
     for node in graph.nodes:
         made = rewriter.rewritten(node)
         snapshot = made.key in copies and made.outputs and made.outputs[0] in guarded and not uses.get(made.outputs[0])
-        if snapshot and not aliases.is_written(made.inputs[0]):
+        # A frontend marks copies of elements that became constants, which its lifter looks for.
+        is_marked = made.record is not None and made.record.read
+        if snapshot and not is_marked and not aliases.is_written(made.inputs[0]):
             source = rewriter.maker(made.inputs[0])
             original = source.inputs[0] if source is not None and source.key in stops else made.inputs[0]
             rewriter.replace(made.outputs, (original,))

@@ -53,3 +53,10 @@ def _writer(graph: Graph, number: int) -> Node | None:
 def has_inner_checks(graph: Graph) -> bool:
     """Whether sizes are checked while the flat function runs: of arrays that it makes, and in functions of layers."""
     return bool(graph.inner_guards()) or any(node.op == GUARD for node in distinct(graph.nodes))
+
+
+def plain_number(target: Target, result: Any) -> Any:
+    """Return a result that is a number in the original as a number of Python; the array where the target traces or differentiates."""
+    # numpy's float64 is a float, and an array to everybody else
+    is_plain = type(result) in (bool, int, float, complex)
+    return result if is_plain or target.is_traced(result) or target.follows((result,)) else target.elements(result)

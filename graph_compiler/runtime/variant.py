@@ -32,7 +32,7 @@ from .refusals import raise_refused
 from .set_apart import set_apart
 from .stacking import as_read, captured
 from .state_owners import owners_of
-from .traits import arrays_written, has_inner_checks, numbers_of, written_back
+from .traits import arrays_written, has_inner_checks, numbers_of, plain_number, written_back
 from .write_back import WriteBack
 
 _NONE: Mapping[str, Any] = {}
@@ -246,8 +246,7 @@ class Variant:
             return result
         leaves = list(leaves_at(self.graph.output_tree, result))
         for place in self._numbers:
-            is_plain = type(leaves[place]) in (bool, int, float)  # numpy's float64 is a float, and an array to everybody else
-            leaves[place] = leaves[place] if is_plain or self.target.is_traced(leaves[place]) else self.target.elements(leaves[place])
+            leaves[place] = plain_number(self.target, leaves[place])
         return unflatten(self.graph.output_tree if self.methods is None else self.methods.tree(self.graph.output_tree), leaves)
 
     @functools.cached_property

@@ -7,6 +7,7 @@ from . import creation as creation
 from . import editing as editing
 from . import elementwise as elementwise
 from . import fft as fft
+from . import host_math as host_math
 from . import indexing as indexing
 from . import joining as joining
 from . import linear_algebra as linear_algebra

@@ -7,7 +7,8 @@ from typing import Any
 
 from ....errors import UnsupportedOperation
 from ....ir.graph import Graph
-from ....ir.node import Node, Value
+from ....ir.node import Node, Origin, Value
+from ....ops.dtypes import is_inexact
 from ....trees import iterate_structure
 from ...element_conditions import expect_elements
 from ...index_bounds import note_bounds
@@ -49,6 +50,28 @@ class _NumpyLifter(Lifter):
         graph.number_outputs = tuple(sorted({*places, *graph.number_outputs}))
         return graph
 
+    def _finish(self) -> None:
+        super()._finish()
+        read = [(guard, self.recorded.maker(guard.condition)) for guard in self.recorded.guards if isinstance(guard.condition, Value)]
+        constants = [(guard, node) for guard, node in read if node is not None and node.record is not None and _are_constants(node)]
+        for guard, _ in constants:
+            self._refuse_derivative(self.read(guard.condition), guard.origin)
+
+    def _refuse_derivative(self, elements: Value, origin: Origin) -> None:
+        """Make outputs raise where a derivative is taken with respect to what elements were computed from, which Python read as numbers."""
+        self.b.origin = origin
+        message = (
+            f"{origin}: elements of an array are read here as numbers of Python, which become constants, so the result has no derivative "
+            "with respect to them. Compute with functions of numpy or of Python's math"
+        )
+        refused = self.b.sum(self.b.refuse_gradient(elements, message=message))
+        for place, output in enumerate(self.result.outputs):
+            if isinstance(output, Value) and is_inexact(output.dtype):
+                # A derivative of 0 is asked of the elements, and adding -0.0 changes no number.
+                nothing, slope = (self.b.array(number, output.dtype) for number in (-0.0, 0.0))
+                nothing = self.b.with_gradient(nothing, self.b.cast(refused, output.dtype), slope)
+                self.result.outputs[place] = self.b.add(output, nothing)
+
     def call(self, node: Node) -> Any:
         before = len(self.result.nodes)
         result = self._by_row(node)
@@ -88,6 +111,11 @@ class _NumpyLifter(Lifter):
 
     def _of_writer(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
         return self.arguments(node)
+
+
+def _are_constants(node: Node) -> bool:
+    """Return True for the copy of elements that Python computes with."""
+    return node.op == "numpy.copy" and node.record is not None and node.record.read
 
 
 def _weak(nodes: Iterable[Node], known: set[Value]) -> set[Value]:

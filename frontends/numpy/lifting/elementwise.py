@@ -13,6 +13,7 @@ from ....ir import Value
 from ....ops.dtypes import INTEGERS, UNSIGNED, is_bool, is_complex, is_floating, is_inexact
 from ....sizes import hint_of
 from ...bits import bits_of
+from ...host_math import cbrt, scaled
 from .table import NumpyBuilder, dtype_name, rows
 
 # ufunc -> canonical operation on operands of the loop's types
@@ -150,21 +151,11 @@ def _heaviside(b: NumpyBuilder, x: Any, at_zero: Any) -> Any:
     return b.where(b.isnan(x), x, b.where(b.equal(x, 0.0), b.array(at_zero, x.dtype), step))
 
 
-def _cbrt(b: NumpyBuilder, x: Any) -> Any:
-    root = b.copysign(b.pow(b.abs(x), 1 / 3), x)
-    step = b.divide(b.subtract(b.multiply(root, b.square(root)), x), b.multiply(b.square(root), 3.0))  # one step of Newton's method
-    return b.where(b.logical_and(b.isfinite(step), b.isfinite(root)), b.subtract(root, step), root)
-
-
 def _spacing(b: NumpyBuilder, x: Any) -> Any:
     if x.dtype == "float16":
         raise UnsupportedOperation("spacing of float16, whose sign is not that of other floats, has no row")
     away = b.copysign(b.full(shape=x.shape, fill_value=math.inf, dtype=x.dtype), x)
     return b.subtract(b.nextafter(x, away), x)
-
-
-def _scaled(factor: float) -> Callable[..., Any]:
-    return lambda b, x: b.multiply(x, factor)
 
 
 def _ldexp(b: NumpyBuilder, x: Any, exponent: Any) -> Any:
@@ -193,17 +184,17 @@ _FORMULAS: dict[str, Callable[..., Any]] = {
     "divmod": lambda b, x, y: (_plain("floor_divide")(b, x, y), _plain("remainder")(b, x, y)),
     "modf": _modf,
     "heaviside": _heaviside,
-    "cbrt": _cbrt,
+    "cbrt": cbrt,
     "spacing": _spacing,
     "ldexp": _ldexp,
     "vecdot": lambda b, x, y: b.vecdot(x, y, axis=-1),
     "matvec": _matvec,
     "vecmat": _vecmat,
     "bitwise_count": _bitwise_count,
-    "degrees": _scaled(180 / math.pi),
-    "rad2deg": _scaled(180 / math.pi),
-    "radians": _scaled(math.pi / 180),
-    "deg2rad": _scaled(math.pi / 180),
+    "degrees": scaled(180 / math.pi),
+    "rad2deg": scaled(180 / math.pi),
+    "radians": scaled(math.pi / 180),
+    "deg2rad": scaled(math.pi / 180),
 }
 for _name, _compute in _FORMULAS.items():
     elementwise(_name, _compute)

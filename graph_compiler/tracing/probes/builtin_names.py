@@ -1,4 +1,5 @@
-"""``int(x)``, ``float(x)``, ``len(x)`` and ``type(x)`` of arrays and symbolic numbers, where code looks up these names in its own module.
+"""``int(x)``, ``float(x)``, ``complex(x)``, ``len(x)`` and ``type(x)`` of arrays and symbolic numbers, where code looks up these names in
+its own module.
 
 Python wants numbers of its very classes, symbols are none; and what stands for an array should tell the class of an array. While
 recording, the modules of the user's functions hold shims under these names. Names that are handed on (``dtype=float``, ``return len``) are
@@ -14,7 +15,7 @@ from typing import Any
 
 from ...sizes import apply
 from ..source.code_names import names_read
-from .host_math import Symbols
+from .host_math import Symbols, called
 from .name_uses import only_called
 from .replaced import Place
 
@@ -22,7 +23,7 @@ LookedUp = tuple[dict[str, Any], str, str]  # globals, a name in them, the file 
 _FUNCTIONS: dict[type, str] = {int: "trunc", float: "float"}
 CONVERTED = ("int", "float")
 COUNTED = ("len",)
-_ORIGINALS: dict[str, Any] = {"int": int, "float": float, "len": len}
+_ORIGINALS: dict[str, Any] = {"int": int, "float": float, "complex": complex, "len": len}
 _BUILT_IN = {type.__name__: type}
 
 
@@ -70,6 +71,14 @@ def _converting(cls: Any, symbols: Symbols) -> ClassShim:
     return ClassShim(cls, convert)
 
 
+def _of_parts(symbols: Symbols) -> ClassShim:
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        found = NotImplemented if kwargs else called(symbols, complex, args)
+        return complex(*args, **kwargs) if found is NotImplemented else found
+
+    return ClassShim(complex, convert)
+
+
 def _counting(symbols: Symbols) -> Callable[..., Any]:
     def count(*args: Any, **kwargs: Any) -> Any:
         length = symbols.length_of(args[0]) if len(args) == 1 and not kwargs else None
@@ -91,7 +100,7 @@ def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
 
 
 def conversions(places: Iterable[LookedUp], symbols: Symbols) -> list[Place]:
-    """The places of the shims for ``int``, ``float`` and ``len``: where code does nothing with the names but call them, and ask
+    """Return the places of the shims for ``int``, ``float``, ``complex`` and ``len``: where code only calls the names, and asks
     ``isinstance``."""
     spaces: dict[tuple[int, str], dict[str, Any]] = {}
     files: dict[tuple[int, str], set[str]] = {}
@@ -99,8 +108,13 @@ def conversions(places: Iterable[LookedUp], symbols: Symbols) -> list[Place]:
         spaces[id(space), name] = space
         files.setdefault((id(space), name), {space.get("__file__") or file}).add(file)
     found = [(space, key[1]) for key, space in spaces.items() if _may_be_replaced(space, key[1], files[key])]
-    shims = {name: _counting(symbols) if name in COUNTED else _converting(_ORIGINALS[name], symbols) for _, name in found}
-    return [(space, name, shims[name]) for space, name in found]
+    return [(space, name, _shim(name, symbols)) for space, name in found]
+
+
+def _shim(name: str, symbols: Symbols) -> Any:
+    if name in COUNTED:
+        return _counting(symbols)
+    return _of_parts(symbols) if name == "complex" else _converting(_ORIGINALS[name], symbols)
 
 
 def _may_be_replaced(space: dict[str, Any], name: str, files: Iterable[str]) -> bool:
