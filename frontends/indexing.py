@@ -227,14 +227,31 @@ def _integers(b: RaisingBuilder, arrays: Arrays, hints: tuple[int, ...]) -> tupl
     """The axes and index arrays, masks as the places of their true elements."""
     axes: list[int] = []
     indices: list[Value] = []
-    found = next((hint_of(array.shape[-1]) for _, array in arrays if array.dtype != "bool" and array.ndim), None)
+    beside = (hint_of(array.shape[-1]) for _, array in arrays if array.dtype != "bool" and array.ndim)
+    # An array of one element, as a number is here, is broadcast to the places of a mask.
+    found = next((count for count in beside if count != 1), None)
     for axis, array in arrays:
         masked = array.dtype == "bool"
-        hint = found if found is not None else hints[arrays[0][0]] if hints else 1
+        hint = found if found is not None else hints[_place_of_indices(arrays)] if hints else 1
         places = b.nonzero(array, hint=hint) if masked else (array,)
         axes += range(axis, axis + len(places))
         indices += places
     return tuple(axes), indices
+
+
+def _place_of_indices(arrays: Arrays) -> int:
+    """Return the last axis of a result that index arrays make: where the first of them stands, or in front if others stand between."""
+    taken = [axis + i for axis, array in arrays for i in range(array.ndim if array.dtype == "bool" else 1)]
+    front = taken[0] if taken == [*range(taken[0], taken[0] + len(taken))] else 0
+    return front + max(1 if array.dtype == "bool" else array.ndim for _, array in arrays) - 1
+
+
+def _hints_of_written(x: Value, arrays: Arrays, value: Any) -> tuple[int, ...]:
+    """Return the shape that a value is written to, from the axes that it has itself."""
+    taken = sum(array.ndim if array.dtype == "bool" else 1 for _, array in arrays)
+    rank = x.ndim - taken + max(1 if array.dtype == "bool" else array.ndim for _, array in arrays)
+    own = tuple(map(hint_of, value.shape)) if isinstance(value, Value) else ()
+    return (*(1,) * (rank - len(own)), *own[max(len(own) - rank, 0) :])
 
 
 # ---------------------------------------------------------------------------------------------- writing
@@ -277,7 +294,7 @@ def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce
         return b.scatter_nd(x, without_leading_ones(b, value, x.ndim - len(axes)), *places, axes=axes, reduce=reduce)
     if len(others) == 1 and others[0][1].dtype == "bool":
         return write_mask(b, x, *others[0], value, reduce)
-    axes, indices = _integers(b, others, ())
+    axes, indices = _integers(b, others, _hints_of_written(x, others, value))
     rank = x.ndim - len(axes) + max(index.ndim for index in indices)
     return b.scatter_nd(x, without_leading_ones(b, value, rank), *indices, axes=axes, reduce=reduce)
 

@@ -38,10 +38,13 @@ def given(args: tuple[Any, ...], kwargs: dict[str, Any], open_numbers: Container
 
 
 def typed(tree: Tree, leaves: Iterator[Any]) -> Tree:
-    """The tree with the classes of scalars, numbers and generators at their places."""
+    """The tree with the classes of scalars, numbers and generators at their places; an array without axes counts as its scalar."""
     if isinstance(tree, Leaf):
         leaf = next(leaves)
-        return TypedLeaf(type(leaf)) if isinstance(leaf, (np.generic, *GENERATORS, *DTYPES)) else tree
+        if isinstance(leaf, (np.generic, *GENERATORS, *DTYPES)):
+            return TypedLeaf(type(leaf))
+        is_scalar = isinstance(leaf, np.ndarray) and leaf.ndim == 0 and leaf.dtype.kind in "biufc"
+        return TypedLeaf(leaf.dtype.type) if is_scalar else tree
     return Branch(tree.type, tree.keys, tuple(typed(child, leaves) for child in tree.children)) if isinstance(tree, Branch) else tree
 
 

@@ -153,7 +153,9 @@ class _Matcher:
         return name
 
     def _tree(self, tree: Tree, access: str) -> None:
-        if isinstance(tree, TypedLeaf):
+        if isinstance(tree, TypedLeaf) and responds_to(tree.type, "__array__"):
+            self._scalar(tree.type, access)
+        elif isinstance(tree, TypedLeaf):
             self._item(tree.type, access)
         elif isinstance(tree, Leaf):
             self._leaf(access)
@@ -191,8 +193,16 @@ class _Matcher:
             self._require(f"{name} is not None")
         else:
             self._require(f"type({name}) is {bound}")
-        if responds_to(cls, "__array__"):  # a scalar of numpy enters as an array without axes
-            self.lines.append(f"{name} = convert({name}.__array__())")
+
+    def _scalar(self, cls: type, access: str) -> None:
+        """A scalar of numpy enters as an array without axes, and counts as one unless the function writes to it."""
+        number = len(self.names)
+        has_effect = any(effect.kind == "argument" and effect.target == number for effect in self.graph.effects)
+        if not has_effect and ("inputs", number) not in self.written:
+            name = self._bind("scalar", None)
+            self.lines += [f"{name} = {access}", f"if type({name}) is {self._bind('class', cls)}: {name} = {name}.__array__()"]
+            access = name
+        self._leaf(access)
 
     def _static(self, value: Any, access: str) -> None:
         if isinstance(value, _IDENTICAL):

@@ -38,8 +38,13 @@ def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) 
     elif isinstance(old, Static):
         if not same_static(old.value, value):
             yield _other_static(old.value, value, path, is_array)
-    elif not (type(value) is old.type if isinstance(old, TypedLeaf) else is_array(value)):
+    elif not (_is_scalar(old.type, value, is_array) if isinstance(old, TypedLeaf) else is_array(value)):
         yield f"{place(path)} is {_describe(value, is_array)} and was recorded as {_describe_tree(old)}"
+
+
+def _is_scalar(cls: type, value: Any, is_array: IsArray) -> bool:
+    """Return True for a number of this class, and for an array without axes where the class is a scalar of numpy."""
+    return type(value) is cls or hasattr(cls, "__array__") and is_array(value)
 
 
 def _branch_differences(old: Branch, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..contracts.derivatives import Arrays
 from ..errors import CallMismatch, InvalidOption
-from ..trees import Branch, Path, Static, Tree, flatten, iterate_structure, paths, unflatten
+from ..trees import Branch, Path, Static, Tree, flatten, is_container, iterate_structure, paths, unflatten
 from .flat import is_value, native
 from .functions import Function, where
 from .refusing import refusing
@@ -60,12 +60,14 @@ class Call:
         self._args, self._kwargs = list(args), dict(kwargs)
         self._places = [*map(self._place, chosen[0]), *map(self._place, chosen[1])]
         leaves, self._tree = flatten([self._held(place)[place] for place in self._places], is_value)
-        self._leaves = list(map(function.derivatives.array, leaves))
+        self._leaves = [function.derivatives.array(function.number(leaf)) for leaf in leaves]
         self._has = [self._has_derivative(leaf, path) for leaf, path in zip(self._leaves, paths(self._tree))]
         self._require_differentiable()
         self.arrays = [leaf for leaf, has in zip(self._leaves, self._has) if has]
         self._result: tuple[Tree, list[bool]] | None = None
         self._aux: Tree | None = None
+        if any(isinstance(leaf, (float, complex)) and has for leaf, has in zip(leaves, self._has)):
+            function.prepare(*self._with(self.arrays))
 
     # ------------------------------------------------------------------------------ arguments
     def _held(self, place: int | str) -> Any:
@@ -91,6 +93,8 @@ class Call:
         for place in self._places if not any(self._has) or self.words not in _OF_ALL else ():
             argument = self._held(place)[place]
             found = [self.function.derivatives.array(item) for item in iterate_structure(argument) if is_value(item)]
+            if is_container(type(argument)) and not [*iterate_structure(argument)]:
+                continue  # the gradient of a graph's parameters where it has none
             if not any(map(self.function.derivatives.is_differentiable, found)):
                 what = ", ".join(map(_shown, found)) or repr(argument)
                 raise CallMismatch(
@@ -123,12 +127,17 @@ class Call:
     # ------------------------------------------------------------------------------ its derivatives
     def pulled(self) -> tuple[Arrays, Arrays, Callable[[Arrays], Arrays]]:
         """As :meth:`Derivatives.pulled`."""
+        if not self.arrays:
+            return *self(self.arrays), lambda cotangents: []
         with self._refusing():
             results, handed, pull = self.function.derivatives.pulled(self, self.arrays)
         return results, handed, self._refusing()(pull)
 
     def pushed(self, tangents: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """As :meth:`Derivatives.pushed`."""
+        if not self.arrays:
+            results, handed = self(self.arrays)
+            return results, list(map(self.function.derivatives.zeros_like, results)), handed
         with self._refusing():
             return self.function.derivatives.pushed(self, self.arrays, tangents)
 
@@ -144,12 +153,17 @@ class Call:
     # ------------------------------------------------------------------------------ the function
     def __call__(self, arrays: Arrays) -> tuple[Arrays, Arrays]:
         """Results with a derivative; results without, and what is handed on beside them."""
+        args, kwargs = self._with(arrays)
+        return self._taken_apart(self.function.run(*args, **kwargs))
+
+    def _with(self, arrays: Arrays) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Return the arguments of the function with these arrays in the place of those with derivatives."""
         args, kwargs = list(self._args), dict(self._kwargs)
         given = iter(arrays)
         found = unflatten(self._tree, [next(given) if has else leaf for leaf, has in zip(self._leaves, self._has)])
         for place, argument in zip(self._places, found):
             (args if isinstance(place, int) else kwargs)[place] = argument  # type: ignore[index]
-        return self._taken_apart(self.function.run(*args, **kwargs))
+        return tuple(args), kwargs
 
     def _taken_apart(self, result: Any) -> tuple[Arrays, Arrays]:
         derivatives = self.function.derivatives

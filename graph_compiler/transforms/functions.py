@@ -11,6 +11,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ..api import compile
 from ..contracts import Derivatives
 from ..errors import CallMismatch, NotCompilable
@@ -32,7 +34,9 @@ class Function:
     """``call`` takes and gives arrays of one framework, whose ``derivatives`` are used; ``hand_back`` makes of a result what the caller
     gets.
 
-    ``untrained`` are names of parameters, in the first argument of a graph's ``functional``, that the original does not train.
+    ``untrained`` are names of parameters, in the first argument of a graph's ``functional``, that the original does not train. ``number``
+    makes of a number of Python what the source framework computes with; ``prepare(args, kwargs)`` records a graph for arguments in which
+    numbers have become arrays.
     """
 
     call: Callable[..., Any]
@@ -41,6 +45,8 @@ class Function:
     name: str
     untrained: frozenset[str] = frozenset()
     hand_back: Callable[[Any], Any] = lambda result: result
+    number: Callable[[Any], Any] = lambda item: item
+    prepare: Callable[[tuple[Any, ...], dict[str, Any]], None] = lambda args, kwargs: None
 
     def run(self, *args: Any, **kwargs: Any) -> Any:
         """Calls it, as a transform does that follows its arrays."""
@@ -157,7 +163,10 @@ def found_for(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> F
         _require_own(graph, framework, args, kwargs)
     if derivatives is not None:
         record_first(function, args, kwargs)
-        return Function(function, derivatives, framework, name_of(function), untrained_of(function))
+        prepare = functools.partial(record_first, function)
+        return Function(
+            function, derivatives, framework, name_of(function), untrained_of(function), number=_numbers_of(graph), prepare=prepare
+        )
     if graph is not None:
         instead = ", ".join(f"graph.to({entry.name!r})" for entry in with_derivatives())
         raise NotCompilable(f"{framework} has no derivatives: transform one of {instead} in the place of this graph of {graph.name}")
@@ -199,7 +208,20 @@ def _of_another(function: Any, framework: str, args: tuple[Any, ...], kwargs: di
     derivatives = backend_of(written.pipeline.target.name).derivatives()
     assert derivatives is not None
     record_first(written, args, kwargs)
-    return Function(written, derivatives, written.pipeline.target.name, name_of(function), hand_back=handing_back(written, framework))
+    target, prepare = written.pipeline.target.name, functools.partial(record_first, written)
+    hand_back = handing_back(written, framework)
+    return Function(written, derivatives, target, name_of(function), hand_back=hand_back, number=_numbers_of(written), prepare=prepare)
+
+
+def _numbers_of(graph: Graph | None) -> Callable[[Any], Any]:
+    """Return how a graph takes numbers of Python: in 64 bits where the source framework has no derivatives, as NumPy does."""
+    source = None if graph is None or isinstance(graph.pipeline, DeferredPipeline) else graph.pipeline.frontend.name
+    has_own = source is None or source not in backends.known() or backend_of(source).derivatives() is not None
+    return (lambda item: item) if has_own else _wide
+
+
+def _wide(item: Any) -> Any:
+    return np.asarray(item) if isinstance(item, (float, complex)) and not isinstance(item, np.generic) else item
 
 
 def handing_back(graph: Graph, framework: str) -> Callable[[Any], Any]:

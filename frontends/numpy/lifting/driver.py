@@ -54,8 +54,8 @@ class _NumpyLifter(Lifter):
         super()._finish()
         read = [(guard, self.recorded.maker(guard.condition)) for guard in self.recorded.guards if isinstance(guard.condition, Value)]
         constants = [(guard, node) for guard, node in read if node is not None and node.record is not None and _are_constants(node)]
-        for guard, _ in constants:
-            self._refuse_derivative(self.read(guard.condition), guard.origin)
+        for guard, node in constants:
+            self._refuse_derivative(self.read(node.outputs[0]), guard.origin)
 
     def _refuse_derivative(self, elements: Value, origin: Origin) -> None:
         """Make outputs raise where a derivative is taken with respect to what elements were computed from, which Python read as numbers."""

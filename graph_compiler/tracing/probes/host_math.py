@@ -61,7 +61,9 @@ def _leaves(args: list[Any]) -> list[Any]:
 def _expressed(by_count: dict[int, str], symbols: Symbols, args: list[Any]) -> Any:
     """Return the expression that a function is of symbolic numbers; NotImplemented where it takes the numbers themselves."""
     name = by_count.get(len(args))
-    operands = symbols.opened(tuple(args)) if name is not None and any(map(symbols.is_symbolic, args)) else None
+    if name is None or not any(map(symbols.is_symbolic, args)):
+        return NotImplemented
+    operands = symbols.opened(tuple(args))
     return NotImplemented if operands is None else symbols.made(functools.partial(apply, name), operands)
 
 
@@ -86,7 +88,8 @@ def _called(
     if original.__name__ in _OF_SEQUENCES:
         args = tuple([_items(symbols, item) for item in args])
     numbers = _numbers(symbols, args)
-    leaves, found = _leaves(numbers), NotImplemented
+    leaves = _leaves(numbers)
+    found: Any = NotImplemented
     is_recorded = any(map(symbols.is_recorded, leaves))
     if not kwargs:
         name = f"{original.__module__}.{original.__name__}"

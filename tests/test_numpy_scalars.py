@@ -1,0 +1,58 @@
+"""Scalars of NumPy and arrays without axes: a graph that was recorded with one of them answers for the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import graph_compiler
+
+DTYPES = ("float64", "float32", "int64", "int32", "bool")
+FORMS: dict[str, Callable[[str], Any]] = {
+    "a scalar": lambda dtype: np.dtype(dtype).type(1),
+    "an array": lambda dtype: np.array(1, dtype),
+}
+
+
+def scaled(x: Any, rate: Any) -> Any:
+    return x * rate + rate
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("recorded", "called"), [("a scalar", "an array"), ("an array", "a scalar")])
+def test_one_answers_for_the_other(recorded: str, called: str, dtype: str, to: str) -> None:
+    pytest.importorskip(to)
+    x = np.arange(3, dtype="float32")
+    graph = graph_compiler.compile(scaled, args=(x, FORMS[recorded](dtype)), to=to)
+    given = FORMS[called](dtype)
+    np.testing.assert_allclose(np.asarray(graph(x, given)), scaled(x, given))
+    np.testing.assert_allclose(np.asarray(graph.functional({}, x, given)), scaled(x, given))
+    assert len(graph.variants) == 1
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_an_array_of_another_type_is_another_variant(to: str) -> None:
+    pytest.importorskip(to)
+    x = np.arange(3, dtype="float32")
+    graph = graph_compiler.compile(scaled, args=(x, np.float64(0.5)), to=to)
+    found = np.asarray(graph(x, np.array(0.5, "float32")))
+    assert found.dtype == np.float32 and len(graph.variants) == 2
+
+
+def added(total: Any, x: Any) -> Any:
+    total += x.sum()
+    return total * 2
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_an_array_that_is_written_to_is_no_scalar(to: str) -> None:
+    pytest.importorskip(to)
+    graph, x = graph_compiler.transpile(added, to=to, source="numpy"), np.ones(3)
+    total = np.array(1.0)
+    for expected in (4.0, 7.0):
+        assert float(graph(total, x)) == 2 * expected and total == expected
+    assert float(graph(np.float64(1.0), x)) == 8.0
