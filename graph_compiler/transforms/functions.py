@@ -215,7 +215,8 @@ def _of_another(function: Any, framework: str, args: tuple[Any, ...], kwargs: di
 
 def _numbers_of(graph: Graph | None) -> Callable[[Any], Any]:
     """Return how a graph takes numbers of Python: in 64 bits where the source framework has no derivatives, as NumPy does."""
-    source = None if graph is None or isinstance(graph.pipeline, DeferredPipeline) else graph.pipeline.frontend.name
+    pipeline: Any = None if graph is None else graph.pipeline
+    source = None if pipeline is None or isinstance(pipeline, DeferredPipeline) else pipeline.frontend.name
     has_own = source is None or source not in backends.known() or backend_of(source).derivatives() is not None
     return (lambda item: item) if has_own else _wide
 
