@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from ..registration import responds_to
 from ..trees import (
     AppendOnly,
     Branch,
@@ -44,7 +45,7 @@ def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) 
 
 def _is_scalar(cls: type, value: Any, is_array: IsArray) -> bool:
     """Return True for a number of this class, and for an array without axes where the class is a scalar of numpy."""
-    return type(value) is cls or hasattr(cls, "__array__") and is_array(value)
+    return type(value) is cls or responds_to(cls, "__array__") and is_array(value)
 
 
 def _branch_differences(old: Branch, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:
