@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -37,9 +38,12 @@ class JaxDialect(CanonicalDialect):
 
         JAX would warn of an overflow and compute with infinities, which turn into NaN where the lowest number of a type does not.
         """
-        if jax.config.jax_enable_x64:
-            return super().expression(node, text)
-        return super().expression(node, lambda item: text(map_structure(_in_single, item)))
+        if not jax.config.jax_enable_x64:
+            for item in (*node.inputs, *node.params.values()):
+                if type(item) is float and _LARGEST < abs(item) < math.inf or type(item) is tuple and node.op == "asarray":
+                    inputs, params = map_structure(_in_single, (node.inputs, node.params))
+                    return super().expression(replace(node, inputs=inputs, params=params), text)
+        return super().expression(node, text)
 
     def decorators(self, graph: Graph) -> tuple[str, ...]:
         """The precision of the source, where it is noted and there are products."""

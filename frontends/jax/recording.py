@@ -53,6 +53,7 @@ from .models import is_model
 from .names import OF_LOOPS, SETITEM
 from .outside import outside_of, reach_of
 from .parameters import Weights
+from .process_state import restored
 from .reads import ANSWERS, Answers, Reads
 from .regions import JaxRegions
 from .sizes import deciding, symbolic
@@ -81,7 +82,7 @@ def record(request: Request) -> Recording:
 
     A function of JAX keeps no state but in the variables of ``nnx`` modules.
     """
-    with recording_lock:
+    with recording_lock, restored():
         return recorded(
             lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(), Hypotheses(loops=request.numbers), [], _MOST_ATTEMPTS,
             lambda: f"{request.name} could not be traced with symbolic sizes, nor with those of the call",

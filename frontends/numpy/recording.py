@@ -202,7 +202,7 @@ def _run(function: Any, args: Any, kwargs: Any, capture: BlockCapture, weights: 
     before = capture.states.host
     try:
         regions = NumpyRegions(capture)
-        with replaced(capture, code.functions), capture.isolated(), open_regions(regions):
+        with np.errstate(), replaced(capture, code.functions), capture.isolated(), open_regions(regions):
             result = (replacement_of(function) or function)(*args, **kwargs)
             result = finished(result, args, kwargs) if regions.lists else result
         capture.states.check(capture)

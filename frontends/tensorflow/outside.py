@@ -39,7 +39,7 @@ _OF_MODELS = (
     "_outputs",
     "_outputs_struct",
 )
-_HIDDEN = frozenset({*vars(keras.Layer()), *vars(keras.Model()), *_OF_MODELS, "optimizer"} - _USED)
+_HIDDEN = frozenset({*vars(keras.Layer(name="layer")), *vars(keras.Model(name="model")), *_OF_MODELS, "optimizer"} - _USED)
 _CALLED = frozenset({"call", "build", "compute_mask"})  # by Keras, of the user's layers
 
 _FUNCTION = tf.function(lambda: None)

@@ -12,6 +12,7 @@ from typing import Any
 
 import keras
 import tensorflow as tf
+from tensorflow.python.autograph.impl.api import StagingError
 
 from ...assumptions import SameArray
 from ...assumptions.same_array import NO_ARRAY
@@ -58,9 +59,10 @@ from .folders import is_users
 from .modes import mode_of
 from .numbers import number_shims, symbols_of
 from .outside import layers_of, outside_of, reach_of
+from .process_state import restored
 from .reader import Reader, is_numeric, what_is
 from .regions import TensorFlowRegions
-from .tracing import Trace
+from .tracing import Trace, Unanswered
 from .unbuilt import built_or_as_before
 from .variables import Weights
 
@@ -92,7 +94,15 @@ def record(request: Request) -> Recording:
         except GraphCompilerError:
             raise
         except Exception as problem:
-            raise _told(request.name, problem) from problem.__cause__
+            original = _unwrapped(problem)
+            raise _told(request.name, original) from original.__cause__
+
+
+def _unwrapped(problem: Exception) -> Exception:
+    """Return the exception that AutoGraph has put into one of its own, as it does with classes that it cannot make again."""
+    while isinstance(problem, StagingError) and isinstance(problem.__context__, Exception):
+        problem = problem.__context__
+    return problem
 
 
 @dataclass(frozen=True)
@@ -148,7 +158,7 @@ def _told(name: str, problem: Exception) -> Exception:
     """What TensorFlow says of tensors whose elements are not known, with the line; any other exception as it is."""
     if isinstance(problem, AttributeError) and "SymbolicTensor" in str(problem) and "assign" in str(problem):
         why = "assigns a variable that is an argument, of which a graph gets what it holds; keep it in the function or its object"
-    elif isinstance(problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError)):
+    elif isinstance(problem, (tf.errors.OperatorNotAllowedInGraphError, NotImplementedError, Unanswered)):
         lines = [line.strip() for line in str(problem).splitlines() if line.strip()]
         words = next((line for line in lines if line.startswith(type(problem).__name__)), lines[0] if lines else "")
         why = f"needs the elements of an array while a function inside of it is traced ({words.partition('. ')[0]})"
@@ -198,13 +208,14 @@ class _Attempt:
         spaces = (function.__globals__ for function in reached.functions)
         shims = (*self.globals.places(), *number_shims(symbols, reached.functions))
         try:
-            with (
-                probing(_PROBES, self.session, spaces, shims),
-                self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen),
-                built_or_as_before(layers),
-            ):
-                result, tree = self._traced(trace, leaves)
-            return self._finished(result, tree)
+            with restored():
+                with (
+                    probing(_PROBES, self.session, spaces, shims),
+                    self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen),
+                    built_or_as_before(layers),
+                ):
+                    result, tree = self._traced(trace, leaves)
+                return self._finished(result, tree)
         except Exception:
             if self.is_first and (self.created.count or was_unbuilt):
                 return _Attempt(request, self.hypotheses, is_first=False).run()

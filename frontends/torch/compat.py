@@ -32,6 +32,8 @@ function_modes: Callable[[], list[Any]] = overrides._get_current_function_mode_s
 disabled_torch_function: Any = torch._C._disabled_torch_function_impl
 disabled_torch_dispatch: Any = torch._C._disabled_torch_dispatch_impl
 is_any_autocast_enabled: Callable[[], bool] = torch._C._is_any_autocast_enabled
+is_deterministic: Callable[[], bool] = torch._C._get_deterministic_algorithms
+deterministic_warns: Callable[[], bool] = torch._C._get_deterministic_algorithms_warn_only
 default_device: Any = torch._GLOBAL_DEVICE_CONTEXT  # its ``device_context``, of the thread
 
 # Transforms (torch.func, torch.vmap) and tracing

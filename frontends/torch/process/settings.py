@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -9,19 +10,48 @@ from typing import Any
 import torch
 
 from ....errors import TracingError
-from ..compat import default_device
+from ..compat import default_device, deterministic_warns, is_any_autocast_enabled, is_deterministic
 
 
 def _set_device(before: Any) -> None:
     default_device.device_context = before  # its mode goes with the others: see modes.py
 
 
+_KINDS = ("cpu", "cuda", "mps", "xpu")
+
+
+def _autocast() -> Any:
+    return is_any_autocast_enabled() and [(torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in _KINDS]
+
+
+def _set_autocast(before: Any) -> None:
+    for kind, (is_enabled, dtype) in zip(_KINDS, before or [(False, None)] * len(_KINDS)):
+        torch.set_autocast_enabled(kind, is_enabled)
+        if dtype is not None:
+            torch.set_autocast_dtype(kind, dtype)
+    if not before:  # what was entered and never left would keep the weights that were cast for the rest of the process
+        torch.autocast_increment_nesting()
+        while torch.autocast_decrement_nesting() > 0:
+            pass
+        torch.clear_autocast_cache()
+
+
+def _set_deterministic(before: bool) -> None:
+    torch.use_deterministic_algorithms(before, warn_only=deterministic_warns())
+
+
+def _set_deterministic_warnings(before: bool) -> None:
+    torch.use_deterministic_algorithms(is_deterministic(), warn_only=before)
+
+
 # what it is -> (read it, set it)
 _SETTINGS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
     "the grad mode": (torch.is_grad_enabled, torch.set_grad_enabled),
     "the default dtype": (torch.get_default_dtype, torch.set_default_dtype),
-    "the default device": (lambda: default_device.__dict__.get("device_context"), _set_device),
-    "deterministic algorithms": (torch.are_deterministic_algorithms_enabled, torch.use_deterministic_algorithms),
+    "the default device": (functools.partial(getattr, default_device, "device_context", None), _set_device),
+    "deterministic algorithms": (is_deterministic, _set_deterministic),
+    "warnings of deterministic algorithms": (deterministic_warns, _set_deterministic_warnings),
+    "autocast": (_autocast, _set_autocast),
     "the precision of matrix products": (torch.get_float32_matmul_precision, torch.set_float32_matmul_precision),
 }
 
