@@ -27,6 +27,7 @@ from ..refusals import told
 from .dlpack import over_dlpack
 from .forward_mode import is_without_forward_mode
 from .kept_programs import KeptPrograms
+from .mapped_calls import is_one_call_for_rows
 from .packed import Packed, is_leaf, weak
 from .persistent_cache import PersistentCache
 
@@ -198,15 +199,25 @@ class JaxTarget(Target):
         with jax.ensure_compile_time_eval():  # a key that is kept is never one of a trace
             self._key = jax.random.PRNGKey(number)
 
-    def next_key(self) -> Any:
-        """A fresh key: the sequence's key is split at each call."""
+    def next_key(self, leaves: Iterable[Any] = ()) -> Any:
+        """Split the sequence's key and return a fresh one for a call with these array ``leaves``.
+
+        Raise ``CallMismatch`` inside of ``jax.jit`` and the like, and inside of ``jax.vmap``, where one key would serve every row.
+        """
         if draw := self.of_slices.next():
             return draw()
+        if is_one_call_for_rows(leaves):
+            raise CallMismatch(
+                "this graph draws random numbers, and jax.vmap calls it once for all rows, which would all get the same numbers: call "
+                "graph_compiler.transforms.vmap(graph, randomness='different'), or map graph.functional(parameters, ..., rng=key) over an "
+                "array of keys as well (jax.random.split)"
+            )
         with self._splitting:
             if self._key is None:
                 self.seed(0)
             following, key = jax.random.split(self._key)
-            if isinstance(key, jax.core.Tracer):  # to keep the following one would leave a tracer behind
+            # To keep the following key would leave a tracer behind.
+            if isinstance(key, jax.core.Tracer):
                 raise CallMismatch(
                     "this graph draws random numbers, and JAX traces a function that calls it: call graph.functional(parameters, ..., "
                     f"rng={self.a_key}), with another key at each call"

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src import core
 from jax.ad_checkpoint import checkpoint_name
 
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
@@ -156,15 +157,27 @@ class JaxDerivatives(Derivatives):
         return isinstance(problem, (NotImplementedError, ValueError)) and any(word in str(problem) for word in words)
 
     def mapped(self, function: Callable[[Arrays], Arrays], how: Mapping) -> Callable[[Arrays], Arrays]:
-        """``jax.vmap``; where keys are arguments, randomness is as they say. A graph that takes keys of a sequence takes others for each
-        slice, made from the slice's number, or the same."""
+        """Map by ``jax.vmap``; where keys are arguments, randomness is as they say.
 
-        def given(place: Any, *arrays: Any) -> Arrays:
-            with target.of_slices.drawing(how.randomness, target.next_key, lambda key: jax.random.fold_in(key, place)):
-                return function(list(arrays))
+        A graph that draws from the target's sequence of keys gets one key, drawn outside of ``jax.vmap``. Each slice folds its number into
+        it, or all use the same.
+        """
 
-        mapped = jax.vmap(given, in_axes=(0, *how.axes), axis_size=how.size, axis_name=how.axis_name)
-        return lambda arrays: list(mapped(jnp.arange(how.size), *arrays))
+        def over_rows(arrays: Arrays) -> Arrays:
+            outside = core.trace_ctx.trace
+
+            def next_key() -> Any:
+                with core.set_current_trace(outside):
+                    return target.next_key(arrays)
+
+            def given(place: Any, *rows: Any) -> Arrays:
+                with target.of_slices.drawing(how.randomness, next_key, lambda key: jax.random.fold_in(key, place)):
+                    return function(list(rows))
+
+            mapped = jax.vmap(given, in_axes=(0, *how.axes), axis_size=how.size, axis_name=how.axis_name)
+            return list(mapped(jnp.arange(how.size), *arrays))
+
+        return over_rows
 
     def named(self, array: Any, name: str) -> Any:
         """``jax.ad_checkpoint.checkpoint_name``."""

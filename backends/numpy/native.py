@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,7 @@ class NumpyTarget(Target):
         """Restarts the sequence of generators that calls of graphs draw from."""
         self._seeds = np.random.SeedSequence(number)
 
-    def next_key(self) -> np.random.Generator:
+    def next_key(self, leaves: Iterable[Any] = ()) -> np.random.Generator:
         """A fresh generator, independent of those before it."""
         return np.random.default_rng(self._seeds.spawn(1)[0])
 

@@ -140,7 +140,7 @@ class TensorFlowTarget(Target):
         """Restarts the sequence of keys that calls of graphs draw from."""
         self._key = tf.constant([number, 0], tf.int32)
 
-    def next_key(self) -> Any:
+    def next_key(self, leaves: Iterable[Any] = ()) -> Any:
         """A fresh key: the sequence's key is split at each call."""
         if draw := self.of_slices.next():
             return draw()

@@ -132,7 +132,7 @@ class TorchTarget(Target):
         """``torch.manual_seed``."""
         torch.manual_seed(number)
 
-    def next_key(self) -> Any:
+    def next_key(self, leaves: Iterable[Any] = ()) -> Any:
         """None: numbers are drawn from torch's default generator, which ``torch.manual_seed`` sets."""
         return None
 

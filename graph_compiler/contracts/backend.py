@@ -220,8 +220,11 @@ class Target(Protocol):
         return
 
     @default
-    def next_key(self) -> Any:
-        """A fresh key for random numbers; ``CallMismatch`` while the framework traces a function, in which keys are arguments."""
+    def next_key(self, leaves: Iterable[Any] = ()) -> Any:
+        """Return a fresh key for a call with these array ``leaves``.
+
+        Raise ``CallMismatch`` where the framework traces the call, or maps it over rows, so that keys have to be arguments.
+        """
         raise UnsupportedOperation(f"{self.name} draws no random numbers")
 
     @default

@@ -191,7 +191,7 @@ class Variant:
         ``args`` and ``kwargs`` are those of the call, whose arrays and containers are changed as the original changes them.
         """
         if self.is_random:
-            leaves = (*leaves, self.target.next_key())
+            leaves = (*leaves, self.target.next_key(leaves))
         rewind = self.target.rewinding(leaves) if self._draws else _nothing
         changes = self._changes or self._saves
         result = self._run_and_apply(leaves, args, kwargs) if changes else self._run_pure(leaves)

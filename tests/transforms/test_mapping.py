@@ -10,6 +10,7 @@ import pytest
 pytest.importorskip("jax")
 pytest.importorskip("tensorflow")
 
+import jax
 import jax.numpy as jnp
 import tensorflow as tf
 import torch
@@ -145,3 +146,36 @@ def test_a_map_inside_of_what_tensorflow_records() -> None:
     x = tf.reshape(tf.range(6.0), (3, 2))
     graph = graph_compiler.compile(transforms.vmap(transforms.grad(lambda x: tf.reduce_sum(x**3))), source="tensorflow", args=(x[:2],))
     np.testing.assert_allclose(graph(x), 3 * x.numpy() ** 2)
+
+
+# JAX's own maps over rows, each of one call of a graph that draws numbers; words of the error.
+MAPS_OF_JAX = {
+    "vmap": (lambda graph, x: jax.vmap(graph)(x), "same numbers"),
+    "vmap of vmap": (lambda graph, x: jax.vmap(jax.vmap(graph))(x[None]), "same numbers"),
+    "vmap of grad": (lambda graph, x: jax.vmap(jax.grad(lambda row: graph(row).sum()))(x), "same numbers"),
+    "grad of vmap": (lambda graph, x: jax.grad(lambda x: jax.vmap(graph)(x).sum())(x), "same numbers"),
+    "vmap of jacfwd": (lambda graph, x: jax.vmap(jax.jacfwd(graph))(x), "same numbers"),
+    "of an array without rows": (lambda graph, x: jax.vmap(lambda row: row + graph(jnp.ones(40)))(x), "same numbers"),
+    "transforms.vmap in vmap": (
+        lambda graph, x: jax.vmap(transforms.vmap(graph, randomness="different"))(x[None]), "same numbers"),
+    "lax.map": (jax.lax.map, "rng="),
+    "scan": (lambda graph, x: jax.lax.scan(lambda carry, row: (carry, graph(row)), 0, x), "rng="),
+    "pmap": (lambda graph, x: jax.pmap(graph)(x[:1]), "rng="),
+    "vmap of jit": (lambda graph, x: jax.vmap(jax.jit(graph))(x), "rng="),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MAPS_OF_JAX)
+def test_maps_of_jax_over_a_graph_that_draws(name: str) -> None:
+    graph = graph_compiler.transpile(torch.nn.Dropout(0.5).train(), to="jax", args=(torch.ones(40),))
+    mapped, words = MAPS_OF_JAX[name]
+    with pytest.raises(CallMismatch, match=words):
+        mapped(graph, jnp.ones((3, 40)))
+
+
+def test_forward_mode_jacobians_of_jax_map_over_directions_of_one_call() -> None:
+    graph = graph_compiler.transpile(torch.nn.Dropout(0.5).train(), to="jax", args=(torch.ones(40),))
+    for jacobian in (jax.jacfwd(graph), jax.hessian(lambda x: (graph(x) ** 2).sum() / 4)):
+        found = np.asarray(jacobian(jnp.ones(40)))
+        np.testing.assert_array_equal(found, np.diag(np.diag(found)))
+        assert set(np.diag(found)) == {0.0, 2.0}
