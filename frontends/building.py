@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 from ..assumptions import IndexBounds
 from ..ir import Builder, Graph, Guard, Value
-from ..ir.node import values_in
+from ..ir.node import Node, values_in
 from ..ops.dtypes import INTEGERS
 from ..ops.registry import ArraySpec, Op, Unknown
 from ..sizes import Size, Symbol, apply, hint_of, substitute
@@ -126,6 +126,9 @@ class RaisingBuilder(Builder):
     def expect(self, condition: Value, expected: bool) -> None:
         """The graph holds only where ``condition``, a 0-d array of bool, is ``expected``: it is looked at after each call."""
         self.graph.guards.append(Guard(condition, expected, self.origin))
+
+    def enter(self, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
+        """Note what is known of the ``inputs`` of a region of a recorded ``node`` that are given these ``operands``."""
 
     def refuse_outside(self, index: Value, size: Any) -> None:
         """What a framework demands of a single index that was computed, beyond what targets do: nothing, or that it lies inside of its

@@ -90,6 +90,7 @@ class LiftedRegions:
     def _body(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
         lifter, b = self.lifter, self.lifter.b
         inputs = self._inputs(node, region, operands)
+        b.enter(node, operands, inputs)
         lifter.held.update(zip(region.block.inputs, (*inputs, *captured)))
         guards, fixed, numbers = len(lifter.result.guards), set(b.fixed), self._numbers(node, operands, inputs)
         lifter.counted.update(numbers)

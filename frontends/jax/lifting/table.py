@@ -7,19 +7,31 @@ one.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ....ir import Value
+from ....ir import Graph, Value
+from ....ir.node import Node
 from ....ops.registry import ArraySpec
 from ...building import RaisingBuilder
 from ...rows import Rows
 from ..dtypes import dtype_name
+from .ranges import Range, note_step
 
 rows = Rows("jax")
 
 
 class JaxBuilder(RaisingBuilder):
     """A builder with JAX's rules for types: primitives take equal types, and what a call gave is known."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        # of the elements of integers, as far as they were asked for
+        self.ranges: dict[Value, Range | None] = {}
+
+    def enter(self, node: Node, operands: Sequence[Any], inputs: Sequence[Value]) -> None:
+        """Note the ranges of what the body of a loop is given."""
+        note_step(self, node, operands, inputs)
 
     def result_type(self, *operands: Any) -> str:
         """The dtype of the arrays, which are of one; that of Python's numbers where there are only such."""

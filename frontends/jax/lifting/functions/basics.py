@@ -11,6 +11,7 @@ from .....sizes import Size
 from ....indexing import read_index, write_index
 from ....read_numbers import read
 from ...names import READ_NUMBER, SETITEM
+from ..ranges import inside
 from ..table import JaxBuilder, rows
 
 
@@ -48,7 +49,18 @@ def getitem(b: JaxBuilder, x: Any, index: Any) -> Any:
         raise NotImplementedError
     if any(isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in items):
         raise NotImplementedError
-    return read_index(b, x, index)
+    return read_index(b, x, _clamped(b, x, items))
+
+
+def _clamped(b: JaxBuilder, x: Value, items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The items of an index with the arrays among them inside of their axes."""
+    axes = iter(x.shape[: sum(item is not None for item in items)])
+    if Ellipsis in [item for item in items if not isinstance(item, Value)]:
+        place = next(place for place, item in enumerate(items) if item is Ellipsis)
+        behind = sum(item is not None for item in items[place + 1 :])
+        axes = iter((*x.shape[: sum(item is not None for item in items[:place])], None, *x.shape[x.ndim - behind :]))
+    sizes = [None if item is None else next(axes) for item in items]
+    return tuple(inside(b, item, size) if isinstance(item, Value) else item for item, size in zip(items, sizes))
 
 
 @rows.row(SETITEM)

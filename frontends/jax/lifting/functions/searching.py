@@ -7,7 +7,10 @@ from typing import Any
 import jax
 
 from .....ir import Value
+from .....ops.dtypes import UNSIGNED
 from ...dtypes import dtype_name
+from ..primitives.gathering import default_fill
+from ..ranges import inside, is_inside
 from ..table import JaxBuilder, rows
 
 
@@ -24,32 +27,28 @@ def searchsorted(b: JaxBuilder, a: Any, v: Any, side: str = "left", sorter: Any 
 
 @rows.row("jax.numpy.take")
 def take(b: JaxBuilder, a: Any, indices: Any, axis: Any = None, *, mode: Any = None) -> Any:
-    """jax.numpy.take along an axis."""
+    """jax.numpy.take along an axis; outside of it, computed indices give NaN, and targets refuse indices that come in as they are used."""
     if not isinstance(axis, int) or not isinstance(indices, Value) or mode is not None or indices.dtype == "bool":
         raise NotImplementedError
-    return b.take(a, indices, axis=axis % a.ndim)
+    axis, size = axis % a.ndim, a.shape[axis]
+    if b.maker(indices) is None and indices in b.graph.inputs or is_inside(b, indices, -size, size - 1):
+        return b.take(a, indices, axis=axis)
+    if indices.dtype in UNSIGNED:
+        raise NotImplementedError
+    places = inside(b, indices, size)
+    shape = (*(1,) * axis, *indices.shape, *(1,) * (a.ndim - axis - 1))
+    is_there = b.reshape(b.equal(b.astype(indices, dtype=places.dtype), places), shape=shape)
+    return b.where(is_there, b.take(a, places, axis=axis), default_fill(a.dtype))
 
 
 @rows.row("jax.numpy.take_along_axis")
 def take_along_axis(b: JaxBuilder, arr: Any, indices: Any, axis: Any = -1, *, mode: Any = None) -> Any:
-    """jax.numpy.take_along_axis of places that a search along an axis of this size has found; others may lie outside, and are filled."""
-    if not isinstance(axis, int) or mode is not None or arr.ndim != indices.ndim or not _found(b, indices, arr.shape[axis]):
+    """jax.numpy.take_along_axis of places that are known to lie inside; others are filled."""
+    if not isinstance(axis, int) or mode is not None or arr.ndim != indices.ndim:
+        raise NotImplementedError
+    if not is_inside(b, indices, -arr.shape[axis], arr.shape[axis] - 1):
         raise NotImplementedError
     return b.take_along_axis(arr, indices, axis=axis % arr.ndim)
-
-
-_SEARCHES = ("argmax", "argmin", "argsort")
-_SAME_NUMBERS = ("astype", "broadcast_to", "flip", "getitem", "permute_dims", "reshape")
-
-
-def _found(b: JaxBuilder, indices: Value, size: Any) -> bool:
-    node = b.maker(indices)
-    while node is not None and node.op in _SAME_NUMBERS:
-        node = b.maker(node.inputs[0])
-    if node is None or node.op not in _SEARCHES:
-        return False
-    axis = node.params["axis"]
-    return isinstance(axis, int) and bool(node.inputs[0].shape[axis] == size)
 
 
 @rows.row("jax.numpy.sort")

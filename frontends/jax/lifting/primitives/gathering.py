@@ -8,6 +8,7 @@ from typing import Any
 from .....ir import Value
 from .....ops.dtypes import UNSIGNED, is_inexact, is_integer
 from ....slicing import holds
+from ..ranges import inside, is_inside
 from ..table import JaxBuilder, rows, tupled
 
 
@@ -37,7 +38,8 @@ class Places:
         self.windows = [axis for axis in self.axes if axis not in self.gone and axis not in self.batched]
         self.whole = [axis for axis in range(x.ndim) if axis not in self.axes]
         self.rank = len(self.batch) + len(self.windows)
-        self.as_given = as_given  # whether an index that a user gave stands as it is: targets refuse what lies outside
+        # whether an index that a user gave may count from the end, as every target lets it
+        self.as_given = as_given
         self.inside: list[Value] = []  # whether each slice lies inside, where that is not known
         self.batch_of = dict(zip(self.batched, tupled(batch_of)))
         self.starts = {axis: pick_last(b, indices, place) for place, axis in enumerate(self.started)}
@@ -71,10 +73,12 @@ class Places:
         number = known_start(self.b, start)
         if isinstance(number, int) and (known := self._known(number, axis)) is not None:
             return known
-        raw = as_given(self.b, start, self.x.shape[axis]) if self.as_given and self.sizes[axis] == 1 else None
-        if raw is not None:
-            return raw
         b, last = self.b, self.x.shape[axis] - self.sizes[axis]
+        if is_inside(b, start, 0, last):
+            return start
+        raw = as_given(b, start, self.x.shape[axis]) if self.as_given and self.sizes[axis] == 1 else None
+        if raw is not None:
+            return inside(b, raw, self.x.shape[axis])
         top = last if isinstance(last, int) else b.full(shape=(), fill_value=last, dtype=start.dtype)
         if not clip:
             self.inside.append(b.logical_and(b.greater_equal(start, 0), b.less_equal(start, top)))
@@ -123,7 +127,7 @@ def filled_with(b: JaxBuilder, x: Any) -> Any:
 
 
 def as_given(b: JaxBuilder, start: Value, size: Any) -> Value | None:
-    """The index that a user gave, where JAX has made negative ones count from the end: every target does that, and checks it, by itself."""
+    """Return the index that a user gave, where JAX has made negative ones count from the end: every target does that by itself."""
     chosen = b.maker(_source(b, start))
     if chosen is None or chosen.op != "where":
         return None
@@ -203,11 +207,11 @@ def _without_index(b: JaxBuilder, x: Value, places: Places, offset_dims: tuple[i
 
 
 def _filled(b: JaxBuilder, found: Value, places: Places, offset_dims: tuple[int, ...], fill_value: Any) -> Any:
-    inside = places.inside[0]
+    are_inside = places.inside[0]
     for more in places.inside[1:]:
-        inside = b.logical_and(inside, more)
+        are_inside = b.logical_and(are_inside, more)
     batch = iter(places.batch)
-    mask = b.reshape(inside, shape=tuple(1 if i in offset_dims else next(batch) for i in range(found.ndim)))
+    mask = b.reshape(are_inside, shape=tuple(1 if i in offset_dims else next(batch) for i in range(found.ndim)))
     return b.where(mask, found, default_fill(found.dtype) if fill_value is None else fill_value)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from .....ir import Value
 from .....sizes import apply, hint_of
+from ..ranges import is_inside
 from ..table import JaxBuilder, rows
 from .elementwise import known_number
 
@@ -33,6 +34,8 @@ def _start(b: JaxBuilder, start: Any, have: Any, size: Any) -> Any:
         return 0
     last = have - size
     if isinstance(start, Value):
+        if is_inside(b, start, 0, last):
+            return start
         top = last if isinstance(last, int) else b.full(shape=(), fill_value=last, dtype=start.dtype)
         return b.clip(start, 0, top)
     if hint_of(last) >= hint_of(start) >= 0:
