@@ -148,9 +148,12 @@ class Reader:
     def _call(self, equation: Any, call: Any, operands: list[Any]) -> list[Any]:
         if not equation.outvars:
             return []
+        origin = self.origin(equation, call.name)
+        if self.as_words:
+            # Rows of public functions are tried with arrays while the function is traced, where JAX has not folded any into numbers yet.
+            operands = [self._as_array(item, atom.aval, origin) for item, atom in zip(operands, equation.invars)]
         args, kwargs = unflatten(call.arguments, [Shared(item) for item in operands])
         args, kwargs = map_structure(_plain, args), map_structure(_plain, kwargs)
-        origin = self.origin(equation, call.name)
         program = None if call.body is None else Program(body=call.body, operands=tuple(operands))
         is_assigned = _is_assigned(_structure(call.result, equation.outvars))
         if call.name == CUSTOM and not is_assigned:
@@ -159,6 +162,9 @@ class Reader:
         result = _structure(call.result, outputs) if is_assigned else outputs
         self._append(call.name, args, kwargs, origin, outputs, result, program)
         return list(outputs)
+
+    def _as_array(self, item: Any, aval: Any, origin: Origin) -> Value:
+        return item if isinstance(item, Value) else self.made("jax.numpy.asarray", (item,), {}, replace(origin, call="asarray"), aval)
 
     def _size(self, equation: Any, size: Any) -> Value:
         origin = self.origin(equation, "shape")
