@@ -61,6 +61,7 @@ class Reader:
     ) -> None:
         self.nodes, self.constant, self.as_words, self._decide = nodes, constant, as_words, decide
         self._makers: dict[Value, Node] = {}
+        self._constants: set[Value] = set()
         self.around = Origin()  # of the call that is read at the moment
         self.repeated: frozenset[int] = frozenset()  # programs that are called several times, by identity
         self.orders: int | None = ORDERS  # of derivatives that rules are followed for; None where nobody takes one
@@ -81,7 +82,11 @@ class Reader:
 
     def _kept_aside(self, item: Any) -> Any:
         """A constant of a program: an array, or a number computed from sizes that was given to a function which JAX traces by itself."""
-        return self.read(jax.make_jaxpr(partial(as_array, item.expression))(), [])[0] if is_symbolic(item) else self.constant(item)
+        if is_symbolic(item):
+            return self.read(jax.make_jaxpr(partial(as_array, item.expression))(), [])[0]
+        value = self.constant(item)
+        self._constants.add(value)
+        return value
 
     def _equation(self, equation: Any, operands: list[Any]) -> list[Any]:
         name, params = _RENAMED.get(equation.primitive.name, equation.primitive.name), equation.params
@@ -227,6 +232,11 @@ class Reader:
     def maker(self, value: Value) -> Node | None:
         """The node that makes a value, also one of the outside of a body."""
         return self._makers.get(value)
+
+    def is_constant(self, value: Value) -> bool:
+        """Return True if a value is known to depend on no argument."""
+        node = self.maker(value)
+        return value in self._constants or node is not None and not node.regions and all(map(self.is_constant, node.uses))
 
 
 # ------------------------------------------------------------------------------------- programs in the place of an equation

@@ -271,6 +271,10 @@ class _Attempt:
         if not self.for_jax and is_key(array):
             array = jax.random.key_data(array)
         known = self.recorder.find(array) if isinstance(array, jax.Array) else None
+        if self.for_jax and not isinstance(array, jax.Array):
+            # numpy's own arrays take no tracer as an index
+            with jax.ensure_compile_time_eval():
+                array = jax.numpy.asarray(array)
         return known or self.recorder.add_constant("constant", array, ArraySpec(tuple(np.shape(array)), dtype_name(array.dtype)))
 
     def decide(self, size: Any) -> Any:

@@ -36,6 +36,7 @@ def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
     call = Call(reader, equation, inner, operands)
     if reader.orders is None:
         return call.inlined()
+    call.refuse_closed_over()
     if reader.orders == 0:
         return call.refused(f"the derivative of order {ORDERS + 1} is asked for")
     is_forward = not reader.as_words and equation.primitive.name == "custom_jvp_call"  # JAX alone has both modes
@@ -53,12 +54,20 @@ class Call:
     """Writes the node of one call. Its operands are the arrays among those of the equation; numbers stand inside of the regions."""
 
     def __init__(self, reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> None:
-        self.reader, self.equation, self.inner, self.operands = reader, equation, inner, operands
+        self.reader, self.equation, self.inner, self.operands = reader, equation, inner, list(operands)
         self.results = [var.aval for var in equation.outvars]
         self.arrays = [place for place, item in enumerate(operands) if isinstance(item, Value)]
         self.origin = reader.origin(equation, name_of(equation)[0])
         name = name_of(equation)[0].rpartition(".")[2]
         self.name = name if name.isidentifier() else "function"
+
+    def refuse_closed_over(self) -> None:
+        """Refuse gradients of what the function closes over, where that depends on arguments: the rule says nothing of them."""
+        message = self._message("it is taken with respect to an array that the function closes over; pass it as an argument")
+        for place in self.arrays:
+            item, aval = self.operands[place], self.equation.invars[place].aval
+            if place < self.equation.params.get("num_consts", 0) and has_derivative(aval) and not self.reader.is_constant(item):
+                self.operands[place] = self.reader.made(REFUSE_GRADIENT, (item, item), {"message": message}, self.origin, aval)
 
     def inlined(self) -> list[Any]:
         """The results alone."""

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 from jax.extend.core import ClosedJaxpr, Literal
 
+from ...errors import TracingError
 from ...ops.dtypes import is_floating, is_inexact
 from ...sizes import expression_of
 from .dtypes import dtype_name
@@ -73,6 +74,8 @@ def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> Rule:
     if is_forward and len(results) == len(equation.outvars):
         return Rule(results, sources, tangents=call.tangents())
     forward, backward = call.forward_and_backward()
+    if any(isinstance(item, jax.core.Tracer) for item in (*forward.consts, *backward.consts)):
+        raise TracingError("it closes over an array that depends on an argument; pass that to the function")
     return Rule(results, sources, forward, backward)
 
 
@@ -82,7 +85,10 @@ def has_derivative(aval: Any) -> bool:
 
 
 class _Call:
-    """The call that an equation makes, as a function of those operands that it is differentiated by."""
+    """The call that an equation makes, as a function of those operands that it is differentiated by.
+
+    A rule says nothing of what its function closes over, which JAX gives it as its first operands: their derivatives are 0 here.
+    """
 
     def __init__(self, equation: Any, results: tuple[int, ...], sources: tuple[int, ...]) -> None:
         self._equation, self._results, self._sources = equation, results, sources
@@ -94,8 +100,9 @@ class _Call:
 
         def call(*sources: Any) -> tuple[list[Any], list[Any]]:
             given = list(operands)
+            closed_over = params.get("num_consts", 0)
             for place, item in zip(self._sources, sources):
-                given[place] = item
+                given[place] = jax.lax.stop_gradient(item) if place < closed_over else item
             made = list(primitive.bind(*given, **primitive.get_bind_params(params)))
             return [made[place] for place in self._results], made
 
