@@ -274,7 +274,8 @@ def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
 
     The file is data: nothing in it is executed, its source is written anew from the graph through the tables of operations, and calls of
     a torch graph are looked up among the public functions that can be recorded. The original is not there: a call that fits no saved
-    variant raises ``GuardFailed`` with the reason. Containers of classes that are not known here come back as plain ones.
+    variant raises ``GuardFailed`` with the reason. Containers and objects come back as what they were where the
+    module of their class is imported, otherwise as plain ones, with a notice for each class.
 
     Raises:
         InvalidFile: whatever is wrong with the file.

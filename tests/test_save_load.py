@@ -27,6 +27,7 @@ from .support.logs import logged  # noqa: E402
 from .support.threads import several  # noqa: E402
 
 Pair = namedtuple("Pair", ["first", "second"])
+Pair.__module__ = "a.module.that.is.not.here"
 TARGETS = ("torch", "jax", "numpy", "tensorflow")
 
 

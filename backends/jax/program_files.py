@@ -18,7 +18,7 @@ from typing import Any
 from jax import export
 
 from ...errors import InvalidFile
-from ...ir.trees_as_json import tree_from_json, tree_to_json
+from ...ir.trees_as_json import KnownClasses, tree_from_json, tree_to_json
 from ...trees import Tree
 
 Classes = Mapping[tuple[str, str], type]
@@ -90,7 +90,7 @@ def read(path: Path, classes: Classes) -> ProgramFile | None:
 
 
 def _form(data: Any, classes: Classes) -> Tree:
-    return tree_from_json(data, ast.literal_eval, lambda module, name: classes.get((module, name)))
+    return tree_from_json(data, ast.literal_eval, KnownClasses(classes))
 
 
 def _digest(body: str) -> str:

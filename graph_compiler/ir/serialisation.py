@@ -23,7 +23,7 @@ from .graph import Effect, Graph, Guard
 from .node import Node, Origin, Value
 from .randomness import Randomness
 from .record import CallRecord
-from .trees_as_json import tree_from_json, tree_to_json
+from .trees_as_json import KnownClasses, tree_from_json, tree_to_json
 
 Spell = Callable[[Any], "str | None"]
 Read = Callable[[str], Any]
@@ -174,7 +174,9 @@ class Decoder:
         arrays: dict[str, Any],
         kinds: Mapping[str, type[Assumption]],
         key_of: Callable[[str], str],
+        known: KnownClasses | None = None,
     ) -> None:
+        self.known = known or KnownClasses()
         self.data, self.read, self.arrays, self.kinds, self.key_of = data, read, arrays, kinds, key_of
         self.inputs: list[Value] = []
         self.regions: dict[tuple[int, ...], tuple[Any, Region]] = {}  # by their depth and inputs, with what is written of them
@@ -187,7 +189,7 @@ class Decoder:
         data = self.data
         graph = Graph(matching(KEY, data["name"]), matching(NAME, data["dialect"]))
         graph.inputs = self.inputs = [self.value(number) for number in data["inputs"]]
-        graph.input_tree, graph.output_tree = tree_from_json(data["input_tree"], self.item), tree_from_json(data["output_tree"], self.item)
+        graph.input_tree, graph.output_tree = (tree_from_json(data[name], self.item, self.known) for name in ("input_tree", "output_tree"))
         graph.parameters = {matching(KEY, name): self.value(number) for name, number in data["parameters"].items()}
         graph.constants = {matching(KEY, name): (self.value(number), self.arrays[name]) for name, number in data["constants"].items()}
         if data["key"] is not None:
@@ -361,7 +363,6 @@ def _refuse_unsaved(graph: Graph) -> None:
     """``InvalidFile`` for what refers to objects of this process."""
     unsaved = {
         "state": graph.state.places,
-        "updates": graph.state.updates,
         "call inputs": graph.call_inputs,
         "random state": graph.randomness.recorded_from,
         "shared memory": graph.shared_memory,

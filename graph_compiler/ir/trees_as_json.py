@@ -1,11 +1,14 @@
-"""Trees as JSON. Classes are written by name and looked up among those known already: reading a file imports no module of its choice."""
+"""Trees as JSON. Classes are written by name and looked up among those imported already: reading a file imports no module of its choice."""
 
 from __future__ import annotations
 
 import collections
 import dataclasses
+import enum
+import importlib
 import logging
 import sys
+import types
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,7 +18,6 @@ from ..trees import Branch, Fixed, Leaf, Setting, Static, Tree, TypedLeaf, stand
 
 _PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "OrderedDict": collections.OrderedDict}
 _NUMBERS: dict[str, type] = {"int": int, "float": float}
-Known = Callable[[str, str], "type | None"]
 log = logging.getLogger("graph_compiler")
 
 
@@ -25,12 +27,16 @@ def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
         return {"number": tree.type.__name__} if isinstance(tree, TypedLeaf) and tree.type in _NUMBERS.values() else "*"
     if isinstance(tree, Static):
         fixed = isinstance(tree.value, Fixed)
-        return {"fixed" if fixed else "static": item(tree.value.value if fixed else tree.value)}
+        value = tree.value.value if fixed else tree.value
+        return {"of_class": _name_of(value)} if isinstance(value, type) and not fixed else {"fixed" if fixed else "static": item(value)}
     items = [(key, child) for key, child in zip(tree.keys, tree.children) if not isinstance(key, Setting)]  # a setting may be code
     children = [tree_to_json(child, item) for _, child in items]
     cls = tree.type
-    name = cls.__name__ if _PLAIN.get(cls.__name__) is cls else f"{cls.__module__}:{cls.__qualname__}"
-    return {"class": name, "form": _form(cls), "keys": [item(key) for key, _ in items], "children": children}
+    return {"class": _name_of(cls), "form": _form(cls), "keys": [item(key) for key, _ in items], "children": children}
+
+
+def _name_of(cls: type) -> str:
+    return cls.__name__ if _PLAIN.get(cls.__name__) is cls else f"{cls.__module__}:{cls.__qualname__}"
 
 
 def _form(cls: type) -> str:
@@ -39,7 +45,7 @@ def _form(cls: type) -> str:
     return "list" if issubclass(cls, (list, collections.deque)) else "dict"
 
 
-def tree_from_json(data: Any, item: Callable[[Any], Any], known: Known | None = None) -> Tree:
+def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -> Tree:
     """The tree that was written; ``known`` finds a class by its module and name."""
     if data == "*":
         return Leaf()
@@ -52,16 +58,18 @@ def tree_from_json(data: Any, item: Callable[[Any], Any], known: Known | None = 
         return TypedLeaf(cls)
     if "static" in data:
         return Static(item(data["static"]))
+    if "of_class" in data:
+        return Static(_named_class(data["of_class"], known))
     if "fixed" in data:
         return Static(Fixed(item(data["fixed"])))
     keys = tuple(map(item, data["keys"]))
     children = tuple(tree_from_json(child, item, known) for child in data["children"])
     if len(keys) != len(children):
         raise InvalidFile("a tree has other keys than children")
-    return Branch(_class(data["class"], data["form"], keys, known or _known), keys, children)
+    return Branch(_class(data["class"], data["form"], keys, known), keys, children)
 
 
-def _class(name: Any, form: Any, keys: tuple[Any, ...], known: Known) -> type:
+def _class(name: Any, form: Any, keys: tuple[Any, ...], known: KnownClasses) -> type:
     if not isinstance(name, str):
         raise InvalidFile(f"{name!r} is no class")
     if name in _PLAIN:
@@ -70,10 +78,19 @@ def _class(name: Any, form: Any, keys: tuple[Any, ...], known: Known) -> type:
     found = known(module, qualified)
     if found is not None:
         return found
-    log.warning("the file returns a %s, which is not known here; a plain %s is used in its place", name, form)
+    known.note_unknown(module, qualified, form)
     if form == "namedtuple":
         return _namedtuple(qualified, keys)
     return {"tuple": tuple, "list": list}.get(form, dict)
+
+
+def _named_class(name: Any, known: KnownClasses) -> type:
+    """Return a class that is a value; ``InvalidFile`` where it is not known, as nothing else can be in its place."""
+    module, _, qualified = name.partition(":") if isinstance(name, str) else ("", "", "")
+    found = _PLAIN.get(module) if not qualified else known(module, qualified)
+    if found is None:
+        raise InvalidFile(f"the class {qualified or name} of {module}, which is not known here; import its module before")
+    return found
 
 
 def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:
@@ -83,12 +100,50 @@ def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:
         return tuple
 
 
-def _known(module: str, name: str) -> type | None:
-    """A container class of a library that a frontend trusts (``Traits.results``), which is imported already."""
-    if not module.startswith(trait("results")):
+class KnownClasses:
+    """Classes that one file may name, by module and name.
+
+    No module is imported because a file names it, but those of libraries that a frontend trusts (``Traits.results``). Objects are made
+    without running their classes' code, so those of Python's own library, which may do something where they end, are not taken.
+    """
+
+    def __init__(self, given: Mapping[tuple[str, str], type] | None = None) -> None:
+        """Take those that are ``given`` and no others; without them, those that are imported."""
+        self._given = given
+        self._unknown: set[tuple[str, str]] = set()
+
+    def __call__(self, module: str, name: str) -> type | None:
+        """Return a class that a file names, or None."""
+        if self._given is not None:
+            return self._given.get((module, name))
+        is_trusted = module.startswith(trait("results"))
+        found: Any = _imported(module) if is_trusted else sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if not isinstance(found, type) or (found.__module__, found.__qualname__) != (module, name):
+            return None
+        is_pythons = module.partition(".")[0] in sys.stdlib_module_names
+        is_plain = issubclass(found, tuple) or (issubclass(found, Mapping) and dataclasses.is_dataclass(found))
+        takes = (is_plain or is_trusted or not is_pythons) and not hasattr(found, "__del__") and not issubclass(found, _NEVER)
+        return found if takes else None
+
+    def note_unknown(self, module: str, name: str, form: Any) -> None:
+        """Tell once of each class that is not found."""
+        if (module, name) not in self._unknown:
+            self._unknown.add((module, name))
+            log.warning(
+                "the file holds a %s, which is not known here; a plain %s is used in its place. Import %s before, where it has the "
+                "class under this name",
+                name, form, module,
+            )  # fmt: skip
+
+
+# What a container or an object with attributes is not.
+_NEVER = (type, BaseException, types.ModuleType, enum.Enum)
+
+
+def _imported(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
         return None
-    found = getattr(sys.modules.get(module), name, None)
-    if not isinstance(found, type) or found.__module__ != module:
-        return None
-    holds = issubclass(found, tuple) or (issubclass(found, Mapping) and dataclasses.is_dataclass(found))
-    return found if holds else None

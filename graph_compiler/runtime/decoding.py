@@ -10,7 +10,10 @@ from ..assumptions import KINDS
 from ..errors import InvalidFile
 from ..ir.graph import Graph as IRGraph
 from ..ir.serialisation import NAME, Decoder, matching
+from ..ir.state import GraphState
+from ..ir.trees_as_json import KnownClasses
 from ..ops.dtypes import NARROWED
+from ..tracing.state.updates_as_json import updates_from_json
 from .piecewise import ENCODED
 from .static import Statics
 from .validation import validate
@@ -49,12 +52,15 @@ def checked_index(text: bytes) -> Any:
 
 def graphs_of(data: Any, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> list[IRGraph]:
     """The graphs of all variants, with these arrays, by their names in the file, as constants."""
-    return [_graph_of(body, number, arrays, frontend, backend) for number, body in enumerate(data["variants"])]
+    known = KnownClasses()
+    return [_graph_of(body, number, arrays, frontend, backend, known) for number, body in enumerate(data["variants"])]
 
 
-def _graph_of(body: Any, number: int, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> IRGraph:
+def _graph_of(body: Any, number: int, arrays: Mapping[str, Any], frontend: Any, backend: Any, known: KnownClasses) -> IRGraph:
     constants = {name: arrays[f"constants/{number}/{name}"] for name in body["constants"]}
-    graph = Decoder(body, frontend.files.read, constants, KINDS, frontend.files.row_key).graph()
+    decoder = Decoder(body, frontend.files.read, constants, KINDS, frontend.files.row_key, known)
+    graph = decoder.graph()
+    graph.state = GraphState(updates=updates_from_json(body.get("updates"), decoder.item, graph.output_tree))
     validate(graph, {name: arrays[f"parameters/{name}"] for name in graph.parameters}, frontend, backend)
     return graph
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import InvalidFile, NotSerialisable
 from ..ir.serialisation import Encoder, named
 from ..ops.dtypes import dtype_name
+from ..tracing.state.updates_as_json import updates_to_json
 from .decoding import FORMAT, VERSION, require_readable
 from .piecewise import FILES, safetensors_of, write, write_zip
 from .spelling import has_hooks
@@ -47,7 +48,8 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
     # What a variant assumes of globals and attributes does not go into a file, and the first that fits a call answers it there.
     variants = sorted(graph.variants, key=lambda variant: not variant.environment.holds())
     for number, variant in enumerate(variants):
-        bodies.append(Encoder(variant.graph, graph.pipeline.frontend.files.spell).graph_json())
+        encoder = Encoder(variant.graph, graph.pipeline.frontend.files.spell)
+        bodies.append({**encoder.graph_json(), "updates": updates_to_json(variant.graph.state.updates, encoder.item)})
         arrays.update((f"constants/{number}/{name}", array) for name, array in variant.constants.items())
     target = graph.variants[0].target
     about = {

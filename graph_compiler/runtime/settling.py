@@ -73,10 +73,12 @@ def _values_before(variant: Variant) -> Iterator[tuple[Place, Any]]:
 
 def _values_after(variant: Variant) -> Iterator[tuple[Place, Any]]:
     """Yield the places in which a call replaces a value of Python by another, with the other."""
+    if not variant.state or not variant.state.replaced or not isinstance(variant.graph.output_tree, Branch):
+        return
     before = {place.identity for place, _ in _values_before(variant)}
-    tree = variant.graph.output_tree
-    new = tree.children[1].children if isinstance(tree, Branch) and isinstance(tree.children[1], Branch) else ()
-    for one in variant.state.replaced if variant.state else ():
+    _, made_new = variant.graph.output_tree.children
+    new = made_new.children if isinstance(made_new, Branch) else ()
+    for one in variant.state.replaced:
         place, item = _places(variant)[one.number], one.item
         made = new[item.index] if isinstance(item, New) else Static(item.item) if isinstance(item, Same) else None
         if place.identity in before and isinstance(made, Static):
