@@ -67,6 +67,8 @@ DRAWS: list[tuple[str, Callable[..., Any], tuple[Any, ...], dict[str, Any]]] = [
     ("uniform", torch.Tensor.uniform_, (_ZEROS, 2.0, 5.0), {}),
     ("normal_", torch.Tensor.normal_, (_ZEROS, 2.0, 0.5), {}),
     ("normal_", torch.Tensor.normal_, (_ZEROS,), {}),
+    ("nn.init.normal_", torch.nn.init.normal_, (_ZEROS, 2.0, 0.5), {}),
+    ("nn.init.uniform_", torch.nn.init.uniform_, (_ZEROS, 2.0, 5.0), {}),
     ("normal_", torch.Tensor.normal_, (torch.zeros(_N, dtype=torch.complex64), 2.0, 0.5), {}),
     ("normal", torch.normal, (2.0, 3.0, (_N,)), {"dtype": torch.complex64}),
     ("bernoulli_", torch.Tensor.bernoulli_, (_ZEROS, 0.2), {}),

@@ -2,7 +2,8 @@
 
 ``selection.json`` holds the choice as data. ``shares`` maps a test to a number n: about one case in n runs, drawn by a hash of the
 case's id, and at least one. A test without a share runs whole. ``cases`` names the cases that run besides their share, each with the
-rows, rules, passes and guards that no other selected case reaches (see ``exercised.py``).
+rows, rules, passes and guards that no other selected case reaches (see ``exercised.py``). ``exceptions`` lists what no case in this
+process can exercise, or none does yet, with the reason.
 """
 
 from __future__ import annotations
@@ -82,10 +83,13 @@ def selected(nodes: Iterable[str]) -> set[str]:
     return chosen
 
 
-def unexercised(existing: Iterable[str], exercised: Iterable[str]) -> list[str]:
-    """Return what a run of the selection should have exercised and did not, and exceptions in ``selection.json`` that are none."""
+def unexercised(existing: Iterable[str], exercised: Iterable[str], is_selection: bool = True) -> list[str]:
+    """Return what a run should have exercised and did not, and names in ``exceptions`` that are none.
+
+    A run of more than the selection may exercise exceptions: with ``is_selection=False`` that is no fault.
+    """
     exceptions, ran, there = table()["exceptions"], set(exercised), set(existing)
     missing = [name for name in sorted(there - ran) if name not in exceptions]
-    stale = [f"{name}: listed as an exception, and exercised" for name in exceptions if name in ran]
+    stale = [f"{name}: listed as an exception, and exercised" for name in exceptions if name in ran and is_selection]
     gone = [f"{name}: listed as an exception, and there is none" for name in exceptions if name not in there]
     return missing + stale + gone

@@ -223,11 +223,12 @@ def _arithmetic(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _l1_loss(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``torch.nn.functional.l1_loss`` (torch 2.13) does not hand its ``weight`` to a mode; it stands in the frame of the function
-    itself."""
+    itself. The kernel of the same name has no ``weight``."""
+    code = getattr(function, "__code__", None)
     frame = sys._getframe()
-    while frame.f_back is not None and frame.f_code is not function.__code__:
+    while frame.f_back is not None and frame.f_code is not code:
         frame = frame.f_back
-    weight = frame.f_locals.get("weight") if frame.f_code is function.__code__ else None
+    weight = frame.f_locals.get("weight") if frame.f_code is code else None
     return capture.record_call(function, capture.call, "l1_loss", args, {**kwargs, **({} if weight is None else {"weight": weight})})
 
 

@@ -103,6 +103,13 @@ SAMPLES = [
                 (_A, array(3)),
                 (_OTHER_A, array(5)),
             ),
+            (
+                "householder_product",
+                lambda x: lax.linalg.householder_product(x, x[0] * 0.1),
+                (array(4, 3),),
+                (array(6, 3),),
+            ),
+            ("irfftn", jnp.fft.irfftn, (Array((4, 3), "complex64"),), (Array((6, 5), "complex64"),)),
             ("tridiagonal_solve", lax.linalg.tridiagonal_solve, (*(array(5),) * 3, array(5, 2)), (*(array(7),) * 3, array(7, 4))),
             (
                 "tridiagonal_solve of several matrices",

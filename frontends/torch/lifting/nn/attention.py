@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from .....sizes import hint_of
@@ -60,8 +61,18 @@ def flash_attention_for_cpu(
     attn_mask: Any = None,
     scale: float | None = None,
 ) -> Any:
-    """aten::_scaled_dot_product_flash_attention_for_cpu, without its second result, the logarithms of the sums."""
-    return scaled_dot_product_attention(b, query, key, value, attn_mask, dropout_p, is_causal, scale), None
+    """Lift aten::_scaled_dot_product_flash_attention_for_cpu, whose second result is the logsumexp of each query's scores."""
+    output = scaled_dot_product_attention(b, query, key, value, attn_mask, dropout_p, is_causal, scale)
+    axes = (*range(key.ndim - 2), key.ndim - 1, key.ndim - 2)
+    factor = _scale(b, query.shape[-1], scale)
+    scores = b.matmul(query, b.permute_dims(key, axes=axes))
+    scores = b.multiply(scores, factor) if factor is not None else b.divide(scores, b.sqrt(b.array(query.shape[-1], scores.dtype)))
+    if attn_mask is not None:
+        scores = b.add(scores, b.cast(attn_mask, scores.dtype))
+    if is_causal:
+        kept = b.tril(b.ones(shape=scores.shape[-2:], dtype="bool"))
+        scores = b.where(kept, scores, b.array(-math.inf, scores.dtype))
+    return output, b.logsumexp(b.cast(scores, b.recorded[1].dtype), axis=(scores.ndim - 1,))
 
 
 # ---------------------------------------------------------------------------------------------- nn.MultiheadAttention
