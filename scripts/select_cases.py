@@ -11,6 +11,7 @@ Removing ``.pytest_cache/record.jsonl`` makes it forget what the cases exercised
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -22,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tests.support import affected, selection  # noqa: E402
+from tests.support.together import EACH_ALONE  # noqa: E402
 
 RECORD = ROOT / ".pytest_cache" / "record.jsonl"
 MISSED = ROOT / ".pytest_cache" / "exercised.json"
@@ -43,7 +45,7 @@ def main() -> int:
     tried = _known()
     for search in (_by_name, _of_sources)[: 1 if "--by-name" in sys.argv else 2]:
         left = missing - {name for row in tried.values() for name in row["exercised"]}
-        chosen = set(search(left, nodes)) - taken - tried.keys()
+        chosen = set(search(left, nodes)) & set(nodes) - taken - tried.keys()
         print(f"{len(left)} missing, {len(chosen)} cases are tried", flush=True)
         tried.update(_recorded(sorted(chosen)))
     for name, reasons in _cover(missing, tried):
@@ -68,7 +70,17 @@ def _by_name(missing: Iterable[str], nodes: list[str]) -> Iterator[str]:
         kind, framework, *words = name.split(" ")
         word = _plain(words[-1].removesuffix("_p").rpartition(".")[2]) if words else framework
         fitting = [node for text, node in plain if word in text and _may_exercise(kind, framework, node)]
+        if kind == "lower":
+            yield from _twins(words[-1], framework)
         yield from sorted(fitting, key=lambda node: (affected.target_of(node) not in QUICK, len(node)))[:BY_NAME]
+
+
+def _twins(operation: str, framework: str) -> Iterator[str]:
+    """Yield the cases in a target whose twins in other targets exercised the row of an operation."""
+    names = {f"lower {target} {operation}": target for target in affected.TARGETS}
+    for node, row in _known().items():
+        for name in names.keys() & set(row["exercised"]):
+            yield node.replace(f"-{names[name]}]", f"-{framework}]")
 
 
 def _of_sources(missing: Iterable[str], nodes: list[str]) -> Iterator[str]:
@@ -105,7 +117,8 @@ def _recorded(nodes: list[str]) -> dict[str, dict[str, Any]]:
     ids = RECORD.with_name("ids")
     ids.write_text("\n".join(nodes), "utf-8")
     command = [sys.executable, "-m", "pytest", "-n", "2", "-q", "--tb=no", "-p", "no:cacheprovider", "--record", str(RECORD), f"@{ids}"]
-    subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL)
+    # A program of several samples would count for the first of them.
+    subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL, env={**os.environ, EACH_ALONE: "1"})
     return _known()
 
 
