@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ...errors import NotCompilable
+from ...ir.call_signature import call_signature
 from .standing import Standing
 
 
@@ -254,11 +255,17 @@ def _is_training(graph: Any) -> bool:
     return recording is None or bool(recording.weights.is_training())
 
 
+_ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
 def _called_as_the_original(base: type[_Named], graph: Any) -> Any:
     """A class whose ``forward`` has the signature of the original's, by which torch's exporters and others know the names of arguments."""
     forward = FunctionType(base.forward.__code__, base.forward.__globals__, "forward")
     forward.__doc__ = base.forward.__doc__
-    if (signature := graph.call_signature()) is not None:
+    signature = graph.call_signature()
+    if signature is not None and signature.parameters and all(one.kind in _ANY for one in signature.parameters.values()):
+        signature = call_signature(graph.variants[0].graph)  # a call of a Keras model takes *args, **kwargs
+    if signature is not None:
         own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
         forward.__signature__ = signature.replace(parameters=[own, *signature.parameters.values()])  # type: ignore[attr-defined]
     original = graph.pipeline.function

@@ -3,9 +3,10 @@ put into training."""
 
 from __future__ import annotations
 
+import inspect
 import threading
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -30,9 +31,12 @@ class Mode:
         finally:
             self.training = before
 
-    def fact(self) -> EnvironmentGuard:
-        """That it is as now."""
-        return EnvironmentGuard("{}.training is {}", (self, self.training), "the mode of training that layers of Keras are called in")
+    def fact(self, layers: Iterable[Any]) -> EnvironmentGuard:
+        """Return the guard that the mode is as now. Keras' own layers compute alike whether or not predictions were asked for."""
+        what = "the mode of training that layers of Keras are called in"
+        if not self.training and not any(map(_may_tell_modes_apart, layers)):
+            return EnvironmentGuard("not {}.training", (self,), what)
+        return EnvironmentGuard("{}.training is {}", (self, self.training), what)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -46,6 +50,11 @@ class Mode:
             yield
         finally:
             keras.Layer._get_call_context = original
+
+
+def _may_tell_modes_apart(layer: Any) -> bool:
+    """Return True if a layer of the user's may compute another thing for ``training=None`` than for ``training=False``."""
+    return not type(layer).__module__.startswith("keras.") and "training" in inspect.signature(type(layer).call).parameters
 
 
 _modes: weakref.WeakKeyDictionary[Any, Mode] = weakref.WeakKeyDictionary()

@@ -295,5 +295,11 @@ class _Attempt:
             )
         self.reached.extend(self.globals.functions())
         outside = outside_of(self.reached, self._referred())
-        facts = [*self.globals.facts(), *self.session.facts(), self.mode.fact(), *outside, *self.weights.facts(self.reached.names)]
+        facts = [
+            *self.globals.facts(),
+            *self.session.facts(),
+            self.mode.fact(layers_of(self.reached, self._referred())),
+            *outside,
+            *self.weights.facts(self.reached.names),
+        ]
         return EnvironmentGuards(facts, gathered if is_readable else None)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..errors import NotCompilable, NotTraced
+from ..ir.call_signature import call_signature
 from ..tracing import active
 from ..tracing.recording_lock import recording_lock
 from .comparison import Tolerance
@@ -27,7 +28,7 @@ from .over_limit import Limit
 from .pure import purely
 from .retracing import Retraced
 from .settling import state_of
-from .signatures import call_signature, signature_of
+from .signatures import signature_of
 from .spelling import Spellings
 from .variant import Variant
 from .views import Viewed

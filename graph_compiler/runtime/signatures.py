@@ -7,10 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..errors import CallMismatch
-from ..ir.graph import Graph
-from ..ir.node import Value
 from ..registration import entry_method
-from ..trees import unflatten
 
 
 def positional(function: Callable[..., Any]) -> list[str]:
@@ -54,14 +51,6 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
         return inspect.signature(entry_method(function, function))
     except (TypeError, ValueError):
         return None
-
-
-def call_signature(graph: Graph) -> inspect.Signature:
-    """The signature of the one call that was recorded, of a graph whose original is not there."""
-    args, kwargs = unflatten(graph.input_tree, graph.inputs)
-    names = [item.name if isinstance(item, Value) else f"argument_{place}" for place, item in enumerate(args)]
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    return inspect.Signature([inspect.Parameter(name, kind) for name in dict.fromkeys((*names, *kwargs))])
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter]:

@@ -247,3 +247,33 @@ def test_lazy_and_decorated() -> None:
 
 def test_verified() -> None:
     assert graph_compiler.transpile(classifier(), to="jax", args=(images(2),)).verify().numbers
+
+
+def test_a_module_is_exported_before_it_was_called() -> None:
+    """By torch, in the mode of predictions, with an open number of rows, and under the names of Keras' variables."""
+    torch = pytest.importorskip("torch")
+    model = classifier()
+    images = np.random.default_rng(0).standard_normal((5, 8, 8, 3)).astype("float32")
+    module = graph_compiler.transpile(model, to="torch", args=(images[:3],), source="tensorflow").as_module().eval()
+    assert {name for name, _ in module.named_parameters()} == {variable.path for variable in model.trainable_variables}
+    exported = torch.export.export(module, (torch.from_numpy(images[:3]),), dynamic_shapes=({0: torch.export.Dim("rows", min=2)},))
+    assert {name for name, _ in exported.named_parameters()} == {variable.path for variable in model.trainable_variables}
+    assert_same(exported.module()(torch.from_numpy(images)), model(images))
+
+
+class ToldApart(keras.Layer):
+    """A layer of the user's that takes predictions for another thing than no mode."""
+
+    def call(self, x: Any, training: Any = None) -> Any:
+        return x if training is None else x * 2 if training else x * 3
+
+
+@pytest.mark.parametrize("to", ["torch", "numpy"])
+def test_a_layer_may_tell_no_mode_from_predictions(to: str) -> None:
+    model, rows = keras.Sequential([keras.Input((3,)), ToldApart()]), np.ones((2, 3), np.float32)
+    graph = graph_compiler.transpile(model, to=to, args=(rows,), source="tensorflow")
+    assert float(graph(rows)[0, 0]) == 1
+    graph.eval()
+    assert float(graph(rows)[0, 0]) == 3
+    graph.train()
+    assert float(graph(rows)[0, 0]) == 2

@@ -1,0 +1,17 @@
+"""The arguments of a recorded call, as a signature."""
+
+from __future__ import annotations
+
+import inspect
+
+from ..trees import unflatten
+from .graph import Graph
+from .node import Value
+
+
+def call_signature(graph: Graph) -> inspect.Signature:
+    """Return the signature of the one call that was recorded, where the original's is not there or names no arguments."""
+    args, kwargs = unflatten(graph.input_tree, graph.inputs)
+    names = [item.name if isinstance(item, Value) else f"argument_{place}" for place, item in enumerate(args)]
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    return inspect.Signature([inspect.Parameter(name, kind) for name in dict.fromkeys((*names, *kwargs))])
