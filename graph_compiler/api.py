@@ -17,6 +17,7 @@ from .runtime import Graph, LazyGraph, files
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.deferred import DeferredPipeline
 from .runtime.frameworks import backend_of, frontend_of
+from .runtime.narrowing import Numbers
 from .runtime.options import refusing_unknown, shown
 from .runtime.pipeline import Options, Pipeline
 from .runtime.signatures import require_arguments
@@ -55,6 +56,7 @@ def compile(
     passes: Sequence[Any] = (),
     roll: str = "auto",
     trace_control_flow: bool | None = None,
+    numbers: str = "target",
 ) -> Any:
     """Records a callable and gives it back as a flat graph, for the same framework or for another (``to=``).
 
@@ -71,15 +73,15 @@ def compile(
         on_miss, max_variants, on_limit: for calls that fit nothing: ``"retrace"``, ``"error"``; at the limit: ``"original"``, ``"raise"``.
         parameters: arguments of a JAX function (pytrees), by name or position, that become parameters of the graph, not of its calls.
         freeze, verify, passes: weights are constants; each recording is compared with the original; your own passes, each verified.
-        roll, trace_control_flow: equal steps as loops, layers as calls (``"auto"``) or loops (``"scan"``), or ``"never"``; :func:`trace`.
+        roll, trace_control_flow, numbers: loops (``"auto"``, ``"scan"``, ``"never"``); :func:`trace`; ``"strict"`` refuses narrowed floats.
 
     >>> import torch, graph_compiler
     >>> graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))(torch.zeros(4, 5))
     tensor(20.)
     """
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
-    compiler = dict(compile_options or {}) if return_backend_compiled_fn else None
-    options = Options(array_caching, include_generators, freeze, verify, named, compiler, tuple(passes), roll, trace_control_flow)
+    jit = dict(compile_options or {}) if return_backend_compiled_fn else None
+    options = Options(array_caching, include_generators, freeze, verify, named, jit, (*passes,), roll, trace_control_flow, Numbers(numbers))
     asked_static, is_lazy, limits = (static_argnums, static_argnames), args is None and kwargs is None, (on_miss, max_variants, on_limit)
 
     def one(obj: Any, is_part: bool = False) -> Any:

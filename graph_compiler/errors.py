@@ -113,6 +113,14 @@ class NotSerialisable(GraphCompilerError, TypeError):
     """A graph was pickled or copied; ``save`` and ``load`` take it to another process."""
 
 
+class NarrowedNumbers(UserWarning):
+    """A target without 64-bit floats computes with such arguments in 32 bits.
+
+    Cause: JAX has 32-bit types unless it is told otherwise. Remedy: ``jax.config.update("jax_enable_x64", True)`` before anything is
+    compiled, or arguments of 32 bits.
+    """
+
+
 class InvalidGraph(GraphCompilerError):
     """A graph broke a rule of its form: a bug in a pass or in a row of a table, not in the user's code."""
 

@@ -174,6 +174,7 @@ def test_steps_between_narrow_tensors_are_of_the_wide_type(target: str) -> None:
 
 
 @pytest.mark.filterwarnings("error")
+@pytest.mark.filterwarnings("ignore:.* 64-bit floats:graph_compiler.errors.NarrowedNumbers")
 def test_numbers_that_float32_does_not_hold_are_its_nearest_ones_in_jax() -> None:
     """JAX would warn of an overflow, and an infinity would become NaN."""
     lowest = torch.finfo(torch.float64).min

@@ -108,6 +108,10 @@ class JaxTarget(Target):
         """The memory of an array on the CPU; None of one that is traced."""
         return None if isinstance(array, jax.core.Tracer) or array.platform() != "cpu" else np.asarray(array)
 
+    @property
+    def widening(self) -> str:
+        return 'Call jax.config.update("jax_enable_x64", True) before'
+
     def follows(self, given: Iterable[Any]) -> bool:
         """Never: JAX hands tracers to what it takes a gradient of."""
         return False

@@ -150,6 +150,12 @@ class Target(Protocol):
 
     @property
     @default
+    def widening(self) -> str:
+        """How a user gives the framework 64-bit types, as a sentence without its end; empty where it always has them."""
+        return ""
+
+    @property
+    @default
     def tracer(self) -> Tracer | None:
         """The compiler that follows Python code; None where there is none."""
         return None

@@ -12,6 +12,7 @@ from ..errors import InvalidOption, nearest
 
 _ON_MISS = ("retrace", "error")
 _ON_LIMIT = ("original", "raise")
+_NUMBERS = ("target", "strict")
 _ROLL = ("auto", "never", "scan")
 _ALSO_CALLED = {  # what other libraries call an option -> ours
     "target": "to", "backend": "to", "framework": "to", "inputs": "args", "example_inputs": "args", "example_args": "args",
@@ -115,6 +116,7 @@ _WANTED: dict[str, tuple[Callable[[Any], bool], str]] = {
     "on_limit": (lambda item: item in _ON_LIMIT, " or ".join(map(repr, _ON_LIMIT))),
     "max_variants": (lambda item: type(item) is int and item > 0, "a whole number above 0"),
     "roll": (lambda item: item in _ROLL, " or ".join(map(repr, _ROLL))),
+    "numbers": (lambda item: item in _NUMBERS, " or ".join(map(repr, _NUMBERS))),
     "runs": (lambda item: type(item) is int and item > 0, "a whole number above 0"),
     "rtol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),
     "atol": (_is_tolerance, "a number from 0 on, or None for that of the data type"),

@@ -77,7 +77,7 @@ def _tell(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         f"{graph.name} was recorded {len(graph.variants)} times, which is max_variants, and this call fits none: {reason}. For such calls "
         f"the original runs from now on, uncompiled. {_REMEDY}; on_limit='raise' makes it an error",
         RuntimeWarning,
-        stacklevel=_level_of_user(),
+        stacklevel=level_of_user(),
     )
 
 
@@ -89,8 +89,8 @@ def _most_frequent(variants: Sequence[Variant], args: tuple[Any, ...], kwargs: d
     return f"{reasons[-1 - kinds[::-1].index(kind)]} (so of {count} of {len(reasons)})"
 
 
-def _level_of_user() -> int:
-    """How far above the caller, which is 1, the first frame outside of this package is."""
+def level_of_user() -> int:
+    """Return how far above the caller, which is 1, the first frame outside of this package is."""
     frame, level = sys._getframe(1), 1
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1

@@ -60,6 +60,7 @@ from .headers import header_of
 from .lowering_passes import canonical_passes, layers, loops
 from .meta_weights import require_loaded
 from .methods import Methods
+from .narrowing import Numbers
 from .variant import Recorded, Variant
 from .weights import NativeWeights, NoWeights
 from .write_back import WriteBack
@@ -80,6 +81,7 @@ class Options:
     passes: tuple[GraphPass, ...] = ()  # the user's own, over the program that is written
     roll: str = "auto"  # whether equal steps become loops: as the target asks, "never", or all ("scan")
     traces_statements: bool | None = None  # None: once a call misses
+    numbers: Numbers = field(default_factory=Numbers)  # what is done where the target has no 64-bit floats
 
 
 @dataclass
@@ -257,14 +259,14 @@ class Pipeline:
             stage.name = f"translating to {self.target.name}"
             graph = self.simplified_canonical(graph if graph.dialect == "canonical" else self.frontend.lift_graph(graph))
             self.target.dialect.check(graph)
+            self.options.numbers.check(self.name, graph, self.target.target)
         graph = self._passed_on(passed(graph, *([trip_bounds] if self.target.rows.forward_while else [])))
         stage.name = "writing"
         native = self.target.target
         output_tree = graph.output_tree if self.methods is None else self.methods.tree(graph.output_tree)
         native.register_classes(_classes(output_tree))
-        dialect = self.frontend.dialect if as_recorded else self.target.dialect
+        dialect: Any = self.frontend.dialect if as_recorded else self.target.dialect
         header = header_of(self, recorded.graph, graph, recorded.counts)
-        assert dialect is not None
         program = write(graph.derive(output_tree=output_tree), dialect, header, self.target.dialect)
         if not self.same_framework and (held := graph.state.places):
             self._note_places(held.kept())
