@@ -173,8 +173,8 @@ def test_steps_between_narrow_tensors_are_of_the_wide_type(target: str) -> None:
         assert float(abs(to_numpy(found) - function(*ends).numpy()).max()) < 1e-14
 
 
-@pytest.mark.filterwarnings("error")
 @pytest.mark.filterwarnings("ignore:.* 64-bit floats:graph_compiler.errors.NarrowedNumbers")
+@pytest.mark.filterwarnings("error")
 def test_numbers_that_float32_does_not_hold_are_its_nearest_ones_in_jax() -> None:
     """JAX would warn of an overflow, and an infinity would become NaN."""
     lowest = torch.finfo(torch.float64).min
