@@ -4,6 +4,7 @@ inlined."""
 from __future__ import annotations
 
 import functools
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,6 +14,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
+from jax.interpreters import ad
 
 from ...errors import UnsupportedOperation
 from ...ir.node import Node, Origin, Value
@@ -26,6 +28,7 @@ from .calls import Leaves
 from .combining import COMBINED
 from .control_flow import READ
 from .dtypes import dtype_name, is_key, words_type
+from .foreign_primitives import opened
 from .names import CUSTOM, PRIMITIVE, READ_NUMBER, row_key
 from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, called, solving
 from .programs import OnWords, Program, Whole
@@ -34,6 +37,7 @@ from .rules import RULED, public_of
 from .shared_calls import repeated, shared_call
 from .sizes import as_array
 
+log = logging.getLogger("graph_compiler")
 _PASSES_ON = frozenset({"copy_p", "copy", "device_put", "sharding_constraint", "optimization_barrier", "pvary"})
 _SAYS = frozenset({"debug_print"})  # what tells of numbers and gives none
 _NAMES = {
@@ -92,6 +96,9 @@ class Reader:
         name, params = _RENAMED.get(equation.primitive.name, equation.primitive.name), equation.params
         if name == "public_call":
             return self._call(equation, params["call"], operands)
+        if (program := opened(equation)) is not None:
+            has_rule = equation.primitive in ad.primitive_jvps and program.jaxpr.eqns
+            return ruled(self, equation, program, operands) if has_rule else self.inlined(equation, program, operands)
         if (inner := called(equation)) is not None:
             if name in RULED:
                 return self._ruled(equation, inner, operands)
@@ -113,6 +120,11 @@ class Reader:
             return self.read(*solving(params, operands))
         if name in _SAYS:
             return []
+        if name == "debug_callback":
+            log.info("%s: a call back into Python that only tells of numbers (jax.debug) is left out", origin)
+            return []
+        if name == "platform_index" and self.as_words:
+            return [np.int32(_branch_of_cpu(params["platforms"]))]
         if name in CALLBACKS:
             raise UnsupportedOperation(f"{name}: a call back into Python cannot be recorded; take it out\n    {origin}")
         if self.as_words and not name.startswith("random_") and any(is_key(atom.aval) for atom in (*equation.invars, *equation.outvars)):
@@ -237,6 +249,12 @@ class Reader:
         """Return True if a value is known to depend on no argument."""
         node = self.maker(value)
         return value in self._constants or node is not None and not node.regions and all(map(self.is_constant, node.uses))
+
+
+def _branch_of_cpu(platforms: Any) -> int:
+    """Return the branch of ``lax.platform_dependent`` that other frameworks take: that of a CPU, or the default."""
+    named = next((place for place, names in enumerate(platforms) if names is not None and "cpu" in names), None)
+    return platforms.index(None) if named is None else named
 
 
 # ------------------------------------------------------------------------------------- programs in the place of an equation

@@ -39,7 +39,8 @@ def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
     call.refuse_closed_over()
     if reader.orders == 0:
         return call.refused(f"the derivative of order {ORDERS + 1} is asked for")
-    is_forward = not reader.as_words and equation.primitive.name == "custom_jvp_call"  # JAX alone has both modes
+    # JAX alone has both modes, and a custom_vjp has reverse mode alone
+    is_forward = not reader.as_words and not equation.primitive.name.startswith("custom_vjp_call")
     try:
         rule = rule_of(equation, call.arrays, is_forward)
     except Exception as problem:  # the rule is the user's code, and may do or refuse anything

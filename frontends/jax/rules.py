@@ -103,7 +103,8 @@ class _Call:
             closed_over = params.get("num_consts", 0)
             for place, item in zip(self._sources, sources):
                 given[place] = jax.lax.stop_gradient(item) if place < closed_over else item
-            made = list(primitive.bind(*given, **primitive.get_bind_params(params)))
+            outcome = primitive.bind(*given, **primitive.get_bind_params(params))
+            made = list(outcome) if primitive.multiple_results else [outcome]
             return [made[place] for place in self._results], made
 
         return call

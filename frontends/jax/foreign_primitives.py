@@ -1,0 +1,36 @@
+"""Primitives of other packages, recognised by where they are implemented: they are opened by tracing their own implementation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+from jax.extend.core import ClosedJaxpr
+
+_OWN = ("jax.", "jaxlib.", "graph_compiler.")
+
+
+def opened(equation: Any) -> ClosedJaxpr | None:
+    """Return the program that implements the primitive of another package; None for one of JAX, whatever its name.
+
+    The implementation is the package's code, and may use what the arrays hold: its exceptions are those of the package.
+    """
+    primitive = equation.primitive
+    if not _is_foreign(primitive):
+        return None
+
+    def run(*operands: Any) -> Any:
+        return primitive.impl(*operands, **equation.params)
+
+    return jax.make_jaxpr(run)(*(_type(atom.aval) for atom in equation.invars))
+
+
+def _is_foreign(primitive: Any) -> bool:
+    implementation = primitive.impl
+    while hasattr(implementation, "func"):
+        implementation = implementation.func
+    return not f"{getattr(implementation, '__module__', 'jax')}.".startswith(_OWN)
+
+
+def _type(aval: Any) -> Any:
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
