@@ -33,6 +33,7 @@ from .ruled import REFUSE_GRADIENT
 from .trace import GradientTrace
 
 _APPLY = torch.autograd.Function.apply.__func__.__code__
+_DEEPEST = 3
 _FOLDERS = re.compile(r"\S*[/\\]")
 _CHECKPOINT = "torch.utils.checkpoint"
 _WITH_RULES = ("torch._functorch.", "torch.distributions.")  # torch's other functions have the gradients of what they run
@@ -46,6 +47,7 @@ class Rules:
         self._covered: list[tuple[type, str, Any]] = []  # class, attribute, what it had of its own there
         self._handles: list[Any] = []
         self.is_following = False  # whether a rule of torch's own is recorded at the moment
+        self._depth = 0  # of rules that are recorded inside of others
         self._untouchable: set[Value] = set()  # share memory with a value that is not known to view them
 
     @contextmanager
@@ -187,12 +189,15 @@ class Rules:
     ) -> str:
         """Records the rule, which gives the gradients of ``args`` from those of ``results``; gives why it could not be, or an empty
         text."""
+        if self._depth >= _DEEPEST:
+            return f"rules that apply rules are recorded to {_DEEPEST} levels, one for each derivative"
         recorder = self.capture.recorder
         graph = recorder.graph
         nodes, assumed = len(graph.nodes), recorder.savepoint()
         world = World((), called=[rule])
         recorded, why = None, ""
         before, self.is_following = self.is_following, is_torchs
+        self._depth += 1
         try:
             with self._forward(self.capture.history.enabled):
                 recorded = RecordedRule.of(self.capture, results, args, rule)
@@ -201,6 +206,7 @@ class Rules:
         except Exception as problem:  # the rule is the user's code, and may do or refuse anything
             recorded, why = None, f"{problem}".strip().partition("\n")[0] or type(problem).__name__
         finally:
+            self._depth -= 1
             self.is_following = before
             world.restore()
         del graph.nodes[nodes:]
