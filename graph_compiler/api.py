@@ -15,6 +15,7 @@ from .errors import InvalidOption, NotCompilable, SourceNotFound
 from .registration import FrontendEntry, backends, frontends, is_module, responds_to, trait
 from .runtime import Graph, LazyGraph, files
 from .runtime.containers import LazyMethod, compile_class, compile_module
+from .runtime.declared import declared
 from .runtime.deferred import DeferredPipeline
 from .runtime.frameworks import backend_of, frontend_of
 from .runtime.narrowing import Numbers
@@ -31,6 +32,7 @@ from .tracing.source.definitions import place_of
 from .tracing.state.stateful import Stateful, stateful_paths
 
 
+@declared
 @refusing_unknown()
 def compile(
     *objs: Any,
@@ -102,7 +104,7 @@ def _tracing(one: Callable[..., Any], is_wanted: bool | None) -> Callable[..., A
 def _with_method(graph: Graph, obj: Any, of_object: Callable[[Any], Graph]) -> Graph:
     """A graph that is not recorded yet serves as a method, too, where it is of a function."""
     if isinstance(graph, LazyGraph) and isinstance(obj, FunctionType):
-        graph.method = LazyMethod(obj.__qualname__, obj, of_object)
+        graph._method = LazyMethod(obj.__qualname__, obj, of_object)
     return graph
 
 
@@ -191,6 +193,7 @@ def _graph(pipeline: Any, is_lazy: bool, static: tuple[Any, Any], *limits: Any) 
     return graph
 
 
+@declared
 @refusing_unknown(compile)
 def transpile(*objs: Any, source: str | None = None, to: str | None = None, **options: Any) -> Any:
     """:func:`compile` for another framework: ``transpile(model, to="jax", args=(x,))``. Takes the same options.
@@ -304,8 +307,8 @@ def graph_from_bytes(data: bytes) -> Graph:
     return files.from_bytes(data, frontend_of, backend_of)
 
 
-Graph.from_bytes = graph_from_bytes  # set here, as below
-Graph.views = _views  # set here, for runtime imports no room above it
+Graph._from_bytes = graph_from_bytes  # set here, as below
+Graph._views = _views  # set here, for runtime imports no room above it
 
 
 def _pipeline(

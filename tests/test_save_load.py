@@ -148,7 +148,7 @@ def test_an_existing_folder_with_a_suffix_is_saved_into(tmp_path: Path) -> None:
 def test_the_source_of_a_file_is_the_same(to: str, tmp_path: Path) -> None:
     graph = graph_compiler.compile(Small().eval(), to=to, args=(torch.ones(2, 4),))
     again = graph_compiler.load(saved(graph, tmp_path / "graph.zip"))
-    assert again.source == re.sub(r" \d+ calls recorded, \d+ kept\.", "", graph.source)
+    assert again.source == re.sub(r" \d+ calls recorded,", "", graph.source)
 
 
 @pytest.mark.parametrize("name", ["\uff46oo", "x\u00b2", "\u0bf0", "class", "a b", "x\ny", "'; import os"])

@@ -77,7 +77,7 @@ def large_graph() -> Any:
 
     graph = IRGraph("large", "canonical", [x], flatten((("x",), {}), lambda item: item == "x")[1], nodes=nodes, outputs=[last])
     made = Graph(SimpleNamespace(frontend=backend, target=backend, function=None), "large")  # type: ignore[arg-type]
-    made.adopt(Variant(graph, write(graph, backend.dialect, "large"), backend.target, dict, {}))
+    made._adopt(Variant(graph, write(graph, backend.dialect, "large"), backend.target, dict, {}))
     return made
 
 

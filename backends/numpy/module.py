@@ -18,7 +18,7 @@ class GraphModule:
     def __call__(self, *args: Any, rng: np.random.Generator | None = None, **kwargs: Any) -> Any:
         """The graph's result; buffers that it writes to are kept. ``rng`` is a generator for its random numbers."""
         key = self.graph.variants[0].target.next_key if rng is None else lambda: rng
-        result, state = self.graph.step(self._held, args, kwargs, key=key, training=None, is_traced=False)
+        result, state = self.graph._step(self._held, args, kwargs, key=key, training=None, is_traced=False)
         self.parameters.update(state)
         return result
 

@@ -120,7 +120,7 @@ class GraphModule(keras.Model):
 
     def _call_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         options = {name: kwargs.pop(name) for name in ("training", "rng") if name in kwargs}
-        args, kwargs = self._graph.spread(args, kwargs)
+        args, kwargs = self._graph._spread(args, kwargs)
         arrays, tree = flatten((args, kwargs), _is_array, lambda item: False)  # an object that a call changes stays the one that it is
         if not arrays or not kwargs and all(item is None for item in statics(tree)):
             return super().__call__(*args, **kwargs, **options)
@@ -131,7 +131,7 @@ class GraphModule(keras.Model):
         if form is not None:
             args, kwargs = unflatten(form.tree, args)
         key = self._next_key if rng is None else lambda: rng
-        result, state = self._graph.step(self._tensors, args, kwargs, key=key, training=training, is_traced=tf.inside_function())
+        result, state = self._graph._step(self._tensors, args, kwargs, key=key, training=training, is_traced=tf.inside_function())
         for name, array in state.items():
             self._held[name].assign(array)
         return result

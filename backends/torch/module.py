@@ -86,7 +86,7 @@ class _Named(torch.nn.Module):
     def _followed(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
         """``(result,)`` of a call that ``torch.compile`` follows; None where it has given up, so that the call runs as it is."""
         held = self._own()
-        if (found := self._graph.follow(self._given(held), args, kwargs, self._mode)) is None:
+        if (found := self._graph._follow(self._given(held), args, kwargs, self._mode)) is None:
             return None
         result, state = found
         with torch.no_grad():
@@ -159,7 +159,7 @@ class GraphModule(_Named):
     def _with_own(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result with the tensors that stand here; buffers are written to in place, as layers of torch do."""
         held = {**self._graph.parameters, **self._own()}
-        result, state = self._graph.step(lambda: self._given(held), args, kwargs, key=lambda: None, training=None, is_traced=False)
+        result, state = self._graph._step(lambda: self._given(held), args, kwargs, key=lambda: None, training=None, is_traced=False)
         with torch.no_grad():
             for name, buffer in state.items():
                 held[name].copy_(buffer)
@@ -200,7 +200,7 @@ class HoldingModule(_Named):
         """The tensors by their names; those of variants that are new are copied."""
         graph = self._graph
         if self._seen != len(graph.variants):
-            self._seen, weights, frozen = len(graph.variants), graph.differentiable, graph.frozen
+            self._seen, weights, frozen = len(graph.variants), graph._differentiable, graph.frozen
             for name, tensor in graph.parameters.items():
                 if name not in self._names:
                     own = tensor.detach().clone()
@@ -217,7 +217,7 @@ class HoldingModule(_Named):
         """The graph's result; buffers that it writes to are kept."""
         if torch.compiler.is_dynamo_compiling() and (found := self._followed(args, kwargs)) is not None:
             return found[0]
-        result, state = self._graph.step(
+        result, state = self._graph._step(
             lambda: self._given(self._held()), args, kwargs, key=lambda: None, training=self._mode, is_traced=False
         )
         for name, buffer in state.items():
@@ -262,7 +262,7 @@ def _called_as_the_original(base: type[_Named], graph: Any) -> Any:
     """A class whose ``forward`` has the signature of the original's, by which torch's exporters and others know the names of arguments."""
     forward = FunctionType(base.forward.__code__, base.forward.__globals__, "forward")
     forward.__doc__ = base.forward.__doc__
-    signature = graph.call_signature()
+    signature = graph._call_signature()
     if signature is not None and signature.parameters and all(one.kind in _ANY for one in signature.parameters.values()):
         signature = call_signature(graph.variants[0].graph)  # a call of a Keras model takes *args, **kwargs
     if signature is not None:

@@ -304,7 +304,7 @@ class _OpenGraph:
 
     def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
         """The result of a call that changes no state."""
-        result, state = self._graph.purely(parameters, args, kwargs, kwargs.pop("rng", None))
+        result, state = self._graph._purely(parameters, args, kwargs, kwargs.pop("rng", None))
         if state:
             changed = ", ".join(f"argument {key}" if str(key).isdigit() else key for key in state)
             raise NotCompilable(

@@ -81,7 +81,7 @@ def _graph_in(
     held = Held(arrays, trained, frozen, training)
     try:
         for one, answered in zip(graphs, modes):
-            graph.adopt(pipeline.written(Recorded(one, held), held.guards(answered), "loaded"))
+            graph._adopt(pipeline.written(Recorded(one, held), held.guards(answered), "loaded"))
     except _DAMAGE as problem:
         if to not in (None, written_for) and isinstance(problem, GraphCompilerError):
             raise

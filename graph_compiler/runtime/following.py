@@ -101,7 +101,7 @@ def follow_purely(
 def follow_any(
     graph: Graph, weights: Mapping[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], mode: bool | None
 ) -> tuple[Any, dict[str, Any]] | None:
-    """See :meth:`Graph.follow`."""
+    """See :meth:`Graph._follow`."""
     for variant in graph.variants:
         found = follow_purely(variant, args, kwargs, weights, mode)
         if found is not None:
@@ -118,7 +118,7 @@ def tracer_of(graph: Graph) -> Tracer | None:
 
 def give_up(graph: Graph, tracer: Any) -> None:
     """The call runs as it is, where the compiler allows that."""
-    graph.hide_calls()
+    graph._hide_calls()
     tracer.leave(
         f"{graph.name}: no recorded variant fits this call. Call it once with such arguments before it is compiled, so that one is recorded"
     )

@@ -55,9 +55,8 @@ class Graph(Retraced, Inspected, Viewed):
     (torch.Size([20]), 1)
     """
 
-    from_bytes: ClassVar[Callable[[bytes], Graph]]  # what a pickle calls
-    method: LazyMethod | None = None  # of a function: what it is as a method
-    autograph_info__ = None  # by this name TensorFlow's AutoGraph knows what it is to call without rewriting its code
+    _from_bytes: ClassVar[Callable[[bytes], Graph]]  # what a pickle calls
+    _method: LazyMethod | None = None  # of a function: what it is as a method
 
     def __init__(self, pipeline: Pipeline, name: str, on_miss: str = "retrace", max_variants: int = 16, on_limit: str = "original") -> None:
         self.pipeline, self.name = pipeline, name
@@ -69,18 +68,19 @@ class Graph(Retraced, Inspected, Viewed):
         self.__signature__ = signature_of(pipeline.function)  # which tf.function and others ask for
 
     @functools.cached_property
-    def spellings(self) -> Spellings:
+    def _spellings(self) -> Spellings:
         """How the arguments of a call may be given: by position, by keyword, or not at all where they are what is the default."""
         return Spellings(self)
 
     def __getattr__(self, name: str) -> Any:
         """A plain attribute of the original: see :func:`passed_on`."""
-        return passed_on(self, name)
+        # TensorFlow's AutoGraph does not rewrite the code of an object that has this attribute.
+        return None if name == "autograph_info__" else passed_on(self, name)
 
     # ------------------------------------------------------------------------------ calling
     def __get__(self, obj: Any, cls: type | None = None) -> Any:
         """In a class, a graph of a function is a method: each object has a graph of its own."""
-        return self if obj is None or self.method is None else self.method.__get__(obj, cls)
+        return self if obj is None or self._method is None else self._method.__get__(obj, cls)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         if active.anywhere and active.recording and self.pipeline.has_original:  # of another function, which records the original with it
@@ -116,7 +116,7 @@ class Graph(Retraced, Inspected, Viewed):
 
         check_options({"runs": runs, "rtol": rtol, "atol": atol, "seed": seed})
         require_weights(self._variants)
-        with self.held_still():
+        with self._locked():
             return verify_graph(self, runs, Tolerance(rtol, atol), seed, args, kwargs)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -126,7 +126,7 @@ class Graph(Retraced, Inspected, Viewed):
         """
         from .saving import save
 
-        with self.held_still():
+        with self._locked():
             save(self, path)
 
     def load_weights(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> Graph:
@@ -150,7 +150,7 @@ class Graph(Retraced, Inspected, Viewed):
         """
         from .loading_weights import load_weights
 
-        with self.held_still():
+        with self._locked():
             load_weights(self, source)
         return self
 
@@ -174,7 +174,7 @@ class Graph(Retraced, Inspected, Viewed):
         """
         from .to_source import to_source
 
-        with self.held_still():
+        with self._locked():
             to_source(self, values)
 
     # ------------------------------------------------------------------------------ for other frameworks and other modes
@@ -188,14 +188,14 @@ class Graph(Retraced, Inspected, Viewed):
         >>> graph.to("jax")
         <graph of Linear for jax, 1 variant>
         """
-        return self.written_by(self.pipeline.for_framework(framework))
+        return self._written_by(self.pipeline.for_framework(framework))
 
-    def written_by(self, pipeline: Pipeline) -> Graph:
+    def _written_by(self, pipeline: Pipeline) -> Graph:
         """The same recordings written by another pipeline of the same callable."""
         made = self._by(pipeline)
         with recording_lock:
             for variant in self._variants:
-                made.adopt(pipeline.rewritten(variant))
+                made._adopt(pipeline.rewritten(variant))
         return made
 
     def with_passes(self, *passes: GraphPass) -> Graph:
@@ -207,7 +207,7 @@ class Graph(Retraced, Inspected, Viewed):
         >>> torch.func.grad(graph.with_passes(strong_zero))(torch.tensor(0.0))
         tensor(0.)
         """
-        return self.written_by(self.pipeline.with_passes(passes))
+        return self._written_by(self.pipeline.with_passes(passes))
 
     def list_missing(self, framework: str) -> list[str]:
         """The calls that cannot be written for ``framework``, in words; empty where the whole graph can.
@@ -229,10 +229,10 @@ class Graph(Retraced, Inspected, Viewed):
     @property
     def trained(self) -> frozenset[str]:
         """Names of the parameters that the original trains: none that are frozen, no buffers (in numpy: what calls write to)."""
-        return self.differentiable - self.frozen
+        return self._differentiable - self.frozen
 
     @property
-    def differentiable(self) -> frozenset[str]:
+    def _differentiable(self) -> frozenset[str]:
         """Names of the parameters that have derivatives, whether or not the original trains them: :attr:`trained` and :attr:`frozen`."""
         owners, written = {name: recording.weights for name, recording in self._recordings().items() if recording}, set(self.state)
         known = {name for name, weights in owners.items() if weights.is_trained(name) and (weights.tells_buffers or name not in written)}
@@ -242,7 +242,7 @@ class Graph(Retraced, Inspected, Viewed):
     def frozen(self) -> frozenset[str]:
         """Names of the parameters that the original keeps from training (``requires_grad=False``) at the moment."""
         owners = self._recordings()
-        return frozenset(name for name in self.differentiable if (owner := owners.get(name)) is not None and owner.weights.is_frozen(name))
+        return frozenset(name for name in self._differentiable if (owner := owners.get(name)) is not None and owner.weights.is_frozen(name))
 
     def _recordings(self) -> Mapping[str, Any]:
         """By the name of a parameter, the recording of the first variant that has it: of several models each has its own."""
@@ -274,14 +274,14 @@ class Graph(Retraced, Inspected, Viewed):
             warnings.warn(f"the module of {self.name} has no parameters. {told}", stacklevel=2)
         return self.pipeline.module_of(self)
 
-    def call_signature(self) -> inspect.Signature | None:
+    def _call_signature(self) -> inspect.Signature | None:
         """That of the original; of a file without one, that of its first recorded call. None where it cannot be told."""
         known = self.__signature__
         return call_signature(self._variants[0].graph) if known is None and not self.pipeline.has_original else known
 
-    def spread(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _spread(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """A call as the original takes it, where all arguments stand in one dict by their names, or in one list."""
-        return spread(self._variants, self.call_signature(), args, kwargs)
+        return spread(self._variants, self._call_signature(), args, kwargs)
 
     def train(self, mode: bool = True) -> Graph:
         """Sets the training mode of the original's modules; the next call records a variant for it where there is none. Of a graph that
@@ -320,10 +320,10 @@ class Graph(Retraced, Inspected, Viewed):
         (tensor(5.), {'total': tensor(5.)})
         """
         given = kwargs.pop("state", None) if any(variant.state for variant in self._variants) else None
-        result, state = self.purely(parameters, args, kwargs, rng, given)
+        result, state = self._purely(parameters, args, kwargs, rng, given)
         return (result, state) if state else result
 
-    def purely(
+    def _purely(
         self,
         parameters: Mapping[str, Any],
         args: tuple[Any, ...],
@@ -337,7 +337,7 @@ class Graph(Retraced, Inspected, Viewed):
         has one, not as it is written, which all transformations take. ``in_place``: what it writes to are the arrays themselves."""
         return purely(self, parameters, args, kwargs, rng, given, compiled, in_place)
 
-    def step(
+    def _step(
         self,
         held: Callable[[], Mapping[str, Any]],
         args: tuple[Any, ...],
@@ -357,20 +357,20 @@ class Graph(Retraced, Inspected, Viewed):
 
         return step(self, held, args, kwargs, key, training, is_traced)
 
-    def follow(
+    def _follow(
         self, held: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None
     ) -> tuple[Any, dict[str, Any]] | None:
-        """As :meth:`step`, of a call that the target's compiler follows (``torch.compile``): nothing is recorded. None where it gives
+        """As :meth:`_step`, of a call that the target's compiler follows (``torch.compile``): nothing is recorded. None where it gives
         up."""
         return follow_any(self, held, args, kwargs, training)
 
-    def hide_calls(self) -> None:
+    def _hide_calls(self) -> None:
         """Where calls run as they are, the target's compiler looks at nothing inside of them."""
         if (tracer := tracer_of(self)) is not None:
-            tracer.hide([type(self).__call__, Graph.__call__, Graph.step])
+            tracer.hide([type(self).__call__, Graph.__call__, Graph._step])
 
     # torch.compile runs it while it follows a call, and does not follow it itself.
-    hide_calls._dynamo_marked_constant = True  # type: ignore[attr-defined]
+    _hide_calls._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     def seed(self, number: int) -> None:
         """Restarts the random numbers of all graphs of this framework; in torch this is ``torch.manual_seed``."""
@@ -381,8 +381,8 @@ class Graph(Retraced, Inspected, Viewed):
         """As the bytes of a saved graph, without code: what comes back has no original, as after :func:`graph_compiler.load`."""
         from .saving import to_bytes
 
-        with self.held_still():
-            return type(self).from_bytes, (to_bytes(self),)
+        with self._locked():
+            return type(self)._from_bytes, (to_bytes(self),)
 
     def __copy__(self) -> Graph:
         restore, args = Graph.__reduce__(self)

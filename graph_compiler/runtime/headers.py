@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..codegen import WIDTH
 from ..ir.graph import Graph as IRGraph
-from ..ir.node import Value
+from ..ir.node import Value, count_all
 
 if TYPE_CHECKING:
     from .pipeline import Pipeline
@@ -16,11 +16,13 @@ _WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
 
 
 def header_of(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) -> str:
-    """The text of the docstring that a generated module begins with."""
+    """Return the docstring of a generated module; ``counts`` is what stands in front of the number of operations."""
     frontend, target = pipeline.frontend.name, pipeline.target.name
     what = f"recorded in {frontend} and written for {target}" if frontend != target else f"recorded in {frontend}"
     inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in recorded.inputs)
-    told = [f"Recorded with {inputs or 'no arrays'}; sizes are symbolic.{f' {counts}.' if counts else ''}"]
+    operations = count_all(graph.nodes)
+    counted = f"{counts}{operations} operation{'' if operations == 1 else 's'}"
+    told = [f"Recorded with {inputs or 'no arrays'}; sizes are symbolic. {counted}."]
     if graph.guards:
         told += _conditions(graph)
     lines: list[str] = []

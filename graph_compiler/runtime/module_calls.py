@@ -23,11 +23,11 @@ def step(
     training: bool | None,
     is_traced: bool,
 ) -> tuple[Any, dict[str, Any]]:
-    """See :meth:`Graph.step`."""
+    """See :meth:`Graph._step`."""
 
     def run() -> tuple[Any, dict[str, Any]]:
         draws = any(variant.is_random for variant in graph.variants if variant.environment.holds())
-        return graph.purely(held(), args, kwargs, key() if draws else None, in_place=True)
+        return graph._purely(held(), args, kwargs, key() if draws else None, in_place=True)
 
     with in_mode(graph, training):
         if is_traced and not any(variant.environment.holds() for variant in graph.variants):

@@ -34,7 +34,7 @@ def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorat
         named: tuple[Callable[..., Any], ...] = (function, *also)
         known = [p.name for one in named for p in inspect.signature(one).parameters.values() if p.kind is p.KEYWORD_ONLY]
 
-        @functools.wraps(function)
+        @functools.wraps(function)  # whose signature names the options of ``also``, too
         def checked(*objs: Any, **options: Any) -> Any:
             for name in options:
                 if name not in known:
@@ -42,9 +42,18 @@ def refusing_unknown(*also: Callable[..., Any]) -> Callable[[Decorated], Decorat
             check_options(options)
             return function(*objs, **options)
 
+        checked.__signature__ = _with_options(function, also)  # type: ignore[attr-defined]
         return checked  # type: ignore[return-value]
 
     return decorate
+
+
+def _with_options(function: Callable[..., Any], also: tuple[Callable[..., Any], ...]) -> inspect.Signature:
+    """Return the signature of a function with the options of ``also`` instead of ``**options``."""
+    signature = inspect.signature(function)
+    own = [p for p in signature.parameters.values() if not (also and p.kind is p.VAR_KEYWORD)]
+    more = (p for one in also for p in inspect.signature(one).parameters.values() if p.kind is p.KEYWORD_ONLY)
+    return signature.replace(parameters=[*own, *(p for p in more if p.name not in signature.parameters)])
 
 
 def check_options(options: Mapping[str, Any]) -> None:

@@ -192,7 +192,7 @@ class Pipeline:
             graph.assume(KeywordOrder(extra))
         graph = self.simplified(graph)
         count = count_all(recording.graph.nodes)
-        counts = f"{count} call{'' if count == 1 else 's'} recorded, {count_all(graph.nodes)} kept"
+        counts = f"{count} call{'' if count == 1 else 's'} recorded, "
         recorded = Recorded(graph, recording.weights, self.frontend.reference.ranges(args, kwargs), counts)
         return self.written(recorded, recording.environment, why)
 

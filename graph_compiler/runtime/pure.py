@@ -28,7 +28,7 @@ def purely(
     compiled: bool = False,
     in_place: bool = False,
 ) -> tuple[Any, dict[str, Any]]:
-    """See :meth:`Graph.purely`."""
+    """See :meth:`Graph._purely`."""
     if not isinstance(parameters, Mapping):
         raise CallMismatch(f"{graph.name}: parameters come first, a dict of arrays by their names: functional(graph.parameters, ...)")
     variants = [variant for variant in graph.variants if variant.environment.holds()]
@@ -57,14 +57,14 @@ def purely(
             outcome = variant.pure(parameters, found[0], rng)
             fitting: tuple[Any, dict[str, Any]] = variant.target.where_sizes_fit(outcome, found[1])
             return fitting
-    raise GuardFailed(f"{graph.name}: no recorded variant fits this call: {graph.why_missed(args, kwargs, given)}")
+    raise GuardFailed(f"{graph.name}: no recorded variant fits this call: {graph._why_missed(args, kwargs, given)}")
 
 
 def _spelt(graph: Graph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
     """The variants with the call as it is given, then those that were recorded with another spelling, or order of keys, with the call spelt
     so."""
     yield from ((variant, (args, kwargs)) for variant in variants)
-    yield from graph.spellings.others(variants, args, kwargs)
+    yield from graph._spellings.others(variants, args, kwargs)
     yield from in_recorded_order(variants, args, kwargs)
 
 

@@ -61,7 +61,7 @@ class Retraced:
                 return result
         if self._lets_original_run(args, kwargs):
             return self._run_original(args, kwargs)
-        args, kwargs = self._graph.spellings.like_recorded(self._variants, args, kwargs)
+        args, kwargs = self._graph._spellings.like_recorded(self._variants, args, kwargs)
         with self._recording():
             result = self._tried_again(known, args, kwargs)
             return self._recorded_or_run(args, kwargs) if isinstance(result, Missed) else result
@@ -69,7 +69,7 @@ class Retraced:
     def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
         """What the same call may have been recorded as. A function of JAX is recorded inside of a transformation too, with the keys that it
         has there."""
-        yield from self._graph.spellings.others(self._variants, args, kwargs)
+        yield from self._graph._spellings.others(self._variants, args, kwargs)
         if self._variants and not self.pipeline.same_framework:
             yield from in_recorded_order(self._variants, args, kwargs)
 
@@ -122,7 +122,7 @@ class Retraced:
         return (result,)
 
     def _record_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        why = self.why_missed(args, kwargs)
+        why = self._why_missed(args, kwargs)
         with ExitStack() as turns:
             try:
                 self._require_leave(why, args, kwargs)
@@ -134,7 +134,7 @@ class Retraced:
                 self.pipeline.fail_as_original(args, kwargs)
                 raise
             if waiting(variant):
-                self.adopt(variant)
+                self._adopt(variant)
                 require_weights([variant])
             try:
                 result = self._first_result(variant, args, kwargs)
@@ -144,7 +144,7 @@ class Retraced:
                 # a step may do what the others, of which the loop was made, do not
                 variant = self._recorded_in_turn(turns, args, kwargs, why, folds=False)
                 result = self._first_result(variant, args, kwargs)
-            self.adopt(variant)  # now that it has run: other threads take what they find here
+            self._adopt(variant)  # now that it has run: other threads take what they find here
             return result
 
     def _recorded_in_turn(self, turns: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True) -> Variant:
@@ -160,7 +160,7 @@ class Retraced:
             turns.enter_context(variant.turn or nullcontext())
 
     @contextmanager
-    def held_still(self) -> Iterator[None]:
+    def _locked(self) -> Iterator[None]:
         """Inside of the block no call of another thread changes the state of this graph, and none is recorded."""
         with recording_lock, ExitStack() as turns:
             self._take_turns(turns)
@@ -198,7 +198,7 @@ class Retraced:
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
         """Records the original with these arguments and keeps the result."""
         with self._recording():
-            return self.adopt(self._recorded(args, kwargs, why))
+            return self._adopt(self._recorded(args, kwargs, why))
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True, is_called: bool = False) -> Variant:
         """A variant that is not among those of the graph yet. ``is_called``: by a call that missed, not asked for."""
@@ -226,7 +226,7 @@ class Retraced:
         self._statements_traced = self._statements_traced or StatementsTraced(self._graph)
         return self._statements_traced.variant(args, kwargs, why)
 
-    def adopt(self, variant: Variant) -> Variant:
+    def _adopt(self, variant: Variant) -> Variant:
         """Takes a variant that was made elsewhere."""
         hold_back(variant)
         variant.siblings = self._variants
@@ -235,7 +235,7 @@ class Retraced:
         self._variants.append(variant)
         return variant
 
-    def why_missed(self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
+    def _why_missed(self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
         """Why a call, with the state that is ``given`` by name, fits none of the variants, in words."""
         from .explain import why_missed
 

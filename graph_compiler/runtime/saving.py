@@ -67,7 +67,7 @@ def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
             "modes": [_modes_of(variant) for variant in variants],
             "training": _mode_of(variants[0]),
             "static": [sorted(graph.statics.names), sorted(graph.statics.numbers)] if isinstance(graph, StaticGraph) else None,
-            "signature": binding_to_json(None if has_hooks(graph.pipeline.function) else graph.spellings.binding),
+            "signature": binding_to_json(None if has_hooks(graph.pipeline.function) else graph._spellings.binding),
             "array_shapes": {name: list(a.shape) for name, a in arrays.items()},
             "variants": bodies,
         },

@@ -76,8 +76,8 @@ class StaticGraph(LazyGraph):
     statics: Statics
 
     @functools.cached_property
-    def spellings(self) -> Spellings:
-        """See :meth:`Graph.spellings`; defaults of static arguments are static."""
+    def _spellings(self) -> Spellings:
+        """See :meth:`Graph._spellings`; defaults of static arguments are static."""
         return Spellings(self, self.statics.names)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -97,6 +97,6 @@ class StaticGraph(LazyGraph):
             args, kwargs = self.statics.marked(tuple(args or ()), dict(kwargs or {}))
         return super().verify(runs, rtol, atol, seed, args, kwargs)
 
-    def purely(self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any, **options: Any) -> Any:
-        """See :meth:`Graph.purely`."""
-        return super().purely(parameters, *self.statics.marked(args, kwargs), *rest, **options)
+    def _purely(self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any, **options: Any) -> Any:
+        """See :meth:`Graph._purely`."""
+        return super()._purely(parameters, *self.statics.marked(args, kwargs), *rest, **options)

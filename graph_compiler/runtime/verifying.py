@@ -244,13 +244,13 @@ def verify_graph(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args:
     if args is not None or kwargs is not None:
         args, kwargs = tuple(args or ()), dict(kwargs or {})
         if not any(variant.match(args, kwargs) for variant in graph.variants):
-            args, kwargs = graph.spellings.like_recorded(graph.variants, args, kwargs)
+            args, kwargs = graph._spellings.like_recorded(graph.variants, args, kwargs)
         args, kwargs = with_recorded_types(graph.variants, args, kwargs)
     with host_state_kept():
         done = _verified(graph, runs, tolerance, seed, args, kwargs)
     if not done:
         outside = "; ".join(f"variant {i}: {outdated(variant)}" for i, variant in enumerate(graph.variants))
-        why = outside if args is None and kwargs is None else graph.why_missed(args, kwargs)
+        why = outside if args is None and kwargs is None else graph._why_missed(args, kwargs)
         raise GuardFailed(f"{graph.name} could not be verified: {why}")
     sizes = tuple(sorted({size for one in done for size in one.sizes}))
     return Verified(sum(one.runs for one in done), sum(one.skipped for one in done), sizes, all(one.numbers for one in done))

@@ -24,7 +24,7 @@ class Views(Protocol):
 class Viewed:
     """The methods of a graph that show it."""
 
-    views: ClassVar[Callable[[], Views]]  # loads the room at its first use
+    _views: ClassVar[Callable[[], Views]]  # loads the room at its first use
 
     def show(self, path: str | os.PathLike[str] | None = None, open: bool | None = None) -> Path:
         """Writes the graph as one HTML page that needs nothing else, and gives its path.
@@ -38,7 +38,7 @@ class Viewed:
         >>> graph.show(os.path.join(tempfile.mkdtemp(), "linear.html")).name
         'linear.html'
         """
-        return type(self).views().show(self, path, open)
+        return type(self)._views().show(self, path, open)
 
     def summary(self, depth: int | None = None, variant: int = 0) -> Any:
         """A table of the modules: class, operations, output shapes, parameters and multiply-adds at the sizes that were recorded.
@@ -51,7 +51,7 @@ class Viewed:
         >>> graph.summary().total.multiply_adds
         24
         """
-        return type(self).views().summary(self, depth, variant)
+        return type(self)._views().summary(self, depth, variant)
 
     def _repr_html_(self) -> str:
-        return type(self).views().notebook_html(self)
+        return type(self)._views().notebook_html(self)

@@ -120,7 +120,7 @@ class Plan:
         with in_mode(self.graph, True):
             draws = any(variant.is_random for variant in self.graph.variants if variant.environment.holds())
             with telling(f"the model {self.graph.name}", (*args, *kwargs.values()), "", self.graph.pipeline.target.target):
-                return self.graph.purely(parameters, args, kwargs, key if draws else None, places or None, compiled)
+                return self.graph._purely(parameters, args, kwargs, key if draws else None, places or None, compiled)
 
     # ------------------------------------------------------------------------------ parts
     def _require_differentiable(self, value: Any) -> None:

@@ -25,4 +25,4 @@ def with_precision(graph: Graph, half: str | None) -> Graph:
         return graph
     pipeline: Any = graph.pipeline
     options = replace(pipeline.options, passes=(*pipeline.options.passes, half_products(half)))
-    return graph.written_by(replace(pipeline, same_framework=False, options=options))
+    return graph._written_by(replace(pipeline, same_framework=False, options=options))

@@ -280,7 +280,7 @@ def untrained_of(function: Any) -> frozenset[str]:
     graph = graph_of(function)
     if graph is None or getattr(function, "__func__", None) is not Graph.functional or not graph.variants:
         return frozenset()
-    return frozenset(graph.parameters) - graph.differentiable
+    return frozenset(graph.parameters) - graph._differentiable
 
 
 def graph_of(function: Any) -> Graph | None:

@@ -300,7 +300,7 @@ def by_torch(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
     leaves = {name: array.detach().clone().requires_grad_(name in trained) for name, array in graph.parameters.items()}
     given = [torch.from_numpy(array.numpy().copy()) for array in call]
     given = [array.requires_grad_() if array.is_floating_point() else array for array in given]
-    result, _ = graph.purely(leaves, tuple(given), {}, None)
+    result, _ = graph._purely(leaves, tuple(given), {}, None)
     total = total_of(result, lambda array, weights: (array.float() * torch.from_numpy(weights)).sum())
     if total.requires_grad:
         total.backward()
@@ -319,7 +319,7 @@ def by_jax(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
 
     def total(trained: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
         given = [inputs.get(str(place), array) for place, array in enumerate(plain)]
-        result, _ = graph.purely({**parameters, **trained}, tuple(given), {}, None)
+        result, _ = graph._purely({**parameters, **trained}, tuple(given), {}, None)
         return total_of(result, lambda array, weights: (array.astype("float32") * weights).sum())
 
     gradient = jax.grad(total, (0, 1))
@@ -334,7 +334,7 @@ def by_tensorflow(graph: Any, call: Sequence[Any]) -> dict[str, Any]:
     inputs = {str(place): array for place, array in enumerate(call) if array.dtype.is_floating}
     with tf.GradientTape() as tape:
         tape.watch([trained, inputs])
-        result, _ = graph.purely({**parameters, **trained}, tuple(call), {}, None)
+        result, _ = graph._purely({**parameters, **trained}, tuple(call), {}, None)
         total = total_of(result, lambda array, weights: tf.reduce_sum(tf.cast(array, tf.float32) * weights))
     return {name: _dense(gradient) for name, gradient in tape.gradient(total, {**inputs, **trained}).items()}
 

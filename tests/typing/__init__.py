@@ -1,0 +1,1 @@
+"""Scripts as users write them, for type checkers."""
