@@ -38,6 +38,7 @@ class CompileOptions(TypedDict, total=False):
     passes: Sequence[Any]
     roll: str
     trace_control_flow: bool | None
+    numbers: str
 
 
 class Compiles(Protocol):

@@ -30,10 +30,10 @@ def _exact() -> Iterator[None]:
 
 
 def loaded(load: Any) -> Any:
-    """What is loaded; skipped where another version of a library has it otherwise."""
+    """Return what is loaded; skip if it needs a library that is not installed, and for no other reason."""
     try:
         return load()
-    except Exception as problem:
+    except ImportError as problem:
         pytest.skip(f"{type(problem).__name__}: {problem}"[:200])
 
 
