@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -112,6 +113,22 @@ def test_what_numpy_and_python_refuse_is_refused(name: str, to: str) -> None:
         else:
             np.testing.assert_allclose(np.asarray(graph(x)), expected)
     assert refused
+
+
+CLASS = """
+class Model:
+    def kind(self): return int
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="code does not say what it calls before Python 3.11")
+@pytest.mark.parametrize(("more", "variants"), [("", 1), ("def other(x): return x.astype(int)", 4), (CLASS, 4)])
+def test_functions_without_source_text(more: str, variants: int) -> None:
+    held: dict[str, Any] = {"np": np, "__name__": "__main__"}
+    exec(compile(f"def place(x): return int(np.argmax(x))\n{more}", "<no text>", "exec"), held)
+    graph = graph_compiler.transpile(held["place"], to="numpy", source="numpy")
+    check(graph, held["place"])
+    assert len(graph.variants) == variants
 
 
 def test_such_graphs_are_compiled_differentiated_and_saved(tmp_path: Any) -> None:

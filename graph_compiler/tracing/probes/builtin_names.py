@@ -8,7 +8,10 @@ left as they are, and a conversion then guards the number.
 
 from __future__ import annotations
 
+import dis
 import functools
+import linecache
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -122,7 +125,30 @@ def _may_be_replaced(space: dict[str, Any], name: str, files: Iterable[str]) -> 
     else that can be called under it."""
     held = space.get(name, _ORIGINALS)
     is_pythons = held is _ORIGINALS or isinstance(held, ClassShim) or isinstance(held, types.FunctionType) and held.__module__ == __name__
-    return is_pythons and all(name in only_called(file, tuple(_ORIGINALS)) for file in files)
+    return is_pythons and all(name in only_called(file, tuple(_ORIGINALS)) or _only_called_in_code(space, name, file) for file in files)
+
+
+def _only_called_in_code(space: dict[str, Any], name: str, file: str) -> bool:
+    """Return True if a file has no source text (a script on standard input), and the code of its functions only calls the name."""
+    if sys.version_info < (3, 11) or linecache.getlines(file):
+        return False
+    classes = [item for item in list(space.values()) if isinstance(item, type) and item.__module__ == space.get("__name__")]
+    held = [*space.values(), *(item for cls in classes for item in vars(cls).values())]
+    if any(isinstance(item, property) for item in held):
+        return False
+    functions = [function for item in held if isinstance(function := getattr(item, "__func__", item), types.FunctionType)]
+    loads = [load for function in functions if function.__globals__ is space for load in _loads_of(function.__code__, name)]
+    return bool(loads) and all(loads)
+
+
+def _loads_of(code: types.CodeType, name: str) -> Iterator[bool]:
+    """Yield for each place that loads a global name whether it is called there: from Python 3.11 on, the lowest bit says so."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL" and instruction.argval == name:
+            yield bool((instruction.arg or 0) & 1)
+    for part in code.co_consts:
+        if isinstance(part, types.CodeType):
+            yield from _loads_of(part, name)
 
 
 def types_asked(
