@@ -54,3 +54,41 @@ def test_derivatives_are_right_or_refused(to: str) -> None:
         derivative = transforms.grad(lambda x, function=derivative: function(x).sum())
     with pytest.raises(GradientRefused):
         derivative(x)
+
+
+class Scaled(torch.autograd.Function):
+    """Gives a gradient of the broadcast shape for each argument, which torch sums."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, weight: Any) -> Any:
+        ctx.save_for_backward(x, weight)
+        return x * weight
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Any) -> Any:
+        x, weight = ctx.saved_tensors
+        return gradient * weight, gradient * x
+
+
+@pytest.mark.parametrize(
+    ("to", "shape"),
+    [*(("torch", shape) for shape in ((3,), (1, 3), (1,), ())), *((to, shape) for to in ("jax", "tensorflow") for shape in ((3,), ()))],
+)
+def test_a_larger_gradient_is_summed(to: str, shape: tuple[int, ...]) -> None:
+    pytest.importorskip(to)
+    weight = torch.linspace(1, 2, max(1, torch.Size(shape).numel())).reshape(shape).requires_grad_()
+    graph = graph_compiler.compile(Scaled.apply, to=to, args=(torch.ones(4, 3), weight.detach()))
+    x = torch.linspace(-1, 3, 15).reshape(5, 3)
+    expected = torch.autograd.grad((Scaled.apply(x, weight) ** 2).sum(), weight)[0]
+    convert = graph.variants[-1].target.convert
+    graph(x, weight.detach())
+    derivative = transforms.grad(lambda x, w: _total(to, graph(x, w)), argnums=1)
+    assert_same(derivative(convert(x), convert(weight.detach())), expected)
+
+
+def _total(to: str, made: Any) -> Any:
+    if to != "tensorflow":
+        return (made**2).sum()
+    import tensorflow as tf
+
+    return tf.reduce_sum(made**2)

@@ -96,7 +96,13 @@ def _as_of(capture: Trace, gradient: Any, arg: torch.Tensor) -> Value:
     """The gradient of an argument as torch makes one of what a rule returns: summed to its shape, in its data type."""
     found, wanted = capture.value(gradient).spec, capture.value(arg).spec
     if found.hints != wanted.hints:
-        gradient = gradient.sum_to_size(arg.shape)
+        more = len(found.hints) - len(wanted.hints)
+        # Sizes of the argument are asked for, not those of the gradient, which may be no part of a guard.
+        single = [axis for axis, size in enumerate(arg.shape) if found.hints[more + axis] != wanted.hints[axis] and size == 1]
+        if more < 0 or len(single) != sum(a != b for a, b in zip(found.hints[more:], wanted.hints)):
+            raise TracingError(f"it gives a gradient of the shape {list(found.hints)} for an argument of the shape {list(wanted.hints)}")
+        gradient = gradient.sum([more + axis for axis in single], keepdim=True) if single else gradient
+        gradient = gradient.sum(list(range(more))) if more else gradient
     if found.dtype != wanted.dtype:
         gradient = gradient.to(arg.dtype)
     made: Value = capture.value(gradient)
