@@ -32,7 +32,7 @@ QUICK = ("canonical", "lifted", "numpy", "torch")  # targets that compile nothin
 SOURCES = {
     "torch": ("tests/test_samples.py", "tests/test_random.py", "tests/test_programs.py", "tests/test_inner_gradient_sizes.py"),
     "jax": ("tests/jax_source/test_jax_", "tests/control_flow/test_values.py", "tests/custom_derivatives/test_jax"),
-    "numpy": ("tests/test_numpy_", "tests/numpy_source/"),
+    "numpy": ("tests/test_numpy_", "tests/numpy_source/", "tests/test_math_of_elements.py"),
     "tensorflow": ("tests/tensorflow_source/test_tensorflow_samples.py", "tests/tensorflow_source/test_tensorflow_functions.py"),
 }
 EVERY = tuple(test for tests in SOURCES.values() for test in tests)

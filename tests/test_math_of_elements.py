@@ -62,6 +62,20 @@ def of_complex(a: Any) -> Any:
     return np.array([*found, cmath.polar(z)[0], cmath.tanh(z).real, cmath.log10(z).imag])
 
 
+_OF_COMPLEX = ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cos", "cosh", "sin", "sinh", "tan")
+
+
+def of_complex_angles(a: Any) -> Any:
+    z = complex(a[0], a[1])
+    return np.array([part for name in _OF_COMPLEX for part in (getattr(cmath, name)(z).real, getattr(cmath, name)(z).imag)])
+
+
+def rounded_numbers(a: Any) -> Any:
+    x, y = a[0] * 7, a[1]
+    roots = [math.cbrt(y), math.exp2(y)] if hasattr(math, "exp2") else [y, y]  # both since Python 3.11
+    return np.array([math.ceil(x) * y, math.floor(x) * y, math.trunc(-x) * y, *roots])
+
+
 def of_numbers(a: Any) -> Any:
     x, y = float(a[0]), a[1].item()
     return a * math.sin(x) + x**0.5 + 2**y + x**-2 + math.exp(math.log(x) * y)
@@ -78,7 +92,10 @@ def a_number(a: Any) -> Any:
     return math.sin(a[0]) * math.cos(a[1])
 
 
-PROGRAMS = (exponential, trigonometric, special, of_two, of_sequences, in_parts, of_complex, of_numbers, in_a_loop, a_number)
+PROGRAMS = (
+    exponential, trigonometric, special, of_two, of_sequences, in_parts, of_complex, of_complex_angles, rounded_numbers, of_numbers,
+    in_a_loop, a_number,
+)  # fmt: skip
 INPUTS = tuple(np.array(numbers) for numbers in ([0.3, 0.7], [0.4, 0.85], [0.7, 0.55]))
 
 
