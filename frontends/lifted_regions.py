@@ -192,15 +192,18 @@ class LiftedRegions:
         guards = self.lifter.result.guards
         found, guards[since:] = guards[since:], []
         made = {*inputs, *(value for node in nodes for value in node.outputs)}
-        for guard in found:
+        while found:
+            guard = found.pop(0)
             sources = values_in((guard.condition,))
             # A size whose symbol is of what a node makes is told by that result alone, so elements decide it.
             is_inner = not made.isdisjoint(sources) or is_branch and any(map(self.lifter.b.maker, sources))
             if isinstance(guard.condition, Size) and not is_inner:
                 guards.append(guard)
                 continue
-            self.lifter.b.origin = guard.origin
+            self.lifter.b.origin, known = guard.origin, len(guards)
             condition = guard.condition if isinstance(guard.condition, Value) else number_of(self.lifter.b, guard.condition)
+            # What computes the condition may have guards of its own, such as a divisor that is not 0, which are of this block as well.
+            guards[known:], found = [], [*guards[known:], *found]
             nodes.append(check(replace(guard, condition=condition)))
 
 

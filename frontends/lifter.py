@@ -23,6 +23,7 @@ from ..ops.dtypes import DTYPES, is_floating
 from ..ops.registry import ArraySpec
 from ..passes.carried_checks import carry_out
 from ..sizes import Size, Symbol, hint_of, product, substitute
+from ..tracing.faults import is_fault
 from ..trees import Branch, count_leaves, iterate_structure, map_structure
 from .building import RaisingBuilder
 from .lifted_regions import LiftedRegions
@@ -284,7 +285,10 @@ class Lifter:
             self._problem(node, str(problem) or "not implemented")
         except GraphCompilerError as problem:
             self._problem(node, str(problem))
+        # Rows ask frameworks for what they would give, which may refuse it in any words.
         except Exception as problem:
+            if is_fault(problem):
+                raise
             raise UnsupportedOperation(
                 f"{self.recorded.name}: {node.op} could not be translated ({type(problem).__name__}: {problem})\n  {node.origin}"
             ) from problem

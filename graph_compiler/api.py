@@ -14,6 +14,7 @@ from typing import Any
 from .errors import InvalidOption, NotCompilable, SourceNotFound
 from .registration import FrontendEntry, backends, frontends, is_module, responds_to, trait
 from .runtime import Graph, LazyGraph, files
+from .runtime.boundary import public
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.declared import declared
 from .runtime.deferred import DeferredPipeline
@@ -33,6 +34,7 @@ from .tracing.state.stateful import Stateful, stateful_paths
 
 
 @declared
+@public
 @refusing_unknown()
 def compile(
     *objs: Any,
@@ -194,6 +196,7 @@ def _graph(pipeline: Any, is_lazy: bool, static: tuple[Any, Any], *limits: Any) 
 
 
 @declared
+@public
 @refusing_unknown(compile)
 def transpile(*objs: Any, source: str | None = None, to: str | None = None, **options: Any) -> Any:
     """:func:`compile` for another framework: ``transpile(model, to="jax", args=(x,))``. Takes the same options.
@@ -222,6 +225,7 @@ class _Another:
         return source.target
 
 
+@public
 @refusing_unknown(compile)
 def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
     """A callable that runs in whichever framework its arrays belong to: the source framework or any target, one graph for each.
@@ -274,6 +278,7 @@ def _inside(obj: Any, one: Any, is_lazy: bool) -> Any:
     return compile_module(obj, part) if isinstance(obj, ModuleType) else compile_class(obj, part)
 
 
+@public
 def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
     """A graph that :meth:`Graph.save` wrote, ready to be called, for the framework it was written for or another (``to=``).
 

@@ -125,6 +125,17 @@ class InvalidGraph(GraphCompilerError):
     """A graph broke a rule of its form: a bug in a pass or in a row of a table, not in the user's code."""
 
 
+class InternalError(GraphCompilerError):
+    """A bug of graph_compiler: it raised, or made a framework raise, an exception that it does not handle.
+
+    The message names the user's line, what was being done, and how to report it; ``__cause__`` is the exception.
+    """
+
+
+class Signal(Exception):
+    """An exception by which one part of this package tells another one to go on otherwise. It never leaves the package."""
+
+
 class UnknownOperation(GraphCompilerError, LookupError):
     """An operation, or a parameter of one, is not in the vocabulary."""
 

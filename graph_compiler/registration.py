@@ -167,6 +167,7 @@ class Registry(Generic[E]):
             self._add(point.name, point.load(), where)
         except InvalidRegistration as problem:
             self.problems[point.name] = problem
+        # Code of another package is imported, and may raise anything.
         except Exception as problem:
             self.problems[point.name] = InvalidRegistration(f"{where} cannot be loaded: {type(problem).__name__}: {problem}")
 

@@ -20,6 +20,7 @@ ROOMS = ("graph_compiler", "backends", "frontends")
 RANKS = {
     "_rooms": -1,
     "errors": -1,
+    "forwarding": -1,
     "registration": 0,
     "naming": 1,
     "sizes": 1,

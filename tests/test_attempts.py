@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
 from graph_compiler.errors import TracingError
-from graph_compiler.tracing.attempts import Refuted, Undisturbed, recorded
+from graph_compiler.tracing.attempts import Refuted, Undisturbed, gives_up, recorded
 
 
 class Drawn(Exception):
     """Random numbers were drawn, and nobody has seen it."""
+
+
+@dataclass
+class Made:
+    """Stand-in for a recording."""
+
+    text: str
+    gave_up: tuple[Any, ...] = ()
 
 
 def run(attempt: Any, give_up: Any = (), start: Any = frozenset("abc"), most: int = 4) -> tuple[Any, list[Any]]:
@@ -27,20 +36,23 @@ def run(attempt: Any, give_up: Any = (), start: Any = frozenset("abc"), most: in
 
 
 def without(name: str) -> Any:
-    return lambda hypotheses, problem: hypotheses - {name} if name in hypotheses else None
+    return gives_up(f"taking {name}")(lambda hypotheses, problem: hypotheses - {name} if name in hypotheses else None)
 
 
 def failing_with(*names: str) -> Any:
-    def attempt(hypotheses: Any) -> str:
+    def attempt(hypotheses: Any) -> Made:
         if hypotheses & set(names):
             raise ValueError("refused")
-        return "".join(sorted(hypotheses))
+        return Made("".join(sorted(hypotheses)))
 
     return attempt
 
 
 def test_the_weakest_is_given_up_first() -> None:
-    assert run(failing_with("b"), [without("a"), without("b"), without("c")]) == ("c", [set("abc"), set("bc"), set("c")])
+    made, seen = run(failing_with("b"), [without("a"), without("b"), without("c")])
+    assert (made.text, seen) == ("c", [set("abc"), set("bc"), set("c")])
+    assert [(each.way, each.problem) for each in made.gave_up] == [("taking a", "ValueError: refused"), ("taking b", "ValueError: refused")]
+    assert all("test_attempts.py:" in each.place for each in made.gave_up)
 
 
 def test_what_cannot_be_given_up_is_raised() -> None:
@@ -68,14 +80,14 @@ def test_other_threads_may_have_drawn() -> None:
     def disturbed(hypotheses: Any) -> Any:
         if (problem := next(tries)) is not None:
             raise problem
-        return "done"
+        return Made("done")
 
     try:
         result, seen = run(disturbed, [Undisturbed(Drawn)])
     finally:
         ended.set()
         other.join()
-    assert result == "done" and seen == [set("abc")] * 3
+    assert result.text == "done" and seen == [set("abc")] * 3
 
 
 def test_an_exception_of_another_kind_is_no_disturbance() -> None:

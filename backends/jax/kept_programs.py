@@ -65,7 +65,8 @@ class KeptPrograms:
             result = call.by(kept)
         except NotKept:
             return None
-        except Exception as problem:  # JAX cannot write every program down; errors of the function come again from its own trace
+        # JAX cannot write every program down, and has no exception of its own for it; what the function raises comes again from its trace.
+        except Exception as problem:
             log.debug("the program of %s is not kept: %s: %s", self._function.__name__, type(problem).__name__, problem)
             write_none(path)
             return None

@@ -89,7 +89,8 @@ def _read_backward(equation: Any, outside: dict[Any, Any]) -> list[Any]:
 
     try:
         traced = jax.make_jaxpr(tangents)(shapes, [shapes[place] for place in places]).jaxpr
-    except Exception:  # of what cannot be traced alone everything is read
+    # JAX and rules of the user may refuse to trace an equation alone by any exception: then everything is read.
+    except Exception:
         return [outside.get(item, item) for item in equation.invars if not isinstance(item, Literal)]
     read = _needed(traced)
     pairs = zip(equation.invars, traced.invars)

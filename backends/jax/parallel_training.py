@@ -46,7 +46,8 @@ class JaxTrainingOverMesh(JaxTraining):
             placed, program = (held, last[1]) if last[0]() is held else lying(held)
             try:
                 found: tuple[Held, Any] = program(placed, self._split(arrays), self._everywhere(rate))
-            except Exception:  # of a trace that recorded something: JAX would call what failed once in its slow way for ever
+            # Whatever a trace that recorded something raises: JAX would call what failed once in its slow way for ever.
+            except Exception:
                 compiled.clear()
                 last = type(None), step
                 with failures():

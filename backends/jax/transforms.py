@@ -13,6 +13,7 @@ from jax._src import core
 from jax.ad_checkpoint import checkpoint_name
 
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
+from ...forwarding import forward
 from .forward_mode import is_without_forward_mode
 from .min_cut import with_least_kept
 from .native import target
@@ -175,7 +176,7 @@ class JaxDerivatives(Derivatives):
                     return function(list(rows))
 
             mapped = jax.vmap(given, in_axes=(0, *how.axes), axis_size=how.size, axis_name=how.axis_name)
-            return list(mapped(jnp.arange(how.size), *arrays))
+            return list(forward(mapped, jnp.arange(how.size), *arrays))
 
         return over_rows
 

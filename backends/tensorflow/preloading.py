@@ -10,5 +10,6 @@ import importlib.util
 import sys
 
 if "tensorflow" not in sys.modules and importlib.util.find_spec("triton") is not None:
-    with contextlib.suppress(Exception):  # one that cannot be loaded can do no harm later
+    # Code of another package is imported, and may raise anything; one that cannot be loaded can do no harm later.
+    with contextlib.suppress(Exception):
         importlib.import_module("triton")

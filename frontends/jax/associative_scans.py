@@ -17,11 +17,13 @@ import jax.numpy as jnp
 from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
-from ...errors import TracingError
+from ...errors import Signal, TracingError
+from ...forwarding import forward
 from ...ir.node import Value
 from ...ir.pairs import pairs_of
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol, apply, expression_of, hint_of, is_symbolic
+from ...tracing.faults import is_fault
 from .dtypes import dtype_name
 from .sizes import Recording, current, decided, deciding, symbolic
 
@@ -40,6 +42,10 @@ class Combine:
     function: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list[Any]]
     program: ClosedJaxpr
     pairs: tuple[Value, ...]
+
+
+class _OtherPairs(Signal):
+    """What is made of a pair is not like it."""
 
 
 class _AsksForLength(Exception):
@@ -90,12 +96,12 @@ def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bo
 
     def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
         if threading.get_ident() != thread or not is_traced():
-            return original(fn, elems, reverse, axis)
+            return forward(original, fn, elems, reverse, axis)
         leaves, tree = jax.tree.flatten(elems)
         known = None if reverse and axis < 0 else _checked(leaves, axis)  # JAX refuses a negative axis in reverse
         call = None if known is None else _combine(fn, tree, leaves, known)
         if known is None or call is None:
-            return original(fn, elems, reverse, axis)
+            return forward(original, fn, elems, reverse, axis)
         combine, held = call
         found = associative_scan_p.bind(*held, *leaves, combine=combine, sequences=len(leaves), axis=known, reverse=bool(reverse))
         return jax.tree.unflatten(tree, found)
@@ -119,7 +125,7 @@ def _combine(fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
     def flat(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
         made, structure = jax.tree.flatten(fn(jax.tree.unflatten(tree, left), jax.tree.unflatten(tree, right)))
         if structure != tree:
-            raise TypeError("the result is another container")
+            raise _OtherPairs("the result is another container")
         return made
 
     def function(held: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
@@ -131,7 +137,10 @@ def _combine(fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int
 
     try:
         pairs, program = _traced(flat, leaves, axis)
-    except Exception:  # JAX shows the error, as it calls the function
+    # The user's function may raise anything: JAX shows it, as it calls the function again.
+    except Exception as problem:
+        if is_fault(problem):
+            raise
         return None
     outside[:] = program.consts
     return Combine(function, _open(program), pairs), list(program.consts)
@@ -147,7 +156,7 @@ def _traced(flat: Callable[..., list[Any]], leaves: Sequence[Any], axis: int) ->
         program = jax.make_jaxpr(flat)(types[:count], types[count:])
         for made, given in zip(program.out_avals, types):
             if made.dtype != given.dtype or not _is_as(made.shape, given.shape):
-                raise TypeError(f"a pair of {given} gives {made}")
+                raise _OtherPairs(f"a pair of {given} gives {made}")
     return tuple(pairs), program
 
 

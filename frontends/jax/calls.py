@@ -22,9 +22,11 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr, Primitive
 from jax.interpreters import ad, batching, mlir
 
+from ...forwarding import forward, forwards
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...sizes import expression_of, hint_of, is_symbolic
+from ...tracing.faults import is_fault
 from ...tracing.probes import STAND_IN, Probe, Session, replaced, under_any_name
 from ...tracing.probes.replaced import Place
 from ...trees import Branch, Static, Tree, flatten, iterate_structure, map_structure, statics, unflatten
@@ -65,7 +67,7 @@ def _types(*arrays: Any, call: Call) -> Any:
 
 @call_p.def_impl
 def _run(*arrays: Any, call: Call) -> Any:
-    return call.function(*arrays)
+    return forward(call.function, *arrays)
 
 
 def _batched(arrays: Any, axes: Any, *, call: Call) -> Any:
@@ -87,7 +89,7 @@ class Mapped:
 
         def one(*arrays: Any) -> Any:
             again_args, again_kwargs = unflatten(tree, arrays)
-            return self.function(*again_args, **again_kwargs)
+            return forward(self.function, *again_args, **again_kwargs)
 
         return jax.vmap(one, in_axes=self.axes)(*leaves)
 
@@ -99,7 +101,7 @@ class Leaves:
     function: Callable[..., Any]
 
     def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
-        return flatten(self.function(*args, **kwargs), is_array)[0]
+        return flatten(forward(self.function, *args, **kwargs), is_array)[0]
 
 
 def _custom_batched(arrays: Any, axes: tuple[int | None, ...], call: Call) -> Any:
@@ -124,7 +126,7 @@ def _transposed(cotangents: Any, *arrays: Any, call: Call) -> list[Any]:
 
     def linear(*given: Any) -> list[Any]:
         rest = iter(given)
-        return call.function(*(next(rest) if is_unknown else item for is_unknown, item in zip(unknown, arrays)))
+        return forward(call.function, *(next(rest) if is_unknown else item for is_unknown, item in zip(unknown, arrays)))
 
     transpose = jax.linear_transpose(linear, *(item.aval for item in arrays if ad.is_undefined_primal(item)))
     found = iter(transpose([ad.instantiate_zeros(item) for item in cotangents]))
@@ -203,7 +205,7 @@ def _whole(session: Session, original: Callable[..., Any], rule: Any, *args: Any
     """A call of the user's function with derivatives of its own, which stands whole in what is traced."""
     own = getattr(rule.fun, "__module__", None) or ""
     if own.partition(".")[0] in _HOLDERS or not _traces():
-        return original(rule, *args, **kwargs)
+        return forward(original, rule, *args, **kwargs)
     return _bound(CUSTOM, lambda _, *given, **named: original(rule, *given, **named), (rule, *args), kwargs)
 
 
@@ -259,7 +261,7 @@ def _named(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if threading.get_ident() != thread or not _traces():
-            return original(*args, **kwargs)
+            return forward(original, *args, **kwargs)
         return _bound(name, original, args, kwargs)
 
     call.__name__ = getattr(original, "__name__", name)
@@ -274,6 +276,7 @@ def _traces() -> bool:
     return not getattr(_thread, "quiet", False) and isinstance(jax.numpy.zeros(()), jax.core.Tracer)
 
 
+@forwards
 def recorded_as(name: str, function: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """What a function gives, recorded as a call of this name where calls are recorded at the moment."""
     return _bound(name, function, args, {}) if _traces() else function(*args)
@@ -283,16 +286,19 @@ def _bound(name: str, original: Callable[..., Any], args: Any, kwargs: Any) -> A
     if not name.endswith(INDEXED) and current().loops.steps and any(map(current().loops.reads_step, iterate_structure((args, kwargs)))):
         try:
             return _bound(name, original, *map_structure(_step_as_array, (args, kwargs)))
-        except Exception:  # where it takes no array
+        # JAX may refuse an array where it wants a number in any words.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
             args, kwargs = map_structure(_decided_step, (args, kwargs))
     leaves, tree = flatten((args, kwargs), is_array, lambda item: False)
     if not all(_is_static(item) for item in statics(tree)) or any(is_key(leaf) for leaf in leaves):
-        return original(*args, **kwargs)
+        return forward(original, *args, **kwargs)
     results: list[Tree] = []
 
     def body(*arrays: Any, tree: Tree = tree) -> Any:
         again_args, again_kwargs = unflatten(tree, arrays)
-        found, result = flatten(original(*again_args, **again_kwargs), is_array)
+        found, result = flatten(forward(original, *again_args, **again_kwargs), is_array)
         results.append(result)
         return found
 
@@ -313,7 +319,10 @@ def _abstract_results(name: str, body: Callable[..., Any], tree: Tree, leaves: l
     now = with_numbers(tree)
     try:
         seen = jax.eval_shape(lambda *arrays: body(*arrays, tree=now), *(_type(leaf, hints(leaf.shape)) for leaf in leaves))
-    except Exception:  # sizes among the arguments, or an error of the user's that the traced body shows as it is
+    # There are sizes among the arguments, or the user's call is wrong, which the traced body shows as it is.
+    except Exception as problem:
+        if is_fault(problem):
+            raise
         return None
     finally:
         _thread.quiet = before

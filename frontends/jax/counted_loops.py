@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import numpy
 
+from ...forwarding import forward
 from ...sizes import Size, apply, expression_of, is_symbolic
 from .sizes import decided, symbolic
 
@@ -20,7 +21,7 @@ def counted(original: Callable[..., Any]) -> Callable[..., Any]:
 
     def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any, *, unroll: Any = None) -> Any:
         if threading.get_ident() != thread or not (is_symbolic(lower) or is_symbolic(upper)) or not all(map(_is_known, (lower, upper))):
-            return original(lower, upper, body_fun, init_val, unroll=unroll)
+            return forward(original, lower, upper, body_fun, init_val, unroll=unroll)
         length = expression_of(upper) - expression_of(lower)
         is_size = type(lower) is int and lower == 0  # which is never negative, whereas a difference may be
         if not is_size and decided(apply("lt", length, 0) if isinstance(length, Size) else length < 0):
@@ -42,13 +43,13 @@ def scanned(original: Callable[..., Any]) -> Callable[..., Any]:
         f: Callable[[Any, Any], Any], init: Any, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1, **options: Any
     ) -> Any:
         if threading.get_ident() != thread or not is_symbolic(length):
-            return original(f, init, xs, length, reverse, unroll, **options)
+            return forward(original, f, init, xs, length, reverse, unroll, **options)
         rows = jax.tree.leaves(xs)
         if not rows:
             steps = jax.lax.iota("int32", length)
-            return original(lambda held, _: f(held, xs), init, steps, None, reverse, unroll, **options)
+            return forward(original, lambda held, _: f(held, xs), init, steps, None, reverse, unroll, **options)
         is_same = all(expression_of(numpy.shape(row)[0]) == expression_of(length) for row in rows)
-        return original(f, init, xs, None if is_same else length, reverse, unroll, **options)
+        return forward(original, f, init, xs, None if is_same else length, reverse, unroll, **options)
 
     return scan
 

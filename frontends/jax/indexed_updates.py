@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...forwarding import forward
 from ...sizes import expression_of, hint_of, is_symbolic
 from ...tracing.probes import STAND_IN, Probe, Probes, Session
 from .calls import recorded_as
@@ -35,7 +36,7 @@ def updates() -> Probes:
 
 
 def _left_to_jax(session: Session, original: Callable[..., Any], reference: Any, *args: Any, **options: Any) -> Any:
-    return original(type(reference)(reference.array, _for_jax(reference.index)), *args, **options)
+    return forward(original, type(reference)(reference.array, _for_jax(reference.index)), *args, **options)
 
 
 def _answer(name: str) -> Callable[..., Any]:
@@ -43,9 +44,9 @@ def _answer(name: str) -> Callable[..., Any]:
         x, index = reference.array, reference.index
         items = index if type(index) is tuple else (index,)
         if not any(map(_has_symbol, items)):
-            return original(reference, values, **options)
+            return forward(original, reference, values, **options)
         if options or not isinstance(x, jax.Array) or not all(map(_is_plain, items)) or not _is_inside(items, x):
-            return original(type(reference)(x, _for_jax(index)), values, **options)
+            return forward(original, type(reference)(x, _for_jax(index)), values, **options)
         if (combine := _COMBINED[name]) is not None:
             values = combine(x[index], values)
         values = jax.numpy.asarray(values).astype(x.dtype)

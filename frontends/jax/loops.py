@@ -17,6 +17,7 @@ import numpy as np
 from jax._src import core
 from jax.extend.core import Primitive
 
+from ...forwarding import forward
 from ...ir.node import Origin, Value
 from ...ir.recorded_loop import Held, Mark
 from ...ops.registry import ArraySpec
@@ -107,7 +108,7 @@ def _rows(session: Session, original: Callable[..., Any], array: Any) -> Any:
     loops: TracedLoops = current().loops
     steps = loops.steps_of(array)
     found = None if steps is None else loops.run(behind(sys._getframe(1)), steps)
-    return original(array) if found is None else found
+    return forward(original, array) if found is None else found
 
 
 ROWS = Probe(core.Tracer, "__iter__", STAND_IN, _rows)

@@ -23,6 +23,7 @@ from jax._src import core
 from jax.extend.core import Primitive
 
 from ...errors import TracingError
+from ...forwarding import forward
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...sizes import Size, Symbol
@@ -164,12 +165,12 @@ def _answer(name: str) -> Callable[..., Any]:
         shown = session.trace
         own = None if shown.reads is None or args or kwargs else shown.own_of(tracer)
         if own is None:
-            return original(tracer, *args, **kwargs)
+            return forward(original, tracer, *args, **kwargs)
         if name == "item" and (number := shown.reads.number(own, 2)) is not None:
             return number
         frame = behind(sys._getframe(1))
         found = shown.reads.elements(own, 2, lambda array: name == "__bool__" and current().loops.asked(frame, own, bool(array)))
-        return original(tracer) if found is None else _READS[name](found)
+        return forward(original, tracer) if found is None else _READS[name](found)
 
     return answered
 

@@ -15,6 +15,7 @@ from ...assumptions import SameArray
 from ...assumptions.input_fact import assume_fact
 from ...assumptions.same_array import NO_ARRAY
 from ...errors import TracingError
+from ...forwarding import forward
 from ...ir.debug_info import DebugInfo
 from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
@@ -27,6 +28,7 @@ from ...tracing.bound_arguments import GivenArguments
 from ...tracing.control_flow import open_regions
 from ...tracing.control_flow.grown import finished
 from ...tracing.escapes import refuse_escapes
+from ...tracing.faults import is_fault
 from ...tracing.loops import counting_arguments
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
@@ -85,7 +87,7 @@ def record(request: Request) -> Recording:
     with recording_lock, restored():
         return recorded(
             lambda hypotheses: _Attempt(request, hypotheses).run_or_refuted(), Hypotheses(loops=request.numbers), [], _MOST_ATTEMPTS,
-            lambda: f"{request.name} could not be traced with symbolic sizes, nor with those of the call",
+            lambda: f"{request.name} could not be traced with symbolic sizes, nor with those of the call", request.name,
         )  # fmt: skip
 
 
@@ -139,11 +141,14 @@ class _Attempt:
         """The recording, or what to assume of sizes besides where JAX needs their numbers."""
         try:
             return self.run()
+        # JAX, and the user's code that it calls, may raise anything on account of symbols for sizes.
         except Exception as problem:
+            if is_fault(problem):
+                raise
             more = self.next_hypotheses(problem)
             if more == self.hypotheses:
                 raise
-            return Refuted(more)
+            return Refuted(more, problem, self._given_up_for(more))
 
     def run(self) -> Recording:
         """The recording."""
@@ -183,7 +188,7 @@ class _Attempt:
         self.shown.trace = next((item._trace for item in (*arrays, *parameters) if isinstance(item, jax.core.Tracer)), None)
         with self.weights.called_with(dict(zip(names, parameters))) as (called, held):
             with open_regions(regions := JaxRegions(self._expected, self.recorder.numbers)):
-                result = self.replaced(called)(*args, **kwargs)
+                result = forward(self.replaced(called), *args, **kwargs)
                 result = finished(result, args, kwargs) if regions.lists else result
             leaves, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item), opens)
             after = held()
@@ -198,7 +203,7 @@ class _Attempt:
         args, kwargs = call_of(self.tree, [self._given(leaf) for leaf in self.leaves])
         inside = told_inside(self.recorder.graph.name, self.leaves)
         with self.weights.called_with(self.weights.arrays()) as (called, _held), answers.noting(), inside:
-            called(*args, **kwargs)
+            forward(called, *args, **kwargs)
         return Reads(answers, Reading(numbers and not self.for_jax))
 
     def _given(self, leaf: Any) -> Any:
@@ -323,6 +328,14 @@ class _Attempt:
         )  # fmt: skip
         fixed = self.hypotheses.fixed | found if found - self.hypotheses.fixed else every
         return replace(self.hypotheses, equal=True, fixed=fixed)
+
+    def _given_up_for(self, more: Hypotheses) -> str:
+        """Return what these hypotheses give up of the present ones, in words; empty where guards on elements are all that is new."""
+        if more.loops != self.hypotheses.loops:
+            return "making the numbers of iterations symbols"
+        if more.fixed != self.hypotheses.fixed:
+            return "making all sizes symbols"
+        return "telling sizes that are equal in this call apart" if more.equal != self.hypotheses.equal else ""
 
     # ------------------------------------------------------------------------------ the graph
     def _finished(self, found: list[Any], names: list[str]) -> Recording:

@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from ...forwarding import forward
 from ...ir.graph import Graph
 from ...ir.node import Value
 from ...ops.dtypes import KEYS
@@ -106,7 +107,7 @@ def undone(weights: Weights, seed: int) -> Iterator[None]:
 
 def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[Any]]]:
     """Nothing: calls of JAX are seen in a traced program only, not in a run."""
-    function(*args, **kwargs)
+    forward(function, *args, **kwargs)
     return []
 
 

@@ -20,6 +20,7 @@ from ...ir.node import Node, Value, values_in
 from ...ir.record import CallRecord
 from ...ops.registry import ArraySpec, get
 from ...sizes import Size, expression_of
+from ...tracing.faults import is_fault
 from .control_flow import names_of_arguments
 from .names import REFUSE_GRADIENT
 from .rules import Rule, has_derivative, name_of, rule_of
@@ -43,7 +44,10 @@ def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
     is_forward = not reader.as_words and not equation.primitive.name.startswith("custom_vjp_call")
     try:
         rule = rule_of(equation, call.arrays, is_forward)
-    except Exception as problem:  # the rule is the user's code, and may do or refuse anything
+    # The rule is the user's code, and may do or refuse anything.
+    except Exception as problem:
+        if is_fault(problem):
+            raise
         reason = f"{type(problem).__name__}: {problem}".strip().splitlines()[0]
         return call.refused(f"it cannot be traced ({reason})")
     if not rule.results or not rule.sources:

@@ -19,6 +19,7 @@ import numpy as np
 from jax.extend.core import Primitive
 
 from ...errors import TracingError
+from ...forwarding import forwards
 from ...ops.bounds import nonnegative
 from ...sizes import Size, SymbolicNumber, apply, expression_of, hint_of
 from ...sizes.number import unary
@@ -264,6 +265,7 @@ class Dimension(SymbolicFloat):
     def __hash__(self) -> int:
         return _key(self.expression, sys._getframe(1))
 
+    @forwards
     def __index__(self) -> int:
         if sys._getframe(1).f_code.co_name in _TAKE_SYMBOLS and _asked_by_jax():
             raise TypeError("a symbolic size is no index")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TracingError
+from ...forwarding import forward, forwards
 from ...ir.node import Origin, Value
 from ...ir.record import CallRecord
 from ...ops.dtypes import is_floating, is_inexact
@@ -130,6 +131,7 @@ class Capture:
         """A call of a method of an array."""
         return self.record(METHOD + name, getattr(type(seen_of(array)), name), (array, *args), kwargs)
 
+    @forwards
     def attribute(self, array: Traced, name: str) -> Any:
         """An attribute: a fact of the array, a view of it, or a method."""
         seen = object.__getattribute__(array, "_seen")
@@ -150,7 +152,7 @@ class Capture:
         if any(isinstance(item, (str, dict, set)) for item in operands):
             return NotImplemented
         operands = decided(self, row_key(METHOD + name), operands)
-        return self.record(METHOD + name, compute, operands, {}) if any(map(is_traced, operands)) else compute(*operands)
+        return self.record(METHOD + name, compute, operands, {}) if any(map(is_traced, operands)) else forward(compute, *operands)
 
     def getitem(self, array: Traced, index: Any) -> Any:
         """``array[index]``."""
@@ -198,7 +200,7 @@ class Capture:
         result = self._attempt(function, operands, args, kwargs)
         # a complex number of Python's beside a float64 of numpy gives one of Python's
         weak = type(result) in _NUMBERS and (type(result) is complex or any(item._value in self.weak for item in operands))
-        result = np.asarray(result)[()] if weak else result
+        result = kinds.as_scalar(self, result) if weak else result
         is_number = weak or gives_number()
         from_read = any(item._value in self.read for item in operands)
         is_read = is_number and (reads or from_read)
@@ -225,7 +227,7 @@ class Capture:
         """The real call. A failure that the user's code handles is guarded: by the sizes, and by elements where these cause it."""
         self.inside = True
         try:
-            result = function(*map_structure(_real, args), **map_structure(_real, kwargs))
+            return forward(function, *map_structure(_real, args), **map_structure(_real, kwargs))
         except Exception as problem:
             self.inside = False
             self._fix_all_sizes()
@@ -236,7 +238,6 @@ class Capture:
             raise
         finally:
             self.inside = False
-        return result
 
     def _fix_all_sizes(self) -> None:
         for value in self.recorder.graph.inputs:

@@ -112,6 +112,14 @@ def dtype_name(dtype: Any) -> str | None:
     return dtype.name if dtype.name in DTYPES and dtype.isnative else None
 
 
+def as_scalar(capture: Any, number: Any) -> Any:
+    """Return a number of Python's as NumPy's scalar; raise ``TracingError`` for a whole number that no type of NumPy holds."""
+    scalar = np.asarray(number)[()]
+    if not isinstance(scalar, np.generic):
+        raise TracingError(f"{capture.here()}: {number} is larger than any whole number of an array, so it cannot be computed with as one")
+    return scalar
+
+
 def errstate() -> tuple[tuple[str, str], ...]:
     """How floating-point errors are treated where the user has changed that."""
     found = np.geterr()

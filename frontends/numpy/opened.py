@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ...forwarding import forwards
 from .vectorized import vectorize
 
 Recorded = Callable[[str], Callable[..., Any]]  # name of a function of numpy -> the function that records it
 
 
+@forwards
 def piecewise(recorded: Recorded, x: Any, condlist: Any, funclist: Any, *args: Any, **kwargs: Any) -> Any:
     """np.piecewise: one function for each condition, and optionally one more for elements where none holds."""
     x = recorded("asarray")(x)
@@ -46,6 +48,7 @@ def fromfunction(recorded: Recorded, function: Any, shape: Any, *, dtype: Any = 
     return function(*recorded("indices")(shape, dtype=dtype), **kwargs)
 
 
+@forwards
 def apply_over_axes(recorded: Recorded, func: Any, a: Any, axes: Any) -> Any:
     """np.apply_over_axes: a reduction over one axis after the other, all of which stay."""
     found = recorded("asarray")(a)
@@ -58,6 +61,7 @@ def apply_over_axes(recorded: Recorded, func: Any, a: Any, axes: Any) -> Any:
     return found
 
 
+@forwards
 def roots(recorded: Recorded, p: Any) -> Any:
     """np.roots: eigenvalues of the companion matrix. Which coefficients at the ends are 0 is read, as numpy reads it."""
     p = np.atleast_1d(recorded("asarray")(p))

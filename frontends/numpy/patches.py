@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.polynomial
 
+from ...forwarding import forward, forwards
 from ...sizes import Size, computed, expression_of, is_symbolic
 from ...tracing import probes
 from ...tracing.loops import loop_shims
@@ -47,6 +48,7 @@ def current() -> Any:
 
 def _recorded(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
+    @forwards
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         capture = current()
         if capture is None or _is_foreign(name, args, kwargs):
@@ -87,7 +89,7 @@ def _converting(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def wrapper(a: Any, *args: Any, **kwargs: Any) -> Any:
         if current() is None or (isinstance(a, np.ndarray) and not is_traced(a)):
-            return original(a, *args, **kwargs)
+            return forward(original, a, *args, **kwargs)
         return record(a, *args, **kwargs)
 
     return wrapper
@@ -95,6 +97,7 @@ def _converting(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _drawing(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
+    @forwards
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         capture = current()
         return original(*args, **kwargs) if capture is None else draw(capture, None, name, args, kwargs)
@@ -104,6 +107,7 @@ def _drawing(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
 
 def _opened(compute: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
+    @forwards
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         return original(*args, **kwargs) if current() is None else compute(recorded, *args, **kwargs)
 
@@ -201,6 +205,7 @@ def _of_lists(function: Any) -> Any:
     """A function of numpy that takes lists with arrays of a recording as one array: ``np.max([x[0], x[1]])``."""
 
     @functools.wraps(function)
+    @forwards
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if current() is not None:
             args = tuple(recorded("array")(item) if isinstance(item, (list, tuple)) and _holds_traced(item) else item for item in args)

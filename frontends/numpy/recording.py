@@ -14,6 +14,7 @@ from ...assumptions.input_fact import assume_fact
 from ...assumptions.overlap import overlap
 from ...assumptions.same_array import NO_ARRAY
 from ...errors import TracingError
+from ...forwarding import forward
 from ...ir.aliases import Aliases
 from ...ir.debug_info import DebugInfo
 from ...ir.graph import Effect, Graph
@@ -21,7 +22,7 @@ from ...ir.state import GraphState
 from ...passes.carried_checks import carry_out
 from ...sizes import expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
-from ...tracing.attempts import Refuted, Undisturbed, recorded
+from ...tracing.attempts import Refuted, Undisturbed, gives_up, recorded
 from ...tracing.control_flow import open_regions
 from ...tracing.control_flow.grown import finished
 from ...tracing.environment.conjunction import EnvironmentGuard
@@ -76,7 +77,7 @@ def record(request: Request) -> Recording:
     def too_many() -> str:
         return f"{request.name} keeps its state in other places each time it is recorded: {', '.join(place.name for place in found[-5:])}"
 
-    return recorded(attempt, start, give_up, _MOST_ROUNDS, too_many)
+    return recorded(attempt, start, give_up, _MOST_ROUNDS, too_many, request.name)
 
 
 _MOST_ROUNDS = 7
@@ -97,10 +98,12 @@ class Hypotheses:
     steps: UnrecordedSteps | None
 
 
+@gives_up("leaving out iterations of a loop")
 def _give_up_unrecorded(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
     return replace(hypotheses, steps=None) if hypotheses.steps is not None and hypotheses.steps.any else None
 
 
+@gives_up("taking lists to be appended to alone")
 def _give_up_lists(request: Request, hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
     if not hypotheses.grown or request.auto_dynamic is None:
         return None
@@ -108,10 +111,12 @@ def _give_up_lists(request: Request, hypotheses: Hypotheses, problem: Exception)
     return replace(hypotheses, grown=frozenset())
 
 
+@gives_up("keeping views beside their owner")
 def _give_up_views(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
     return hypotheses if hypotheses.views.next_attempt() else None
 
 
+@gives_up("making numbers that Python reads inputs or symbols")
 def _give_up_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
     """What stands for numbers may have been what failed."""
     if not (hypotheses.often or hypotheses.numbers or hypotheses.reading.any):
@@ -203,7 +208,7 @@ def _run(function: Any, args: Any, kwargs: Any, capture: BlockCapture, weights: 
     try:
         regions = NumpyRegions(capture)
         with np.errstate(), replaced(capture, code.functions), capture.isolated(), open_regions(regions):
-            result = (replacement_of(function) or function)(*args, **kwargs)
+            result = forward(replacement_of(function) or function, *args, **kwargs)
             result = finished(result, args, kwargs) if regions.lists else result
         capture.states.check(capture)
     finally:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TracingError
+from ...forwarding import forward
 from ...ir.closing import Body, close
 from ...ir.guard import guard_of
 from ...ir.node import Node, Value, every
@@ -113,7 +114,7 @@ class NumpyRegions(RecordedRegions[_Block]):
 
     def truth(self, item: Any) -> Any:
         if item.ndim:
-            bool(item._seen)  # numpy's own error where there are several elements
+            forward(bool, item._seen)  # numpy's own error where there are several elements
             item = item.reshape(())
         return item if item.dtype == bool and item._value not in self.capture.weak else np.not_equal(item, 0)
 
@@ -152,7 +153,7 @@ class NumpyRegions(RecordedRegions[_Block]):
         return item._value if is_traced(item) else self.capture.met(item)
 
     def now(self, truth: Any) -> bool:
-        return bool(truth._seen)
+        return forward(bool, truth._seen)
 
     def begun(self, given: Inputs) -> Arrays:
         return self._stand_ins(given)[1]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import TracingError
+from ...forwarding import forward
 from ...ir.node import Value
 
 
@@ -60,7 +61,7 @@ class Traced:
 
     # ------------------------------------------------------------------------------ where Python needs elements
     def __bool__(self) -> bool:
-        answer = bool(self._seen)
+        answer = forward(bool, self._seen)
         return answer if self._capture.loops.asked(sys._getframe(1), self, answer) else self._python(bool)
 
     def __int__(self) -> int:
@@ -77,7 +78,7 @@ class Traced:
 
     def _python(self, convert: Callable[[Any], Any]) -> Any:
         """The one element as a Python value; numpy raises if there is not exactly one."""
-        answer = convert(self._seen)
+        answer = forward(convert, self._seen)
         return self._capture.element(self, convert, answer)
 
     def __repr__(self) -> str:
@@ -93,11 +94,11 @@ class Traced:
         return format(self._seen, spec)
 
     def __len__(self) -> int:
-        len(self._seen)  # numpy's own error where there is no axis
+        forward(len, self._seen)  # numpy's own error where there is no axis
         return int(self.shape[0])
 
     def __iter__(self) -> Iterator[Any]:
-        iter(self._seen)
+        forward(iter, self._seen)
         steps = self._capture.loops.steps_of(self)
         found = None if steps is None else self._capture.loops.run(sys._getframe(1), steps)
         return iter([self[i] for i in range(len(self))]) if found is None else found

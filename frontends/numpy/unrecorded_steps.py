@@ -11,6 +11,7 @@ from ...ir.graph import Graph
 from ...ir.recorded_loop import RecordedLoop
 from ...passes.fold_rest import rest_of_loop
 from ...tracing import Recorder
+from ...tracing.faults import is_fault
 from .traced import Traced, seen_of
 
 
@@ -33,7 +34,10 @@ class UnrecordedSteps:
             results = self.loaded(rest.program)(*given)[rest.written :]
             found = [np.asarray(item)[... if isinstance(one._seen, np.ndarray) else ()] for one, item in zip(made, results)]
             is_same = all(one._seen.shape == item.shape and one._seen.dtype == item.dtype for one, item in zip(made, found))
-        except Exception:  # which the user's own code is to raise
+        # A step may raise anything, which the user's own code is to raise when it is recorded.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
             is_same = False
         if not is_same:
             _put_back(given, before)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...forwarding import forward, forwards
 from .names import METHOD
 from .traced import is_traced
 
@@ -23,9 +24,10 @@ class Vectorized:
         self._recorded, self._real = recorded, real
         self.__doc__ = real.__doc__
 
+    @forwards
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self._real.pyfunc is np._NoValue:  # @np.vectorize(otypes=...)
-            return Vectorized(self._recorded, self._real(*args))
+            return Vectorized(self._recorded, forward(self._real, *args))
         function, given = self._function_of(args, kwargs)
         arrays = [self._recorded("asarray")(item) for item in given]
         if not arrays:
@@ -52,6 +54,7 @@ class Vectorized:
 
         return function, [*(args[place] for place in places), *(kwargs[name] for name in names)]
 
+    @forwards
     def _of_parts(self, function: Any, arrays: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> Any:
         """With a signature: of arrays of the axes that it names."""
         if len(inputs) != len(arrays):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import tensorflow as tf
 
+from ...forwarding import forwards
 from ...ops.collectives import RECORDED_DEVICES
 from ..collectives import CALLS
 from .held import Held
@@ -37,6 +38,7 @@ def _exchanged(x: Any, name: str, axis_name: str) -> Any:
     return _marked(exchanged(x), name, axis_name)
 
 
+@forwards
 def _transposed(cotangent: Any, name: str, axis_name: str) -> Any:
     if name == "all_gather":
         return tf.gather(_exchanged(cotangent, "psum", axis_name), collective("axis_index", None, axis_name))

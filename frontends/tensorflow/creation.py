@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
+from ...forwarding import forward
 from ...tracing.probes import replaced
 from .evaluation import computing
 
@@ -25,7 +26,7 @@ class Created:
 
         def made(variable: Any, *args: Any, **kwargs: Any) -> None:
             self.count += 1
-            original(variable, *args, **kwargs)
+            forward(original, variable, *args, **kwargs)
 
         def started(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
             initial = kwargs.get("initial_value")

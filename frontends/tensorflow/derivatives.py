@@ -16,6 +16,7 @@ from tensorflow.python.framework.func_graph import FuncGraph
 from ...ir.closing import Body
 from ...ir.node import Value
 from ...ops.control import has_derivative
+from ...tracing.faults import is_fault
 from .blocks import Block, BlockNode
 from .evaluation import seen_by_tapes
 from .held import Held
@@ -36,7 +37,10 @@ def identity(reader: Reader, operation: Any, operands: Sequence[Held]) -> Sequen
         return _refused(reader, operation, operands, arrays, f"the derivative of order {ORDERS + 1} is asked for")
     try:
         rule, cotangents, gradients = _traced(operation, name)
-    except Exception as problem:  # the rule is the user's code, or that of a loaded function which did not keep it
+    # The rule is the user's code, or that of a loaded function which did not keep it.
+    except Exception as problem:
+        if is_fault(problem):
+            raise
         return _refused(reader, operation, operands, arrays, f"it cannot be traced: {problem}")
     count = next((place for place, gradient in enumerate(gradients) if gradient is not None), len(gradients))
     sources = [place for place, gradient in enumerate(gradients) if gradient is not None and has_derivative(arrays[place].spec)]

@@ -15,6 +15,7 @@ from tensorflow.python import pywrap_tfe
 from tensorflow.python.eager import context, execute, record
 from tensorflow.python.framework import function_def_to_graph, tensor_util
 
+from ...forwarding import forwards
 from .kernels import MISSING, is_missing, run_by_xla
 from .names import definition
 from .operations import declared, for_execution, in_order
@@ -121,6 +122,7 @@ class _Tried(dict[int, Any]):
         return self._before[number]
 
 
+@forwards
 def executed(operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
     """Return what TensorFlow's eager runtime gives for an operation, or XLA where TensorFlow has no kernel on this processor."""
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dis
-import re
 import traceback
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -17,16 +16,18 @@ from tensorflow.python.autograph.impl.api import StagingError
 from ...assumptions import SameArray
 from ...assumptions.same_array import NO_ARRAY
 from ...errors import GraphCompilerError, TracingError, UnsupportedOperation
+from ...forwarding import forward
 from ...ir.graph import Effect
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
 from ...passes.carried_checks import carry_out
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
-from ...tracing.attempts import recorded
+from ...tracing.attempts import gives_up, recorded
 from ...tracing.control_flow import open_regions
 from ...tracing.control_flow.grown import finished
 from ...tracing.environment.versions import gathered, is_readable
+from ...tracing.faults import is_fault
 from ...tracing.probes import Probes, Session, probing
 from ...tracing.probes.global_reads import GlobalReads, all_of
 from ...tracing.probes.host_math import MATH
@@ -69,11 +70,9 @@ from .variables import Weights
 _READERS = (bookkeeping, assertions, branches, loops, lists, derivatives, partial_writes, generators, intermediates, grouped_volumes)
 _HANDLERS = {kind: handler for module in _READERS for kind, handler in module.READ.items()}
 _MOST_REFUTED = 1  # none is: what fails raises
-# What TensorFlow and Keras say of a size that is not known while they trace, or of the int32 that it then is.
-_OF_OPEN_SIZES = re.compile(
-    r"None|[Uu]nknown|[Uu]ndefined|be (?:defined|known)|symbolic|not iterable|statically|Failed to convert|\[\?"
-    r"|int32 that does not match type|to a NumPy dtype|JSON serializable"
-)
+# What TensorFlow, Keras and Python's own functions raise if a size is None, or an int32, where they need a number. What the kernels of
+# TensorFlow raise (tf.errors) is no part of these, for they run on the arrays of the call.
+_OF_OPEN_SIZES = (TypeError, ValueError, AttributeError, RuntimeError)
 Axes = frozenset[tuple[int, int]]  # of (argument, axis)
 
 # Beside settings, the user's code must not ask for random numbers of Python and numpy, which would be constants.
@@ -84,15 +83,16 @@ def record(request: Request) -> Recording:
     """Traces the function. Sizes are symbols; where TensorFlow needs numbers, it is traced again with more of them fixed.
 
     Each operation is run once, on the arrays of the call, and nothing outside is changed. The function itself is run once, and again only
-    after an exception that TensorFlow or Keras raised of a size that is not known.
+    after an exception that may come of a size that is not known.
     """
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
     start, give_up = Hypotheses(Axes(), Reading(request.numbers)), (partial(_more_fixed, arrays), _without_numbers)
     with recording_lock:
         try:
-            return recorded(lambda hypotheses: _Attempt(request, hypotheses).run(), start, give_up, _MOST_REFUTED, str)
+            return recorded(lambda hypotheses: _Attempt(request, hypotheses).run(), start, give_up, _MOST_REFUTED, str, request.name)
         except GraphCompilerError:
             raise
+        # The user's code may raise anything: what TensorFlow says of its tracing is told in the user's terms, all else is raised as it is.
         except Exception as problem:
             original = _unwrapped(problem)
             raise _told(request.name, original) from original.__cause__
@@ -113,6 +113,7 @@ class Hypotheses:
     reading: Reading
 
 
+@gives_up("making all sizes symbols")
 def _more_fixed(arrays: list[Any], hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
     if not _stems_from_sizes(problem):
         return None
@@ -120,6 +121,7 @@ def _more_fixed(arrays: list[Any], hypotheses: Hypotheses, problem: Exception) -
     return None if more is None else replace(hypotheses, fixed=more)
 
 
+@gives_up("making numbers that Python reads symbols")
 def _without_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
     """What stands for numbers may have been what failed."""
     return Hypotheses(Axes(), Reading(symbolic=False)) if hypotheses.reading.any else None
@@ -134,13 +136,17 @@ def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
 
 
 def _stems_from_sizes(problem: Exception) -> bool:
-    """Whether an exception can come of sizes that are not known: the user's code has not raised it, and it speaks of such a thing."""
-    if isinstance(problem, GraphCompilerError) or owner_of(type(problem)) == "user":
+    """Return True if an exception may come of sizes that are None while the function is traced.
+
+    What TensorFlow says of them differs between its functions and versions, so the class decides. With all sizes fixed, an exception that
+    has nothing to do with them is raised once more, and leaves the recording.
+    """
+    if not isinstance(problem, _OF_OPEN_SIZES) or isinstance(problem, GraphCompilerError) or owner_of(type(problem)) == "user":
         return False
     last = problem.__traceback__
     while last is not None and last.tb_next is not None:
         last = last.tb_next
-    return (last is None or not _raises(last)) and _OF_OPEN_SIZES.search(str(problem)) is not None
+    return last is None or not _raises(last)
 
 
 def _raises(last: TracebackType) -> bool:
@@ -216,8 +222,9 @@ class _Attempt:
                 ):
                     result, tree = self._traced(trace, leaves)
                 return self._finished(result, tree)
-        except Exception:
-            if self.is_first and (self.created.count or was_unbuilt):
+        # The user's code may raise anything. What the first tracing has created is there in the second.
+        except Exception as problem:
+            if not is_fault(problem) and self.is_first and (self.created.count or was_unbuilt):
                 return _Attempt(request, self.hypotheses, is_first=False).run()
             raise
 
@@ -229,7 +236,7 @@ class _Attempt:
         args, kwargs = call_of(self.tree, [array if first == NO_ARRAY else arrays[first] for array, first in zip(arrays, self.firsts)])
         regions = TensorFlowRegions(trace)
         with trace.graph.as_default(), trace.answering(), self.mode.applied(), open_regions(regions):
-            result = self.request.function(*args, **kwargs)
+            result = forward(self.request.function, *args, **kwargs)
             result = unwrapped(finished(result, args, kwargs) if regions.lists else result)
             self._refuse_caught(trace)
             found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from ...forwarding import forward
 from ...ir.graph import Graph
 from ...ir.node import Value
 from ...trees import flatten
@@ -83,7 +84,7 @@ def undone(weights: Weights, seed: int) -> Iterator[None]:
 
 def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[Any]]]:
     """Nothing: operations are seen in a traced graph only, not in a run."""
-    function(*args, **kwargs)
+    forward(function, *args, **kwargs)
     return []
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from ...forwarding import forwards
 from ...sizes import product
 from .folders import PACKAGES
 from .sizes import asked_by
@@ -117,6 +118,7 @@ class NeededShape(AskedShape):
     def __iter__(self) -> Iterator[Any]:
         return iter(self.decided())
 
+    @forwards
     def decided(self) -> Any:
         raise RuntimeError(f"all sizes of a tensor of shape {tf.TensorShape(self)} are needed, which are unknown while it is traced")
 

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import tensorflow as tf
 from tensorflow.python.types import core
 
+from ...forwarding import forwards
 from ...sizes import Size, SymbolicNumber
 from .folders import PACKAGES
 
@@ -54,6 +55,7 @@ class SizeNumber(SymbolicNumber, core.Tensor):
         return super().__index__()
 
     @property
+    @forwards
     def dtype(self) -> Any:
         """The type that TensorFlow gives a number of Python; the user's code, to which this is one, finds none."""
         if not asked_by(*PACKAGES):
@@ -61,6 +63,7 @@ class SizeNumber(SymbolicNumber, core.Tensor):
         return tf.as_dtype({bool: tf.bool, int: tf.int32}.get(self.expression.type, tf.float32))
 
     @property
+    @forwards
     def shape(self) -> Any:
         """Of a scalar."""
         if not asked_by(*PACKAGES):
@@ -89,6 +92,7 @@ def _module(frame: FrameType) -> str:
     return f"{frame.f_globals.get('__name__', '')}."
 
 
+@forwards
 def _refuse_trial(frame: FrameType) -> None:
     """``TypeError`` where TensorFlow tries whether a shape holds numbers alone: it then makes a tensor of it."""
     if frame.f_globals.get("__name__") == _TRIES_MODULE or frame.f_code.co_name == _TRIES_FUNCTION:

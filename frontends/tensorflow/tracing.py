@@ -17,7 +17,8 @@ from tensorflow.python.data.ops.iterator_ops import OwnedIterator
 from tensorflow.python.framework import ops
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
 
-from ...errors import TracingError, UnsupportedOperation
+from ...errors import Signal, TracingError, UnsupportedOperation
+from ...forwarding import forwards
 from ...ir.node import Value
 from ...ir.record import CallRecord
 from ...sizes import Size, Symbol, hint_of
@@ -40,7 +41,7 @@ _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 
 
-class Unanswered(TypeError, AttributeError):
+class Unanswered(TypeError, AttributeError, Signal):
     """A traced tensor does not have what TensorFlow's own code tries to read of it, which then goes another way."""
 
 
@@ -293,6 +294,7 @@ def _beside_sizes(name: str) -> Callable[..., Any]:
     """An operator beside a symbolic number, which takes the type of the tensor as a number of Python does."""
     original = getattr(tf.Tensor, name)
 
+    @forwards
     def method(tensor: Any, other: Any) -> Any:
         if isinstance(other, list) and name in ("__mul__", "__rmul__") and asked_by("keras."):
             return NotImplemented  # a list that is repeated: Keras takes the tensor for a number, as sizes are eagerly

@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from ...forwarding import forward
 from ...ir.debug_info import DebugInfo
 from ...passes.carried_checks import carry_out
 from ...tracing import EnvironmentGuards, Recorder, Recording, Request, active
@@ -186,7 +187,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
             with _listening(request, state, reads, hypotheses.compiled) as claim:
                 capture.first_run = FirstRun(lambda: claim.asked)
                 with open_regions(regions := TorchRegions(capture)):
-                    result = function(*call[0], **call[1])
+                    result = forward(function, *call[0], **call[1])
                     result = finished(result, *call) if regions.lists else result
                 seen = Seen(capture.quietly(kept, result) if claim.asked else [], capture.first_run)
             refuse_attributed(result)

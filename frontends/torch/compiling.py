@@ -11,8 +11,10 @@ from typing import Any
 
 import torch
 
+from ...forwarding import forward
 from ...ir.aliases import Aliases
 from ...ir.graph import Graph
+from ...tracing.faults import is_fault
 from ...trees import iterate_structure
 from .capture.first_run import FirstRun, TakingOver
 from .compat import compiling_flag, set_compiling_flag
@@ -90,8 +92,11 @@ def differs_outside(
     with undone(state.weights, seed=None, state=state):
         try:
             with TakingOver(seen.calls), unwound():
-                plain = kept(function(*args, **kwargs))
-        except Exception:
+                plain = kept(forward(function, *args, **kwargs))
+        # The user's code runs, and may raise anything where it is told something else.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
             return True
     return len(plain) != len(seen.result) or not all(map(_is_close, seen.result, plain))
 

@@ -12,6 +12,7 @@ import torch
 
 from ...ir.sameness import same_program
 from ...tracing import Recording
+from ...tracing.faults import is_fault
 from ...tracing.state.places import Place
 
 if TYPE_CHECKING:
@@ -39,8 +40,10 @@ def as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | 
         made = attempt()
         if not (made.left or made.is_other_code) and same_program(first.recording.graph, made.recording.graph):
             again = made.recording
-    except Exception:  # reported where it is recorded with state
-        pass
+    # The user's code runs, and may raise anything: what it raises is reported where it is recorded with state.
+    except Exception as problem:
+        if is_fault(problem):
+            raise
     finally:
         if again is None:
             for place, item in before.items():

@@ -6,7 +6,7 @@ import contextvars
 from dataclasses import replace
 
 from ...tracing import Recording, Request
-from ...tracing.attempts import Refuted, Undisturbed, recorded
+from ...tracing.attempts import Refuted, Undisturbed, gives_up, recorded
 from ...tracing.loops import counting_arguments
 from ...tracing.state.places import together
 from ..reading import Reading
@@ -45,7 +45,7 @@ def _recorded(request: Request, weights: Weights | None = None) -> Recording:
         _Search.without_numbers,
         _Search.without_often,
     )
-    return recorded(_Search.attempt, search, give_up, _MOST_ROUNDS, search.too_many)
+    return recorded(_Search.attempt, search, give_up, _MOST_ROUNDS, search.too_many, request.name)
 
 
 class _Search:
@@ -87,6 +87,7 @@ class _Search:
         return f"{self.request.name} keeps its state in other places each time it is recorded: {', '.join(p.name for p in self.known[-5:])}"
 
     # ------------------------------------------------------------------------------ what may be given up, the weakest first
+    @gives_up("taking lists to be appended to alone")
     def without_lists(self, problem: Exception) -> _Search | None:
         """Lists are no longer taken to be appended to alone."""
         if not self.hypotheses.grown or self.request.auto_dynamic is None:
@@ -95,12 +96,14 @@ class _Search:
         self.hypotheses.grown = frozenset()
         return self
 
+    @gives_up("keeping sizes in keys, sizes of kernels or views beside their owner symbolic")
     def without_guesses(self, problem: Exception) -> _Search | None:
         """Sizes in keys, kernels taken one by one and kept views have alternatives of their own."""
         guesses = self.hypotheses
         goes_on = guesses.keys.next_attempt(problem) or guesses.by_kernel.next_attempt() or guesses.kept_views.next_attempt()
         return self if goes_on else None
 
+    @gives_up("making numbers that Python reads inputs or symbols")
     def without_numbers(self, problem: Exception) -> _Search | None:
         """Numbers are constants."""
         if not (self.request.numbers and (self.known or self.hypotheses.reading.any or self.hypotheses.numbers)):
@@ -109,6 +112,7 @@ class _Search:
         self.hypotheses.without_numbers()
         return self
 
+    @gives_up("making numbers that change often inputs")
     def without_often(self, problem: Exception) -> _Search | None:
         """What was often changed may do as constants."""
         if not self.often:

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ...forwarding import forward
 from ...ir.graph import Graph
 from ...ir.node import Value
 from ...tracing.recording_lock import recording_lock
@@ -133,7 +134,7 @@ class _Observer(TorchFunctionMode):
         self.seen: list[tuple[str, list[torch.Tensor]]] = []
 
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
-        result = function(*args, **(kwargs or {}))
+        result = forward(function, *args, **(kwargs or {}))
         tensors = [item for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)]
         if tensors:
             self.seen.append((name_of(function), copied(tensors)))
@@ -143,7 +144,7 @@ class _Observer(TorchFunctionMode):
 def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[torch.Tensor]]]:
     """What every public torch call of a run gave, in order."""
     with _Observer() as observer:
-        function(*args, **kwargs)
+        forward(function, *args, **kwargs)
     return observer.seen
 
 

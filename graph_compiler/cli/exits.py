@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import typer
 
 from .. import errors
+from ..runtime.boundary import as_told
 from ..tracing.reach.origin import owner_of_file
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -37,6 +38,7 @@ CODES = """Exit codes: 0 done; 1 the program that was given raised an exception;
 
 # The first class that fits decides.
 _CODES: tuple[tuple[type[BaseException], Exit], ...] = (
+    (errors.InternalError, Exit.FAILED),
     (errors.VerificationFailed, Exit.DIFFERS),
     (errors.FrameworkNotInstalled, Exit.MISSING),
     (errors.InvalidFile, Exit.WRONG_INPUT),
@@ -96,6 +98,8 @@ def ending(command: Command) -> Command:
                 raise
             if debug:
                 traceback.print_exc()
+            if isinstance(problem, Exception):
+                problem = as_told(problem, command.__name__)
             raise typer.Exit(_report(problem, json_output, out)) from None
         if json_output:
             out.write(f"{json.dumps(found, indent=2)}\n")

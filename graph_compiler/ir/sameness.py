@@ -24,7 +24,8 @@ def same_program(left: Graph, right: Graph) -> bool:
         return False
     try:
         return bool(_description(left) == _description(right))
-    except Exception:  # arguments with an equality of their own, such as arrays
+    # Objects with an equality of their own, such as arrays, may raise anything.
+    except Exception:
         return False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from ..runtime.boundary import public
 from ..training import TrainState
 from ..transforms.flat import is_array
 from ..trees import flatten, unflatten
@@ -13,6 +14,7 @@ from .states import with_training
 T = TypeVar("T")
 
 
+@public
 def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_batch: bool = False) -> T:
     """The same structure with its arrays whole on every device, as :class:`Parallel` takes what is no batch.
 
@@ -37,6 +39,7 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
     return found
 
 
+@public
 def unreplicate(tree: T) -> T:
     """The same structure with its arrays, replicated or laid out over a mesh, as plain ones on one device; a
     ``TrainState`` is again one that trains there."""

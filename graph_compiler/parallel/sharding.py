@@ -9,6 +9,7 @@ from ..contracts import Parallelism
 from ..contracts.parallelism import Arrays, Layout, running_mesh
 from ..errors import CallMismatch, InvalidOption, NotCompilable
 from ..runtime import Graph
+from ..runtime.boundary import public
 from ..tracing.control_flow.regions import regions
 from ..training import TrainState
 from ..transforms.flat import is_array, is_value
@@ -28,6 +29,7 @@ class Sharded:
     function of such arrays, which may be differentiated: gradients lie as the parameters do.
     """
 
+    @public
     def __init__(self, graph: Graph, mesh: Any, rules: Any, batch: Any, local_batch: bool) -> None:
         self.graph, self.mesh = graph, mesh
         self._engine = engine_named(target_of(graph, (), {}), f"shard of {graph.name}")
@@ -42,9 +44,11 @@ class Sharded:
     def __repr__(self) -> str:
         return f"<{self.graph!r} over {', '.join(f'{size} {name}' for name, size in self._sizes.items())}>"
 
+    @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.functional(self.parameters, *args, **kwargs)
 
+    @public
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
         """``graph.functional`` over the mesh: the result, or ``(result, state)`` where the graph changes state.
 
@@ -96,6 +100,7 @@ class _Program:
 
 @overload
 def shard(graph: Graph, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False) -> Sharded: ...
+@public
 @overload
 def shard(
     graph: TrainState, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False
@@ -133,6 +138,7 @@ def shard(graph: Any, mesh: Any, rules: Any, *, batch: str | Sequence[str] | Non
     return Sharded(graph, mesh, rules, batch, local_batch)
 
 
+@public
 def hint(x: T, layout: Layout) -> T:
     """The same arrays, laid out so over the mesh that :func:`shard` runs the code over; elsewhere as they are.
 

@@ -11,6 +11,7 @@ from ..contracts import DeviceAxis, Parallelism, Spread
 from ..contracts.parallelism import Arrays, Opened
 from ..errors import CallMismatch, GuardFailed, InvalidOption, NotCompilable
 from ..runtime import Graph
+from ..runtime.boundary import public
 from ..transforms.flat import is_value
 from ..trees import likeness
 from .calls import FlatFunction, GivenCall, SplitCall
@@ -116,6 +117,7 @@ class Parallel:
     [0.25, 0.25, 0.25, 0.25]
     """
 
+    @public
     def __init__(
         self,
         function: Any,
@@ -143,6 +145,7 @@ class Parallel:
     def __repr__(self) -> str:
         return f"<{self.__name__} over {self.axis_name!r}>"
 
+    @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         arrays: Arrays = []
         ready = self._ready
@@ -224,6 +227,7 @@ class Parallel:
         def reduced(stacked: Any) -> Any:
             try:
                 found = given(stacked)
+            # The function is the user's, and may raise anything.
             except Exception as problem:
                 raise self._misreduced(f"fails with {type(problem).__name__}: {problem}", stacked) from problem
             if not is_value(found):

@@ -13,6 +13,7 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
+from ..errors import Signal
 from ..ir.aliases import Aliases
 from ..ir.graph import Graph
 from ..ir.guard import Guard
@@ -28,7 +29,7 @@ from .fold_values import NotEqual, Step, TooShort
 from .roll_keys import Keys, Rows
 
 
-class StepsMissing(Exception):
+class StepsMissing(Signal):
     """A loop has to be written out of which not all steps were recorded."""
 
 

@@ -119,8 +119,9 @@ class _MissedCall:
         return target.on_host(target.convert(self.leaves[number]))
 
 
-def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = (), beyond: str = "") -> str:
-    """All variants in words, the calls that were ``refused``, and what is said of those ``beyond`` the limit."""
+def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = (), beyond: str = "", gave_up: Iterable[object] = ()) -> str:
+    """Return all variants in words, the calls that were ``refused``, what is said of those ``beyond`` the limit, and what of no variant was
+    given up."""
     lines = [f"{name}: {len(variants)} variant{s(len(variants))}"]
     for number, variant in enumerate(variants):
         graph = variant.graph
@@ -129,5 +130,6 @@ def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = (),
         counts = {"operation": count_all(graph.nodes), "parameter": len(graph.parameters), "constant": len(graph.constants)}
         lines.append(f"  {', '.join(f'{count} {what}{s(count)}' for what, count in counts.items())}")
         lines += [f"  holds while: {guard}" for guard in graph.guards]
-    lines += [*(f"refused: {why}" for why in refused), *([beyond] if beyond else [])]
+        lines += [f"  gave up: {each}" for each in variant.gave_up]
+    lines += [*(f"gave up: {each}" for each in gave_up), *(f"refused: {why}" for why in refused), *([beyond] if beyond else [])]
     return "\n".join(lines)

@@ -24,11 +24,11 @@ from .loaded import Held, LoadedPipeline
 from .missing_frontend import MissingFrontend
 from .piecewise import FILES
 from .pipeline import Options
+from .recorded import Recorded
 from .spelling import Absent
 from .static import StaticGraph
 from .stored import Hashed, stored_arrays
 from .stored_binding import binding_from_json
-from .variant import Recorded
 
 _Opened = Callable[[str], IO[bytes]]  # a file of the graph, by its name
 _DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError, GraphCompilerError,

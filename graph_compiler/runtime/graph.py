@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 import os
 import threading
 import warnings
@@ -15,7 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ..errors import NotCompilable, NotTraced
 from ..ir.call_signature import call_signature
 from ..tracing import active
+from ..tracing.gave_up import GaveUp
 from ..tracing.recording_lock import recording_lock
+from .boundary import leave, public
 from .comparison import Tolerance
 from .container_arguments import spread
 from .following import follow_any, tracer_of
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
     from .pipeline import Pipeline
     from .verifying import Verified
 
-log = logging.getLogger("graph_compiler")
-
 
 class Graph(Retraced, Inspected, Viewed):
     """A function or model, recorded and written for one framework. Call it as the original.
@@ -62,7 +61,8 @@ class Graph(Retraced, Inspected, Viewed):
         self.pipeline, self.name = pipeline, name
         self._on_miss, self._limit, self._statements_traced = on_miss, Limit(max_variants, on_limit), None
         self._variants: list[Variant] = []
-        self._refused: deque[str] = deque(maxlen=16)  # the latest calls that no variant was recorded for, and why
+        # the latest calls that no variant was recorded for, and why; and the latest ways to record that failed, of no variant
+        self._refused, self._gave_up = deque[str](maxlen=16), deque[GaveUp](maxlen=16)
         self._lock = threading.RLock()  # of the thread that records and runs for the first time; calls of what is recorded need none
         self.__name__, self.__doc__ = name, getattr(pipeline.function, "__doc__", None)
         self.__signature__ = signature_of(pipeline.function)  # which tf.function and others ask for
@@ -83,15 +83,21 @@ class Graph(Retraced, Inspected, Viewed):
         return self if obj is None or self._method is None else self._method.__get__(obj, cls)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        if active.anywhere and active.recording and self.pipeline.has_original:  # of another function, which records the original with it
-            return self.pipeline.call_within(args, kwargs)
-        known = len(self._variants)
-        for variant in self._variants:
-            result = variant.attempt(args, kwargs)
-            if type(result) is not Missed:
-                return result
-        return self._miss(known, args, kwargs)
+        try:  # costs nothing until something is raised
+            # A call within the recording of another function records the original with it.
+            if active.anywhere and active.recording and self.pipeline.has_original:
+                return self.pipeline.call_within(args, kwargs)
+            known = len(self._variants)
+            for variant in self._variants:
+                result = variant.attempt(args, kwargs)
+                if type(result) is not Missed:
+                    return result
+            return self._miss(known, args, kwargs)
+        except Exception as problem:
+            leave(problem, self.name)
+            raise
 
+    @public
     def verify(
         self, runs: int = 2, rtol: float | None = None, atol: float | None = None, seed: int = 0, args: Any = None, kwargs: Any = None
     ) -> Verified:
@@ -119,6 +125,7 @@ class Graph(Retraced, Inspected, Viewed):
         with self._locked():
             return verify_graph(self, runs, Tolerance(rtol, atol), seed, args, kwargs)
 
+    @public
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the graph to a zip file, or to a folder where ``path`` has no suffix: JSON and safetensors, no pickle, no code.
 
@@ -129,6 +136,7 @@ class Graph(Retraced, Inspected, Viewed):
         with self._locked():
             save(self, path)
 
+    @public
     def load_weights(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> Graph:
         """Gives the original's modules their weights, and returns the graph: of a model that was built on the device ``meta``.
 
@@ -154,6 +162,7 @@ class Graph(Retraced, Inspected, Viewed):
             load_weights(self, source)
         return self
 
+    @public
     def to_source(self, values: Any) -> None:
         """Gives the original's variables the numbers that a module of this graph holds: a model that was trained in another framework is
         again one of its own.
@@ -178,6 +187,7 @@ class Graph(Retraced, Inspected, Viewed):
             to_source(self, values)
 
     # ------------------------------------------------------------------------------ for other frameworks and other modes
+    @public
     def to(self, framework: str) -> Graph:
         """The same recordings written for another framework, without recording again.
 
@@ -198,6 +208,7 @@ class Graph(Retraced, Inspected, Viewed):
                 made._adopt(pipeline.rewritten(variant))
         return made
 
+    @public
     def with_passes(self, *passes: GraphPass) -> Graph:
         """The same recordings, written for the same framework in canonical operations, with these passes behind those of the graph.
 
@@ -220,34 +231,7 @@ class Graph(Retraced, Inspected, Viewed):
         with recording_lock:
             return [problem for variant in self._variants for problem in pipeline.missing(variant)]
 
-    @property
-    def state(self) -> Mapping[str, Any]:
-        """The buffers that a call of the graph writes to, and other places where it keeps state, by name, as they are at the moment."""
-        written = {name for variant in self._variants for name in variant.written_buffers()}
-        return {**{name: array for name, array in self.parameters.items() if name in written}, **state_of(self._variants)}
-
-    @property
-    def trained(self) -> frozenset[str]:
-        """Names of the parameters that the original trains: none that are frozen, no buffers (in numpy: what calls write to)."""
-        return self._differentiable - self.frozen
-
-    @property
-    def _differentiable(self) -> frozenset[str]:
-        """Names of the parameters that have derivatives, whether or not the original trains them: :attr:`trained` and :attr:`frozen`."""
-        owners, written = {name: recording.weights for name, recording in self._recordings().items() if recording}, set(self.state)
-        known = {name for name, weights in owners.items() if weights.is_trained(name) and (weights.tells_buffers or name not in written)}
-        return frozenset(known | (set(self.parameters) - owners.keys() - written))
-
-    @property
-    def frozen(self) -> frozenset[str]:
-        """Names of the parameters that the original keeps from training (``requires_grad=False``) at the moment."""
-        owners = self._recordings()
-        return frozenset(name for name in self._differentiable if (owner := owners.get(name)) is not None and owner.weights.is_frozen(name))
-
-    def _recordings(self) -> Mapping[str, Any]:
-        """By the name of a parameter, the recording of the first variant that has it: of several models each has its own."""
-        return {name: variant.recording for variant in reversed(self._variants) for name in variant.graph.parameters}
-
+    @public
     def as_module(self) -> Any:
         """The graph as a trainable module of its framework, ``torch.nn.Module`` or ``flax.nnx.Module``; in numpy as a callable with
         parameters.
@@ -298,6 +282,7 @@ class Graph(Retraced, Inspected, Viewed):
         return self.train(False)
 
     # ------------------------------------------------------------------------------ as a pure function
+    @public
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
         """The graph as a pure function of its parameters and arguments, for ``jax.grad``, ``jax.jit``, ``torch.func`` and optimizers.
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import GuardFailed
 from ..ir.node import every
+from ..tracing.gave_up import GaveUp
 from .meta_weights import require_weights
+from .settling import state_of
 from .variant import Variant
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ class Inspected:
     name: str
     _variants: list[Variant]
     _refused: deque[str]
+    _gave_up: deque[GaveUp]
     _limit: Limit
 
     @property
@@ -61,6 +64,34 @@ class Inspected:
         return found
 
     @property
+    def state(self) -> Mapping[str, Any]:
+        """The buffers that a call of the graph writes to, and other places where it keeps state, by name, as they are at the moment."""
+        written = {name for variant in self._variants for name in variant.written_buffers()}
+        return {**{name: array for name, array in self.parameters.items() if name in written}, **state_of(self._variants)}
+
+    @property
+    def trained(self) -> frozenset[str]:
+        """Names of the parameters that the original trains: none that are frozen, no buffers (in numpy: what calls write to)."""
+        return self._differentiable - self.frozen
+
+    @property
+    def _differentiable(self) -> frozenset[str]:
+        """Names of the parameters that have derivatives, whether or not the original trains them: :attr:`trained` and :attr:`frozen`."""
+        owners, written = {name: recording.weights for name, recording in self._recordings().items() if recording}, set(self.state)
+        known = {name for name, weights in owners.items() if weights.is_trained(name) and (weights.tells_buffers or name not in written)}
+        return frozenset(known | (set(self.parameters) - owners.keys() - written))
+
+    @property
+    def frozen(self) -> frozenset[str]:
+        """Names of the parameters that the original keeps from training (``requires_grad=False``) at the moment."""
+        owners = self._recordings()
+        return frozenset(name for name in self._differentiable if (owner := owners.get(name)) is not None and owner.weights.is_frozen(name))
+
+    def _recordings(self) -> Mapping[str, Any]:
+        """By the name of a parameter, the recording of the first variant that has it: of several models each has its own."""
+        return {name: variant.recording for variant in reversed(self._variants) for name in variant.graph.parameters}
+
+    @property
     def constants(self) -> Mapping[str, Any]:
         """Arrays that were computed once, of the first variant."""
         return dict(self._variants[0].constants)
@@ -69,6 +100,14 @@ class Inspected:
     def guards(self) -> Sequence[str]:
         """What the first variant assumes beyond its signature, in words."""
         return tuple(str(guard) for guard in self._variants[0].graph.guards)
+
+    @property
+    def gave_up(self) -> Sequence[GaveUp]:
+        """What was tried while the variants were recorded, and left for another way; see :class:`GaveUp`.
+
+        Results are right all the same: what was left is more general, or faster.
+        """
+        return tuple(dict.fromkeys([*(each for variant in self._variants for each in variant.gave_up), *self._gave_up]))
 
     def to_networkx(self) -> networkx.MultiDiGraph:
         """The first variant as a ``networkx.MultiDiGraph``: see :meth:`graph_compiler.ir.Graph.to_networkx`."""
@@ -79,7 +118,7 @@ class Inspected:
         reason."""
         from .explain import explain
 
-        return explain(self.name, self._variants, self._refused, self._limit.explain())
+        return explain(self.name, self._variants, self._refused, self._limit.explain(), self._gave_up)
 
     def function_frequencies(self) -> dict[str, int]:
         """How often each operation stands in the graph, the most frequent first; all variants together.

@@ -13,7 +13,8 @@ from ..ir.graph import Graph as IRGraph
 from ..tracing import EnvironmentGuards
 from ..tracing.environment.conjunction import EnvironmentGuard
 from .pipeline import Pipeline
-from .variant import Recorded, Variant
+from .recorded import Recorded
+from .variant import Variant
 
 
 @dataclass

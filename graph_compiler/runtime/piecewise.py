@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from ..errors import InvalidFile
 from ..ops.dtypes import ITEMSIZE, dtype_name
 
 FILES = ("graph.json", "arrays.safetensors", "digest.json")
@@ -40,7 +41,12 @@ def safetensors_of(
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     yield len(text).to_bytes(8, "little") + text
-    yield from map(to_bytes, arrays.values())
+    for name, array in arrays.items():
+        try:
+            yield to_bytes(array)
+        # What JAX raises for an array that was deleted, or whose memory was given away.
+        except RuntimeError as problem:
+            raise InvalidFile(f"{name} cannot be written: {problem}. Nothing was written") from problem
 
 
 def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:

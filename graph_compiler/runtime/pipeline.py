@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,14 +15,12 @@ from ..assumptions import KeywordOrder
 from ..codegen import Program, load, write
 from ..contracts import Backend, Frontend
 from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
+from ..forwarding import forward
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import count_all, every
 from ..ir.verifier import verify
 from ..passes import (
     GraphPass,
-    NotWhole,
-    SizesUnknown,
-    StepsMissing,
     bake_generators,
     constant_folding,
     cse,
@@ -61,11 +58,11 @@ from .lowering_passes import canonical_passes, layers, loops
 from .meta_weights import require_loaded
 from .methods import Methods
 from .narrowing import Numbers
-from .variant import Recorded, Variant
+from .plans import WRITTEN_OUT, Plan, Run, first_possible
+from .recorded import Recorded
+from .variant import Variant
 from .weights import NativeWeights, NoWeights
 from .write_back import WriteBack
-
-log = logging.getLogger("graph_compiler")
 
 
 @dataclass
@@ -97,7 +94,6 @@ class Pipeline:
     options: Options = field(default_factory=Options)
     backend_of: Callable[[str], Backend] = backend_of
     _places: tuple[Place, ...] = ()
-    _opened: bool = False  # whether the recording at hand has symbols for numbers that Python read or computed
     _auto_dynamic: AutoDynamic = field(init=False, default_factory=AutoDynamic)
     _adopted: Converted = field(init=False)
     _copied: Converted = field(init=False)
@@ -116,12 +112,7 @@ class Pipeline:
             refuse_attributed((args, kwargs))
             refuse_iterators((args, kwargs))
             self._refuse_traced(args, kwargs, why)
-            try:
-                return self._recorded(args, kwargs, why, numbers=True)
-            except Exception:
-                if not (self._places or self._opened):
-                    raise
-            return self._recorded(args, kwargs, why, numbers=False)  # numbers, as symbols, may have been what failed
+            return first_possible(self.name, Plan(), lambda run: self._recorded(run, args, kwargs, why))
 
     def _refuse_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> None:
         """``CallMismatch`` where the target traces the call: with arrays that have no elements another framework's function cannot be
@@ -135,16 +126,13 @@ class Pipeline:
             )
 
     def written_out(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
-        """A variant whose loops have as many steps as were recorded, each written on its own."""
-        return self._recorded(args, kwargs, why, numbers=False, all_steps=True, folds=False)
+        """Return a variant whose loops have as many iterations as were recorded, each written on its own."""
+        return first_possible(self.name, WRITTEN_OUT, lambda run: self._recorded(run, args, kwargs, why))
 
-    def _recorded(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, numbers: bool, all_steps: bool = False, folds: bool = True
-    ) -> Variant:
-        self._opened = False
+    def _recorded(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+        plan, options, run.is_open = run.plan, self.options, bool(self._places)
         stage.name = "recording"
         with open_recording():
-            options = self.options
             recording = self.frontend.record(
                 Request(
                     self.function,
@@ -154,36 +142,23 @@ class Pipeline:
                     self.same_framework,
                     self._places,
                     options.stateful,
-                    numbers,
+                    plan.numbers,
                     options.include_generators,
                     self._auto_dynamic,
-                    None if all_steps or self.options.roll == "never" else self._loaded,
+                    None if plan.all_steps or options.roll == "never" else self._loaded,
                     why,
                 )
             )
         if recording.places:
             self._note_places(recording.places)
         name_by_variables(every(recording.graph.nodes))
-        self._opened = recording.opened
         stage.name = "simplifying"
-        counts, written_out = self.target.rows.counts, self.options.roll == "never" or not folds
-        has_loops = bool(recording.graph.loops) and not written_out
-        try:
-            folded, _ = fold_loops(recording.graph, counts, written_out)
-            made = self._simplified(replace(recording, graph=folded), args, kwargs, why)
-        except StepsMissing:
-            return self._recorded(args, kwargs, why, numbers, all_steps=True)
-        except UnsupportedOperation as problem:  # which is none when it is written out either, after all steps
-            if not isinstance(problem, NotWhole) and not (has_loops and isinstance(problem, SizesUnknown)):
-                raise
-            log.debug("%s: its loops are written out: %s", self.name, problem)
-            return self.written_out(args, kwargs, why)
-        except Exception as problem:
-            if not has_loops:
-                raise
-            log.debug("%s: its loops are written out, for as loops they fail: %s: %s", self.name, type(problem).__name__, problem)
-            return self.written_out(args, kwargs, why)  # what its steps do may have no place in one loop
-        made.folds_loops = has_loops
+        is_unrolled = options.roll == "never" or not plan.folds
+        run.is_recorded, run.is_open, run.gave_up = True, bool(self._places) or recording.opened, recording.gave_up
+        run.has_loops = bool(recording.graph.loops) and not is_unrolled
+        folded, _ = fold_loops(recording.graph, self.target.rows.counts, is_unrolled)
+        made = self._simplified(replace(recording, graph=folded), args, kwargs, why)
+        made.folds_loops = run.has_loops
         return made
 
     def _simplified(self, recording: Recording, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
@@ -202,7 +177,7 @@ class Pipeline:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The original's own result."""
-        return self.function(*map(unfixed, args), **{name: unfixed(item) for name, item in kwargs.items()})
+        return forward(self.function, *map(unfixed, args), **{name: unfixed(item) for name, item in kwargs.items()})
 
     def call_original(self, *args: Any, **kwargs: Any) -> Any:
         """As :meth:`call`, with the arguments as a call has them."""

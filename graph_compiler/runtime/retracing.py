@@ -11,9 +11,12 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import CallMismatch, GraphCompilerError, GuardFailed, TargetRefused
+from ..tracing.faults import is_fault
+from ..tracing.gave_up import GaveUp, gave_up
 from ..tracing.probes.host_random import host_state_kept
 from ..tracing.recording_lock import is_mine, recording_lock
 from ..trees import iterate_structure
+from .boundary import public
 from .following import give_up, tracer_of
 from .meta_weights import hold_back, require_weights, waiting
 from .missed import NO_FIT, Missed
@@ -41,6 +44,7 @@ class Retraced:
     pipeline: Pipeline
     _variants: list[Variant]
     _refused: deque[str]
+    _gave_up: deque[GaveUp]
     _limit: Limit
     _on_miss: str
     _statements_traced: StatementsTraced | None
@@ -130,17 +134,20 @@ class Retraced:
             except GraphCompilerError as problem:
                 self._refused.append(f"{why}: {type(problem).__name__}" + (f": {problem}" if why not in str(problem) else ""))
                 raise
-            except Exception:
-                self.pipeline.fail_as_original(args, kwargs)
+            # The user's own exception, of whatever kind: the original leaves behind what it changes before it raises.
+            except Exception as problem:
+                if not is_fault(problem):
+                    self.pipeline.fail_as_original(args, kwargs)
                 raise
             if waiting(variant):
                 self._adopt(variant)
                 require_weights([variant])
             try:
                 result = self._first_result(variant, args, kwargs)
-            except (GuardFailed, TargetRefused):
+            except (GuardFailed, TargetRefused) as problem:
                 if not variant.folds_loops:
                     raise
+                self.note_given_up("making loops of recorded iterations", problem)
                 # a step may do what the others, of which the loop was made, do not
                 variant = self._recorded_in_turn(turns, args, kwargs, why, folds=False)
                 result = self._first_result(variant, args, kwargs)
@@ -195,6 +202,7 @@ class Retraced:
             )
         return result
 
+    @public
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
         """Records the original with these arguments and keeps the result."""
         with self._recording():
@@ -225,6 +233,10 @@ class Retraced:
     def _with_statements_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
         self._statements_traced = self._statements_traced or StatementsTraced(self._graph)
         return self._statements_traced.variant(args, kwargs, why)
+
+    def note_given_up(self, way: str, problem: Exception) -> None:
+        """Keep, for :attr:`gave_up`, a way to record a call that has ended with ``problem``."""
+        self._gave_up.append(gave_up(self.name, way, problem))
 
     def _adopt(self, variant: Variant) -> Variant:
         """Takes a variant that was made elsewhere."""

@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidFile, NotSerialisable
+from ..errors import GraphCompilerError, InvalidFile, NotSerialisable
 from ..ir.serialisation import Encoder, named
 from ..ops.dtypes import dtype_name
 from ..tracing.state.updates_as_json import updates_to_json
@@ -97,7 +97,7 @@ def _read_back(graph: Graph, text: bytes, arrays: Mapping[str, Any]) -> None:
     dtypes = {name: dtype_name(array) for name, array in arrays.items()}
     try:
         require_readable(text, arrays, dtypes, graph.pipeline.frontend, graph.pipeline.target)
-    except Exception as problem:
+    except GraphCompilerError as problem:
         raise InvalidFile(
             f"{graph.name} cannot be saved, for it could not be loaded again: {type(problem).__name__}: {problem}. Nothing was written"
         ) from problem

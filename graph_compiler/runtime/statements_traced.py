@@ -9,7 +9,6 @@ recorded as it runs.
 from __future__ import annotations
 
 import ast
-import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -23,6 +22,7 @@ from ..ops.dtypes import dtype_name, is_inexact
 from ..registration import backends
 from ..tracing.control_flow import trace
 from ..tracing.control_flow.conversion import is_converted
+from ..tracing.faults import is_fault
 from ..tracing.source.syntax import definition_of
 from ..trees import Branch, Static, Tree, TypedLeaf, leaves_at, leaves_of, unflatten
 from .comparison import Tolerance
@@ -34,7 +34,6 @@ from .verifying import Verification
 if TYPE_CHECKING:
     from .graph import Graph
 
-log = logging.getLogger("graph_compiler")
 _MOST = 3  # where so many do not serve all calls, one more does not either
 LONG = 128  # nodes of one line
 _LOOPS = (ast.For, ast.While)
@@ -55,8 +54,11 @@ class StatementsTraced:
         self._left -= not is_first
         try:
             self._made.append(self._agreeing(self._pipeline()(args, kwargs, why), args, kwargs))
-        except Exception as problem:  # whatever it is, the function as it runs is the measure
-            log.debug("%s: its statements are not traced: %s: %s", self._graph.name, type(problem).__name__, problem)
+        # The user's code runs, and may raise anything where its statements are traced: the function as it runs is the measure.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
+            self._graph.note_given_up("tracing statements", problem)
             self._left = 0 if isinstance(problem, GraphCompilerError) and not is_first else self._left
             return None
         return self._made[-1]

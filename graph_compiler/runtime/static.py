@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CallMismatch
 from ..trees import Fixed
+from .boundary import public
 from .graph import Graph
 from .lazy import LazyGraph
 from .signatures import is_open_ended, known_names, positional, require_arguments
@@ -80,6 +81,7 @@ class StaticGraph(LazyGraph):
         """See :meth:`Graph._spellings`; defaults of static arguments are static."""
         return Spellings(self, self.statics.names)
 
+    @public
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = self.statics.marked(args, kwargs)
         return Graph.__call__(self, *args, **kwargs)

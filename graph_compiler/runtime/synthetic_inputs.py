@@ -9,7 +9,8 @@ from ..assumptions import InputFact
 from ..assumptions.same_array import first_of_each
 from ..ir.node import Value
 from ..trees import TypedLeaf, call_of, leaves_of
-from .variant import Recorded, Variant
+from .recorded import Recorded
+from .variant import Variant
 
 
 def recorded_inputs(recorded: Recorded) -> list[Value]:

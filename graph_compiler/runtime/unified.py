@@ -9,6 +9,7 @@ from ..errors import GuardFailed
 from ..registration import backends, frontends
 from ..tracing.reach.origin import package_of
 from ..trees import flatten
+from .boundary import public
 from .graph import Graph
 
 
@@ -20,6 +21,7 @@ class UnifiedGraph:
         self._source, self._graph_for = source, graph_for
         self.graphs: dict[str, Graph] = {}
 
+    @public
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         return self.graph_of(*args, **kwargs)(*args, **kwargs)
 

@@ -16,6 +16,8 @@ from ..ir.graph import Effect
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import count_all, every
 from ..tracing import EnvironmentGuards
+from ..tracing.faults import is_fault
+from ..tracing.gave_up import GaveUp
 from ..tracing.probes.host_random import host_state, restore_host_state
 from ..tracing.state.locks import StateLock
 from ..tracing.state.places import State, planned_places
@@ -61,6 +63,7 @@ class Variant:
     watch: Callable[[Sequence[Any]], Callable[[], bool]] | None = None  # of arrays: tells later whether they are still unwritten
     methods: Methods | None = None  # of objects that hold arrays of the target; None in the original's framework
     folds_loops: bool = False  # of the user's code, for other lengths too
+    gave_up: tuple[GaveUp, ...] = ()  # what was tried before it and failed
     following: Following | None = None  # what programs of the target's compiler hold of this variant
 
     def __post_init__(self) -> None:
@@ -284,7 +287,7 @@ class Variant:
         """
         if not isinstance(problem, GuardFailed):
             has_written = self.writes and not self._saves and not (unwritten is not None and unwritten())
-            if has_written or self.target.is_signal(problem):
+            if has_written or self.target.is_signal(problem) or is_fault(problem):
                 raise problem
             self.last_failure = f"it fails with {type(problem).__name__}: {problem}"
             return Missed(self.last_failure, problem)  # not kept here: its traceback holds the arrays of the call
@@ -394,6 +397,3 @@ class Variant:
 
 def _nothing() -> None:
     """Rewinds a graph that draws from no generator."""
-
-
-__all__ = ["Recorded", "Variant"]

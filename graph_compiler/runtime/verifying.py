@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 from ..assumptions.same_array import first_of_each
 from ..codegen import load, write
 from ..errors import GuardFailed, NotTraced, VerificationFailed
+from ..forwarding import forward
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import Value
 from ..ops.dtypes import dtype_name
+from ..tracing.faults import is_fault
 from ..tracing.probes.host_random import host_state_kept, host_state_seeded
 from ..trees import Branch, Leaf, call_of, flatten, leaves_at, unflatten
 from .comparison import Tolerance, Types, difference, single
 from .explain import outdated
 from .pipeline import Pipeline
+from .recorded import Recorded
 from .synthetic_inputs import recorded_inputs, synthetic_leaves
-from .variant import Recorded, Variant
+from .variant import Variant
 from .widening import with_recorded_types
 
 if TYPE_CHECKING:
@@ -87,7 +90,10 @@ class Verification:
             return False
         try:
             expected = self.original(leaves, seed)
-        except Exception:  # whatever the original says to inputs that it does not take
+        # The original may raise anything for inputs that it does not take.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
             return False
         return self.agrees(expected, leaves, seed)
 
@@ -137,7 +143,7 @@ class Verification:
         mine = self._copied(leaves)
         args, kwargs = self._call(mine)
         with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
-            result = self.pipeline.function(*args, **kwargs)
+            result = forward(self.pipeline.function, *args, **kwargs)
             names = list(self.variant.graph.parameters)
             after = _labelled(mine, self.recording.weights.live(names)())
             return Outcome(result, after, self.reference.is_array, self.reference.to_numpy)

@@ -131,7 +131,10 @@ def elements_of(target: Target, native: Any) -> Any:
     """The elements of what is left in the user's objects; ``CallMismatch`` while the target traces a function, when there are none."""
     try:
         return target.to_numpy(native)
+    # Each framework has exceptions of its own for arrays without elements.
     except Exception as problem:
+        if not target.is_traced(native):
+            raise
         raise CallMismatch(
             f"a call of this graph leaves state in the objects of the original, which it cannot while {target.name} traces a function; "
             "use graph.functional, which gives the state back beside the result"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..forwarding import forwards
 from .algebra import Scalar, Size, apply, hint_of
 from .arithmetic import COMPARISONS, rule
 
@@ -89,6 +90,7 @@ class SymbolicNumber:
     def __int__(self) -> int:
         return int(self.number())
 
+    @forwards
     def __index__(self) -> int:
         if self.kind() is float:
             raise TypeError("'float' object cannot be interpreted as an integer")
@@ -112,6 +114,7 @@ class SymbolicNumber:
     def __format__(self, spec: str) -> str:
         return format(self.shown(), spec)
 
+    @forwards
     def __getattr__(self, name: str) -> Any:
         """What only the number has (``n.bit_length()``) is asked of the number."""
         if name.startswith("__") or not hasattr(self.__class__, name):

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..ir.graph import Graph
 from .environment.guards import EnvironmentGuards
+from .gave_up import GaveUp
 from .state.auto_dynamic import AutoDynamic
 from .state.places import Place
 from .state.stateful import Stateful
@@ -43,6 +44,7 @@ class Recording:
     """A recorded graph with what is needed to run it beside the original: where its arrays live, and what it relies on.
 
     ``opened``: whether it has symbols for numbers that Python read or computed, and could be made with the numbers as they are.
+    ``gave_up``: what was tried before it and failed.
     """
 
     graph: Graph
@@ -50,3 +52,4 @@ class Recording:
     environment: EnvironmentGuards
     places: tuple[Place, ...] = ()
     opened: bool = False
+    gave_up: tuple[GaveUp, ...] = ()

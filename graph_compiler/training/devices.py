@@ -12,7 +12,9 @@ from ..contracts import Training
 from ..errors import CallMismatch, InvalidOption
 from ..ops.dtypes import dtype_name
 from ..registration import backends
+from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
+from ..tracing.faults import is_fault
 from ..trees import map_structure
 from .state import TrainState
 
@@ -43,6 +45,7 @@ class DeviceIterator:
     [torch.Size([2, 3]), torch.Size([2, 3]), torch.Size([2, 3])]
     """
 
+    @public
     def __init__(self, loader: Iterable[Any], device_or_sharding: Any, prefetch: int = 2) -> None:
         if type(prefetch) is not int or prefetch < 1:
             raise InvalidOption(f"prefetch= is {prefetch!r}, and has to be a number of batches, 1 or more")
@@ -109,6 +112,7 @@ def _read(loader: Iterable[Any], engine: Training, where: Any, batches: queue.Qu
             if not _put(batches, (placed, None), stopped):
                 return
         _put(batches, (_END, None), stopped)
+    # Whatever ends the loader is raised again in the thread that asks for batches.
     except BaseException as problem:
         _put(batches, (None, problem), stopped)
 
@@ -117,7 +121,10 @@ def _placed(engine: Training, item: Any, where: Any) -> Any:
     """The array on its device. ``CallMismatch`` where the framework refuses: no such device here, sizes that a sharding does not divide."""
     try:
         return engine.placed(item, where)
+    # Frameworks refuse devices and layouts by exceptions of all kinds.
     except Exception as problem:
+        if is_fault(problem):
+            raise
         raise CallMismatch(
             f"an array {dtype_name(item)}{list(item.shape)} of a batch cannot be put on {'a device' if where is None else where}: "
             f"{type(problem).__name__}: {problem}; give a device of this machine, and arrays of numbers whose sizes a sharding divides"

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..errors import InvalidOption
+from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from .state import TrainState
 from .steps import single_train_step
@@ -17,6 +18,7 @@ _NARROW = ("bool", "float16")  # bfloat16 has the name, too
 Callback = Callable[[TrainState, Metrics], Any]
 
 
+@public
 def fit(
     state: TrainState, data: Iterable[Any], epochs: int = 1, callbacks: Sequence[Callback] = (), progress: bool = True
 ) -> tuple[TrainState, list[Metrics]]:

@@ -11,6 +11,7 @@ import numpy as np
 from ..api import transpile
 from ..errors import CallMismatch, GuardFailed, InvalidOption
 from ..runtime import Graph
+from ..tracing.faults import is_fault
 from ..tracing.reach.framework import framework_of
 from ..tracing.source.definitions import place_of
 from ..trees import map_structure
@@ -62,7 +63,10 @@ class FramedLoss:
         why, wide = "the loss of a training step", map_structure(_widened, wanted)
         try:
             self._graph.add_variant(self.arguments(outputs, wanted), {}, why)
-        except Exception:
+        # A loss may raise anything for integers that it does not take.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
             with self._telling(*self.arguments(outputs, wide)):
                 self._graph.add_variant(self.arguments(outputs, wide), {}, why)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..contracts import Training
 from ..errors import InvalidOption, nearest
+from ..runtime.boundary import public
 
 _BETAS = {"b1": 0.9, "b2": 0.999, "eps": 1e-8}
 
@@ -48,6 +49,7 @@ class Optimizer:
         return self.options["learning_rate"]
 
 
+@public
 def optimizer(name: str, **options: Any) -> Optimizer:
     """An optimizer by name: ``sgd``, ``adam``, ``adamw``, ``rmsprop``, ``adagrad``, ``adadelta``, ``adamax``, ``nadam``, ``lion``.
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidOption, nearest
+from ..runtime.boundary import public
 
 Rate = Callable[[int], Any]
 
@@ -40,6 +41,7 @@ class Schedule:
         return float(peak * _SHARES[self.name](done, self.options))
 
 
+@public
 def schedule(name: str, learning_rate: float | None = None, **options: float) -> Schedule:
     """A learning rate by name: a function of the number of updates made before.
 
@@ -106,6 +108,7 @@ def called(rate: Rate, step: int) -> float:
     """The rate of an update, as a float. ``InvalidOption`` where the function gives none."""
     try:
         found = float(rate(step))
+    # The schedule is the user's function, and may raise anything.
     except Exception as problem:
         raise InvalidOption(f"the schedule gives no number for step {step}: {type(problem).__name__}: {problem}") from problem
     if not math.isfinite(found):

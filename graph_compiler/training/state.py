@@ -9,6 +9,7 @@ from typing import Any
 
 from ..contracts.training import Arrays, Held, Program
 from ..errors import CallMismatch, InvalidOption
+from ..runtime.boundary import public
 from .files import load, save
 from .plan import Plan
 
@@ -29,6 +30,7 @@ class TrainState:
     _copies: dict[str, Arrays] = field(default_factory=dict)
 
     @classmethod
+    @public
     def create(
         cls,
         model: Any,
@@ -134,6 +136,7 @@ class TrainState:
         self._is_used = True
         return TrainState(self.plan, held, step, self.programs)
 
+    @public
     def to_source(self, ema: bool = False) -> None:
         """Gives the original model the trained weights and buffers, under their names (:meth:`graph_compiler.Graph.to_source`): a module of
         torch, flax or Keras is then trained. With ``ema``, the running means of the weights.
@@ -151,6 +154,7 @@ class TrainState:
         """
         self.plan.graph.to_source(self.ema if ema else self.parameters)
 
+    @public
     def with_parameters(self, parameters: Mapping[str, Any]) -> TrainState:
         """The state with copies of these arrays, of any framework, in the place of parameters and buffers of these names; all else, such
         as the state of the optimizer, goes on. This one is used up.
@@ -177,6 +181,7 @@ class TrainState:
         return TrainState(self.plan, held, self.step, self.programs if keeps else {})
 
     # ------------------------------------------------------------------------------ files
+    @public
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes everything that is held into one safetensors file: parameters, buffers, the state of the optimizer, random numbers,
         running means, the scale of the loss; the step and what the arrays are stand as JSON in its header. Training goes on from it bit by
@@ -198,6 +203,7 @@ class TrainState:
         save(self.plan, self.held, self.step, path)
 
     @classmethod
+    @public
     def load(cls, path: str | os.PathLike[str], like: TrainState) -> TrainState:
         """The state that :meth:`save` wrote. ``like`` is a state of the same model, target and optimizer, of any step; it stays as it is.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..contracts.training import Arrays, Held
 from ..errors import CallMismatch, GuardFailed, NotCompilable
+from ..runtime.boundary import public
 from ..runtime.module_calls import in_mode
 from .batches import Batch, put_together
 from .failing import telling
@@ -16,6 +17,7 @@ from .schedules import called
 from .state import TrainState
 
 
+@public
 def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, TrainState]:
     """``(gradients, metrics, state)`` of a batch ``(inputs, target)``: nothing is trained yet.
 
@@ -40,6 +42,7 @@ def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, Tr
     return gradients, metrics, state.followed(held, state.step)
 
 
+@public
 def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
     """The state after one update of the optimizer with these gradients, by name; with ``accumulate=``, after every so many.
 
@@ -66,6 +69,7 @@ def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
     return state.followed(held, state.step + 1)
 
 
+@public
 def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays]:
     """``(state, metrics)`` after one step on a batch ``(inputs, target)``: gradients, clipping, update, averages, compiled as one program
     (``jax.jit``, ``tf.function``; in torch as the graph is: as it stands, or by ``torch.compile``).

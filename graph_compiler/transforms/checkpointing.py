@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from ..errors import InvalidOption
+from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..trees import flatten, map_structure
 from .flat import Flat, is_value
@@ -15,6 +16,7 @@ T = TypeVar("T")
 POLICIES = ("nothing", "dots", "everything", "min_cut")
 
 
+@public
 def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transformed:
     """The function, of whose intermediate results reverse mode keeps only some, and computes the rest again (``jax.checkpoint``,
     ``torch.utils.checkpoint``).

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..errors import CallMismatch
+from ..runtime.boundary import public
 from .arguments import Call
 from .functions import found_for, name_of, where
 from .reverse import grad
 from .strong import strongly
 
 
+@public
 def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, strong_zero: bool = False) -> Any:
     """``(result, tangent)``: the result for these arguments, and its derivative in the direction of the tangents; with ``has_aux`` aux,
     too. ``strong_zero`` as :func:`grad`.
@@ -34,6 +36,7 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
     return found.hand_back((*given, call.aux(handed)) if has_aux else given)
 
 
+@public
 def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[Any, Callable[..., Any]]:
     """``(result, push)``: the result for these arguments, and the function from tangents, one for each argument, to the tangent of the
     result. ``strong_zero`` as :func:`grad`.
@@ -54,6 +57,7 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
     return found.hand_back(call.result(results, handed)), pushed
 
 
+@public
 def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_zero: bool = False) -> Any:
     """The Hessian of a function with one real result, times a vector: the derivative of the gradient in the direction of the tangents
     (forward over reverse). With several arguments a tuple. ``strong_zero`` as :func:`grad`.

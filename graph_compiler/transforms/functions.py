@@ -18,6 +18,7 @@ from ..contracts import Derivatives
 from ..errors import CallMismatch, NotCompilable
 from ..registration import BackendEntry, backends
 from ..runtime import Graph
+from ..runtime.boundary import public
 from ..runtime.deferred import DeferredPipeline
 from ..runtime.frameworks import backend_of
 from ..tracing.reach.framework import framework_of
@@ -105,6 +106,7 @@ class Transformed(Wrapped):
         self.__name__ = f"{words}({name_of(function)})"
         self.__doc__ = getattr(function, "__doc__", None)
 
+    @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         found = found_for(self.function, *self.inner(*args, **kwargs))
         return found.hand_back(self.rule(found, args, kwargs))
@@ -117,6 +119,7 @@ class Transformed(Wrapped):
     def __repr__(self) -> str:
         return f"<{self.__name__}>"
 
+    @public
     def verify(self, *args: Any, rtol: float | None = None, seed: int = 0, **kwargs: Any) -> Any:
         """Compares a derivative for these arguments with central differences in a random direction, in float64 where the function takes it.
         Without arguments, that of a graph for some like those that it was recorded with.

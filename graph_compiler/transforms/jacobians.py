@@ -7,12 +7,14 @@ from typing import Any
 
 from ..contracts.derivatives import Arrays, Mapping
 from ..errors import CallMismatch
+from ..runtime.boundary import public
 from .arguments import Call, positions, single
 from .functions import Function, Transformed, where
 from .strong import strongly
 from .verifying import How
 
 
+@public
 def jacrev(
     function: Any,
     argnums: int | Sequence[int] | None = None,
@@ -37,6 +39,7 @@ def jacrev(
     )
 
 
+@public
 def jacfwd(
     function: Any,
     argnums: int | Sequence[int] | None = None,
@@ -59,6 +62,7 @@ def jacfwd(
     )
 
 
+@public
 def hessian(
     function: Any, argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] | None = None, strong_zero: bool = False
 ) -> Transformed:

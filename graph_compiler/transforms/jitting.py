@@ -10,6 +10,7 @@ from ..api import compile
 from ..contracts import Derivatives
 from ..errors import InvalidOption, NotCompilable
 from ..runtime import Graph
+from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..trees import map_structure
 from .flat import is_array
@@ -24,6 +25,7 @@ class Jitted(Wrapped):
         self.function, self.device = function, device
         self._static, self._graphs = static, dict[str, Graph]()
 
+    @public
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         graph, args, kwargs = self._chosen(args, kwargs)
         return graph(*args, **kwargs)
@@ -80,6 +82,7 @@ class Jitted(Wrapped):
         return f"<jit({name_of(self.function)})>"
 
 
+@public
 def jit(
     function: Any = None,
     *,

@@ -10,6 +10,8 @@ import numpy as np
 
 from ..contracts.derivatives import Arrays, Derivatives, Step
 from ..errors import CallMismatch, InvalidOption
+from ..forwarding import forward
+from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..trees import Tree, flatten, iterate_structure, unflatten
 from .flat import is_value
@@ -18,6 +20,7 @@ from .functions import name_of, owner_of, where
 Checkpoint = bool | int | str
 
 
+@public
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any = None, length: int | None = None, checkpoint: Checkpoint = False
 ) -> tuple[Any, Any]:
@@ -47,6 +50,7 @@ def scan(
     return _Loop(f, "scan", carry, rows, rows_tree, count, _segment(checkpoint, count)).run()
 
 
+@public
 def fori_loop(low: int, high: int, body: Callable[[Any, Any], Any], init: Any, checkpoint: Checkpoint = False) -> Any:
     """``state = body(i, state)`` for ``i`` from ``low`` to ``high - 1`` (``jax.lax.fori_loop``), with gradients.
 
@@ -92,7 +96,8 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
         raise InvalidOption(f"scan of {name_of(f)}: there is nothing to go through; pass xs= or length=")
     if len(sizes) > 1:
         raise CallMismatch(f"scan of {name_of(f)}: the arrays of xs and length= have {sorted(sizes)} rows, and need one number{where(f)}")
-    return int(sizes.pop())
+    # Of a size that TensorFlow does not know while it traces, which it may be told then, Python says what it says of the user's own int.
+    return forward(int, sizes.pop())
 
 
 class _Loop:

@@ -9,6 +9,7 @@ from ..contracts.derivatives import Arrays
 from ..contracts.derivatives import Mapping as How
 from ..contracts.parallelism import running_over
 from ..errors import CallMismatch, InvalidOption
+from ..runtime.boundary import public
 from ..trees import flatten, unflatten
 from .flat import Flat, is_array
 from .functions import Arguments, Function, Transformed, name_of, where
@@ -17,6 +18,7 @@ from .refusing import refusing
 _RANDOMNESS = ("error", "different", "same")
 
 
+@public
 def vmap(
     function: Any,
     in_axes: Any = 0,

@@ -7,12 +7,14 @@ from typing import Any
 
 from ..contracts.derivatives import Arrays
 from ..errors import CallMismatch
+from ..runtime.boundary import public
 from .arguments import Call, positions, single
 from .functions import Function, Transformed, found_for, where
 from .strong import strongly
 from .verifying import How
 
 
+@public
 def grad(
     function: Any,
     argnums: int | Sequence[int] | None = None,
@@ -54,6 +56,7 @@ def grad(
     return Transformed(function, _rule("grad", argnums, argnames, has_aux, _gradient_alone), "grad", differences=How(chosen, has_aux))
 
 
+@public
 def value_and_grad(
     function: Any,
     argnums: int | Sequence[int] | None = None,
@@ -77,6 +80,7 @@ def value_and_grad(
     )
 
 
+@public
 def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool = False) -> Any:
     """``(result, pull)`` of a call: ``pull`` takes a cotangent with the structure of the result, and gives a tuple with one for each
     argument. With ``has_aux``, ``(result, pull, aux)``. ``strong_zero`` as :func:`grad`.

@@ -14,7 +14,8 @@ from ..ir.graph import Graph as IRGraph
 from ..ir.node import Value, count_all, values_in
 from ..passes import without_checks
 from ..runtime.graph import Graph
-from ..runtime.variant import Recorded, Variant
+from ..runtime.recorded import Recorded
+from ..runtime.variant import Variant
 from .membership import modules_of
 from .multiply_adds import multiply_adds
 

@@ -26,6 +26,7 @@ def variables() -> dict[str, str]:
     """The variables. Two processes share two cores: more threads would only wait for each other."""
     return {
         "GRAPH_COMPILER_CACHE": "off",
+        "GRAPH_COMPILER_TRACEBACK": "full",  # a test that fails is to show where
         "GRAPH_COMPILER_VERIFY": "1",  # after every pass; takes 1.9 % of the time of the tests
         "HF_HUB_OFFLINE": "1",
         "JAX_ENABLE_COMPILATION_CACHE": "0",

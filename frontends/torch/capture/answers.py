@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from ....errors import TracingError
+from ....forwarding import forward
 from ....sizes import Size, product
 from ....trees import iterate_structure, map_structure
 from ..basics import reads
@@ -64,7 +65,7 @@ def _is_same_size(capture: Running, function: Any, args: Any, kwargs: Any) -> bo
 
 
 def _len(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
-    length = function(*args)
+    length = forward(function, *args)
     size = capture.size(capture.value(args[0]), 0)
     return capture.decide(size) if isinstance(size, Size) else length
 
@@ -139,7 +140,7 @@ def _contains(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     """``5 in x`` depends on the answer, not on all elements."""
     tensor, element = args
     if not isinstance(element, (torch.Tensor, Number)):
-        return function(*args, **kwargs)  # torch's own error
+        return forward(function, *args, **kwargs)  # torch's own error
     with capture:
         return bool((element == tensor).any())
 
@@ -213,7 +214,7 @@ def _set(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
 
 def _grad_mode(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:
     capture.history.mode_changed = True
-    return function(*args, **kwargs)
+    return forward(function, *args, **kwargs)
 
 
 def _arithmetic(capture: Running, function: Any, args: Any, kwargs: Any) -> Any:

@@ -16,6 +16,7 @@ from torch.overrides import TorchFunctionMode
 
 from ....assumptions.input_fact import assume_fact
 from ....errors import TracingError
+from ....forwarding import forward
 from ....ir import Graph, Node, Origin, Value
 from ....ir.aliases import Aliases
 from ....ir.randomness import Randomness
@@ -230,7 +231,7 @@ class Capture(TorchFunctionMode):
         """The real call, on the sizes seen; what its kernels make is hidden unless it gives it back."""
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
-            return function(*hints(args), **(hints(kwargs) if kwargs else kwargs))
+            return forward(function, *hints(args), **(hints(kwargs) if kwargs else kwargs))
         finally:
             self.unseen.inside_call = before
 
@@ -318,7 +319,7 @@ class Capture(TorchFunctionMode):
         before, self.unseen.inside_call = self.unseen.inside_call, True
         try:
             with no_torch_function():
-                return function(*args)
+                return forward(function, *args)
         finally:
             self.unseen.inside_call = before
 

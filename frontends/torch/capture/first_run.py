@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch.overrides import TorchFunctionMode
 
+from ....forwarding import forward
 from ....trees import iterate_structure
 from ..basics.tensors import hints, version
 from .known_calls import Made, Outcome
@@ -99,7 +100,7 @@ class TakingOver(TorchFunctionMode):
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
         kwargs = kwargs or {}
         known = self._calls.taken_over(function, args, kwargs)
-        return function(*args, **kwargs) if known is None else known
+        return forward(function, *args, **kwargs) if known is None else known
 
 
 def _is_same(found: Any, known: Any) -> bool:

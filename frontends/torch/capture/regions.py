@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import torch
 
 from ....errors import TracingError
+from ....forwarding import forward
 from ....ir.node import Node, Value, every
 from ....sizes import Size
 from ....tracing.control_flow.recorded_regions import Owner, RecordedBlock, RecordedRegions
@@ -46,7 +47,7 @@ class TorchRegions(RecordedRegions[_Block]):
     def _handling(self, function: Callable[..., T], *args: Any) -> T:
         """What a function of the recording gives, which does not see its own calls."""
         with without_function_mode():
-            return function(*args)
+            return forward(function, *args)
 
     # ------------------------------------------------------------------------------ what things are
     def is_open(self, item: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from torch.overrides import TorchFunctionMode
 
+from ....forwarding import forward
 from ..basics.names import name_of, row_key
 from ..basics.tensors import hints
 from ..compat import HigherOrderOperator
@@ -26,7 +27,7 @@ class Unrecorded(TorchFunctionMode):
         if isinstance(function, HigherOrderOperator):
             key = row_key(name_of(function))
             return WRITTEN_OUT[key](self, args) if key in WRITTEN_OUT else flex_attention(self, function, args, kwargs)
-        return function(*args, **kwargs)
+        return forward(function, *args, **kwargs)
 
 
 def unrecorded_call(capture: Running, call: Callable[[Unrecorded], Any]) -> Any:

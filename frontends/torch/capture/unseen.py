@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from ....forwarding import forward
 from ....trees import iterate_structure
 from ..basics.refusals import refuse_operator
 from ..basics.tensors import storage
@@ -81,7 +82,7 @@ class Unseen(TorchDispatchMode):
                 return self.capture.record_kernel(function, args, kwargs, self._ties(function, args, kwargs))
             with no_torch_function():  # the call itself would come to the mode above once more, without the sizes
                 return self.capture.record_kernel(function, told, kwargs, sized=False)
-        result = function(*args, **kwargs)
+        result = forward(function, *args, **kwargs)
         for item in (result,) if isinstance(result, torch.Tensor) else iterate_structure(result):
             if isinstance(item, torch.Tensor):
                 self._hide(item, args, kwargs)

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from ....forwarding import forward
+
 
 class KernelByKernel:
     """Bare names of the calls that earlier attempts at one recording have shown to keep tensors aside (``names``), and this one
@@ -41,4 +43,4 @@ def in_kernels(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
     """The call, of kernels that torch has everywhere: attention as products and a softmax, whose gradients other frameworks have as
     well."""
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
-        return function(*args, **kwargs)
+        return forward(function, *args, **kwargs)

@@ -23,6 +23,7 @@ from torch.utils.hooks import BackwardHook
 from ....errors import TracingError
 from ....ir.node import Node, Origin, Value
 from ....ir.record import CallRecord
+from ....tracing.faults import is_fault
 from ....tracing.probes import STAND_IN, Probe, Session
 from ....tracing.reach.world import World
 from ....trees import iterate_structure
@@ -203,7 +204,10 @@ class Rules:
                 recorded = RecordedRule.of(self.capture, results, args, rule)
             if any(world.changes()):
                 recorded, why = None, "it changes what it finds outside of its arguments"
-        except Exception as problem:  # the rule is the user's code, and may do or refuse anything
+        # The rule is the user's code, and may do or refuse anything.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
             recorded, why = None, f"{problem}".strip().partition("\n")[0] or type(problem).__name__
         finally:
             self._depth -= 1

@@ -16,6 +16,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from ....errors import UnsupportedOperation
+from ....forwarding import forward
 from ....ir.node import Node, Value
 from ....sizes import Size, apply, product
 from ....trees import iterate_structure, map_structure
@@ -60,11 +61,12 @@ def _trace(function: Callable[..., Any], values: list[Value], args: list[Any], k
     def call(*tensors: Any) -> Any:
         given = dict(zip(values, tensors))
         real_args, real_kwargs = map_structure(lambda item: given[item] if isinstance(item, Value) else _number(item), (args, kwargs))
-        return function(*real_args, **real_kwargs)
+        return forward(function, *real_args, **real_kwargs)
 
     examples = [torch.zeros(value.spec.hints, dtype=torch_dtype(value.dtype)) for value in values]
     try:
         return make_fx(call, decomposition_table=_decompositions(), tracing_mode="symbolic")(*examples)
+    # What torch's tracer cannot follow it refuses in any words.
     except Exception as problem:
         raise UnsupportedOperation(
             f"no row for it, and torch cannot open it ({type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''})"

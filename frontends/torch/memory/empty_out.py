@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from ....errors import TracingError
+from ....forwarding import forward
 from ....trees import iterate_structure
 from ..basics.tensors import storage
 from .trace import MemoryTrace
@@ -33,7 +34,7 @@ def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: d
     for operand in _tensors((args, kwargs)):
         capture.depends_on("requires_grad", operand)
     with capture:
-        result = function(*args, **{name: item for name, item in kwargs.items() if name != "out"})
+        result = forward(function, *args, **{name: item for name, item in kwargs.items() if name != "out"})
     for out, computed in zip(_tensors(given), _tensors(result)):
         if out.dtype != computed.dtype:
             raise TracingError(

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from ....forwarding import forward
 from ....sizes import Size, Symbol
 from ..basics.tensors import fills_memory
 from ..numbers.sizes import symbolic
@@ -17,10 +18,10 @@ def stride(capture: MemoryTrace, function: Any, args: Any, kwargs: Any) -> Any:
     value, steps = capture.value(args[0]), args[0].stride()
     capture.depends_on("layout", args[0])
     if not capture.recorder.varies(value) or capture.is_weight(value):
-        return function(*args, **kwargs)
+        return forward(function, *args, **kwargs)
     if not capture.for_torch and capture.recorder.maker(value) is not None and not args[0].is_contiguous():
         capture.fix_all_sizes()
-        return function(*args, **kwargs)
+        return forward(function, *args, **kwargs)
     all_steps = tuple(symbolic(Size.of(Symbol(value, axis, step, "stride")), capture.decide) for axis, step in enumerate(steps))
     dim = args[1] if len(args) > 1 else kwargs.get("dim")
     return all_steps if dim is None else all_steps[dim]

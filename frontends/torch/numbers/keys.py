@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ....errors import GraphCompilerError
+from ....errors import GraphCompilerError, Signal
 from ....ir.graph import Graph
 from ....ir.node import Origin, Value
 from ....sizes import Size, Symbol
@@ -16,7 +16,7 @@ from .sizes import Decide, SizeFloat, SizeInt, symbolic
 _SYMBOLS = (SizeInt.__name__, SizeFloat.__name__)
 
 
-class UnhashableSize(TypeError):
+class UnhashableSize(TypeError, Signal):
     """A size was asked for its hash. Code that does without (einops) goes on; elsewhere the function is recorded anew, with what was
     ``asked`` for fixed."""
 

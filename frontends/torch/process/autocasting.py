@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from ....forwarding import forward
 from ....trees import iterate_structure, map_structure
 from ..basics import kinds
 from ..basics.names import is_in_place
@@ -55,7 +56,7 @@ def record_cast(capture: Trace, function: Any, name: str, key: str, args: tuple[
             rewind()
             return recorded(cast)
     rewind()
-    result = function(*args, **kwargs)  # its kernels, casts among them, come to the recording one by one
+    result = forward(function, *args, **kwargs)  # its kernels, casts among them, come to the recording one by one
     go_on()
     return result
 

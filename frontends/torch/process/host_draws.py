@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from ....errors import TracingError
+from ....forwarding import forward, forwards
 from ....sizes import Size, Symbol
 from ....tracing.probes import INPUT, Probe, Session
 from ....tracing.probes.call_site import behind
@@ -89,10 +90,11 @@ class HostDraws:
         with self._lock:
             try:
                 again = functools.partial(function, *copy.deepcopy(args), **copy.deepcopy(kwargs))  # shuffle changes its argument
+            # Arguments are objects of another thread, whose copying may raise anything.
             except Exception:
-                return function(*args, **kwargs)
+                return forward(function, *args, **kwargs)
             self._log.append(again)
-            return function(*args, **kwargs)
+            return forward(function, *args, **kwargs)
 
     def draw(self, whole: str, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What a call of the function draws, as an input of the graph."""
@@ -105,7 +107,7 @@ class HostDraws:
         draw = Draw(whole, lambda: _number(getattr(space, name)(*args, **kwargs)))  # as it is then: another thread may be recording
         with self._lock:
             self._log.append(lambda: function(*args, **kwargs))
-            held = _number(function(*args, **kwargs))
+            held = _number(forward(function, *args, **kwargs))
         if held is not None and not _holds_numbers(held):
             self._refuse(whole, f"gives {type(held).__name__} objects; only numbers can be inputs of a graph")
         return self._entered(draw, name, held)
@@ -148,6 +150,7 @@ def _number(item: Any) -> Any:
     return item.item() if isinstance(item, np.generic) else item
 
 
+@forwards
 def _drawn(whole: str, name: str, session: Session, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     draws: HostDraws = session.trace.host_draws
     if not session.hears():

@@ -11,6 +11,7 @@ import torch
 
 from ....assumptions.input_attribute import InputAttribute, attribute_of
 from ....errors import TracingError
+from ....forwarding import forwards
 from ....tracing.environment.conjunction import EnvironmentGuard
 from ....tracing.probes import Session
 from ....tracing.probes.replaced import Place
@@ -60,6 +61,7 @@ class AttributeReads:
             self._before.clear()
 
     def _missed(self) -> Callable[[torch.Tensor, str], Any]:
+        @forwards
         def missed(tensor: torch.Tensor, name: str) -> Any:
             if not name.startswith("__") and not _asks_for_itself():
                 self._read(tensor, name)
@@ -99,6 +101,7 @@ class _Attribute:
     def __init__(self, name: str, read: Read) -> None:
         self._name, self._read = name, read
 
+    @forwards
     def __get__(self, tensor: torch.Tensor | None, owner: type) -> Any:
         if tensor is not None and not _asks_for_itself():
             self._read(tensor, self._name)

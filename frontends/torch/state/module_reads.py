@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ....forwarding import forwards
 from ....tracing.environment.conjunction import EnvironmentGuard
 from ....tracing.probes import NOTE, Probe, Probes, Session
 
@@ -19,6 +20,7 @@ class _Flag:
     def __init__(self, probe: Probe, probes: Probes, original: Any) -> None:
         self._probe, self._probes = probe, probes
 
+    @forwards
     def __get__(self, module: torch.nn.Module | None, owner: type) -> Any:
         if module is None or "training" not in vars(module):
             raise AttributeError(f"{owner.__name__} has no attribute 'training'")

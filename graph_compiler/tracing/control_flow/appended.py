@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ...forwarding import forwards
+
 if TYPE_CHECKING:
     from .regions import Regions
 
@@ -48,6 +50,7 @@ class Appended:
     def __len__(self) -> int:
         return len(self.plain())
 
+    @forwards
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"'list' object has no attribute {name!r}")

@@ -8,7 +8,8 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...errors import GraphCompilerError, TracingError
+from ...errors import GraphCompilerError, Signal, TracingError
+from ..faults import is_fault
 from ..reach.origin import is_users, owner_of
 from ..reach.world import World
 from ..state.iterators import iterators_in
@@ -16,7 +17,7 @@ from .regions import Kind, Regions
 from .state import Cells
 
 
-class Raised(Exception):
+class Raised(Signal):
     """A block has raised an exception of the user's, the ``problem``: what leads to it is a condition of the recording."""
 
     def __init__(self, problem: Exception) -> None:
@@ -53,7 +54,10 @@ class Trials:
             self.regions.trial(watched, given)
         except GraphCompilerError:
             raise
+        # The user's code runs in the block, and may raise anything.
         except Exception as problem:
+            if is_fault(problem):
+                raise
             if _is_raised(problem):
                 raise Raised(problem) from problem
             if isinstance(problem, RecursionError):

@@ -7,10 +7,12 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...forwarding import forwards
 from .regions import Kind, Regions, opened_by
 
 
 def _extreme(symbol: str) -> Callable[..., Any]:
+    @forwards
     def extreme(found: Regions, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         items = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else list(args)
         if kwargs or len(items) < 2 or not any(opened_by(item) is not None for item in items):
@@ -27,6 +29,7 @@ def _extreme(symbol: str) -> Callable[..., Any]:
 def _number(dtype: str) -> Callable[..., Any]:
     kind = Kind(dtype, (), True)
 
+    @forwards
     def number(found: Regions, function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if kwargs or len(args) != 1 or not found.is_inside or opened_by(args[0]) is None or not found.may_expect:
             return function(*args, **kwargs)

@@ -8,6 +8,7 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from ...forwarding import forward
 from ..probes.builtin_names import ClassShim
 from ..probes.replaced import Place
 from ..source.code_names import names_read
@@ -32,7 +33,7 @@ def _shim(name: str, current: Current) -> Callable[..., Any]:
         steps = make(loops, *args, **kwargs) if loops is not None else None
         if loops is not None and steps is not None and (found := loops.run(sys._getframe(2), steps)) is not None:
             return found
-        return original(*(item.plain() if isinstance(item, Steps) else item for item in args), **kwargs)
+        return forward(original, *(item.plain() if isinstance(item, Steps) else item for item in args), **kwargs)
 
     return called
 

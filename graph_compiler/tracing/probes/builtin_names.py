@@ -16,6 +16,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ...forwarding import forwards
 from ...sizes import apply
 from ..source.code_names import names_read
 from .host_math import Symbols, called
@@ -41,6 +42,7 @@ class ClassShim:
     def __init__(self, cls: Any, call: Callable[..., Any]) -> None:
         self._class, self._call, self.__wrapped__ = cls, call, cls
 
+    @forwards
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._call(*args, **kwargs)
 

@@ -10,6 +10,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from ...forwarding import forwards
 from ...sizes import FUNCTIONS_OF_MATH, apply
 from .kinds import STAND_IN
 from .probe import Probe, Session
@@ -75,6 +76,7 @@ def called(symbols: Symbols, original: Callable[..., Any], args: tuple[Any, ...]
     return symbols.call(name, original, tuple(numbers)) if is_recorded else NotImplemented
 
 
+@forwards
 def _called(
     by_count: dict[int, str],
     compose: Callable[..., Any] | None,

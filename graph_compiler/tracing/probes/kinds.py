@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from ...errors import TracingError
+from ...forwarding import forwards
 from .call_site import user_of
 from .probe import Probe, Probes
 
@@ -20,9 +21,11 @@ def ASSUME(probe: Probe, probes: Probes, original: Any) -> Any:
     def again(*args: Any, **kwargs: Any) -> Any:
         try:
             return probe.on_read(original, *args, **kwargs)
-        except Exception as problem:  # of whatever kind the original raises
+        # The original is Python's or another library's, and its exception is the answer.
+        except Exception as problem:
             return type(problem)
 
+    @forwards
     def asked(*args: Any, **kwargs: Any) -> Any:  # noted first: that it fails is an answer as well
         if (sessions := probes.here()) and user_of(sys._getframe(1)) is not None:
             key = (probe.name, *map(id, args), *kwargs, *map(id, kwargs.values()))
@@ -37,6 +40,7 @@ def REFUSE(probe: Probe, probes: Probes, original: Any) -> Any:
     """``TracingError`` with the line of the user's code that calls it, unless ``on_read(*args)``: it gives something else each time, and
     nothing can ask beforehand."""
 
+    @forwards
     def refused(*args: Any, **kwargs: Any) -> Any:
         frame = user_of(sys._getframe(1)) if probes.here() else None
         if frame is None or probe.on_read(*args, **kwargs):
@@ -52,6 +56,7 @@ def REFUSE(probe: Probe, probes: Probes, original: Any) -> Any:
 def NOTE(probe: Probe, probes: Probes, original: Any) -> Any:
     """``on_read(session, *args)``, for each session of the thread, before each call."""
 
+    @forwards
     def noted(*args: Any, **kwargs: Any) -> Any:
         for session in probes.here():
             probe.on_read(session, *args, **kwargs)
@@ -63,6 +68,7 @@ def NOTE(probe: Probe, probes: Probes, original: Any) -> Any:
 def STAND_IN(probe: Probe, probes: Probes, original: Any) -> Any:
     """``on_read(session, original, *args)`` is the answer, where a session of the thread is open: the innermost one."""
 
+    @forwards
     def answered(*args: Any, **kwargs: Any) -> Any:
         sessions = probes.here()
         return probe.on_read(sessions[-1], original, *args, **kwargs) if sessions else original(*args, **kwargs)
@@ -74,6 +80,7 @@ def INPUT(probe: Probe, probes: Probes, original: Any) -> Any:
     """As :data:`STAND_IN`, for numbers that come from outside of a function. Other threads draw from the same source: there
     ``on_read(session, original, *args)`` is given the session of another thread."""
 
+    @forwards
     def drawn(*args: Any, **kwargs: Any) -> Any:
         sessions = probes.here() or probes.anywhere()
         return probe.on_read(sessions[-1], original, *args, **kwargs) if sessions else original(*args, **kwargs)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
+from ...errors import Signal
 
-class ListRead(Exception):
+
+class ListRead(Signal):
     """A function has looked at what is in a list that was taken for one that it only appends to."""
 
 

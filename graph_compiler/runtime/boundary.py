@@ -1,0 +1,145 @@
+"""What leaves the public functions: the user's exceptions as they are, errors of this package, and bugs as ``InternalError``.
+
+Tracebacks show the user's lines alone. ``GRAPH_COMPILER_TRACEBACK=full`` in the environment shows all frames.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from types import FrameType, TracebackType
+from typing import Any, TypeVar
+
+from ..errors import GraphCompilerError, InternalError
+from ..ir.node import Node
+from ..tracing.faults import owner_of_frame, owner_of_problem
+from ..tracing.reach.origin import owner_of
+from ..tracing.stage import stage
+
+Public = TypeVar("Public", bound=Callable[..., Any])
+_REPORT = (
+    "This is a bug of graph_compiler, not of your code. Please report it with the traceback that GRAPH_COMPILER_TRACEBACK=full shows, the "
+    "code at that line, and what `graph-compiler doctor` prints"
+)
+
+
+def public(function: Public) -> Public:
+    """Return the function as users call it: exceptions leave it by :func:`leave`."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as problem:
+            leave(problem, function.__qualname__)
+            raise
+
+    return called  # type: ignore[return-value]
+
+
+def leave(problem: Exception, doing: str) -> None:
+    """Prepare an exception, just caught in a public function, to be raised again. ``doing`` names the function.
+
+    Raise ``InternalError`` in its place if it is a bug of this package. The traceback of what remains loses the frames of this package.
+    Inside of another public function nothing is done: that may have another way, and prepares what leaves it.
+    """
+    if _is_nested(sys._getframe(1)):
+        return
+    told = as_told(problem, doing)
+    if told is not problem:
+        raise told from problem
+    if os.environ.get("GRAPH_COMPILER_TRACEBACK") != "full":
+        for each in _with_causes(problem):
+            each.__traceback__ = shortened(each)
+        if sys.version_info < (3, 11):  # where a bare raise brings the old traceback back
+            raise problem
+
+
+def as_told(problem: Exception, doing: str) -> Exception:
+    """Return ``InternalError`` for a bug of this package, and every other exception as it is."""
+    trace = problem.__traceback__
+    # In the first frame alone, the arguments do not fit the function that was called: the user's own TypeError.
+    is_bug = trace is not None and trace.tb_next is not None and _is_bug(problem)
+    return _internal_error(problem, doing) if is_bug else problem
+
+
+def _is_nested(frame: FrameType) -> bool:
+    """Return True if the public function that runs in ``frame`` was called, however indirectly, by this package."""
+    above = frame.f_back
+    while above is not None and not _is_own(above):
+        above = above.f_back
+    return above is not None
+
+
+def shortened(problem: BaseException) -> TracebackType | None:
+    """Return the traceback of an exception without the frames of this package, nor those that a framework runs between these and the
+    user's. Of an error of this package only frames of the user remain."""
+    frames = list(traceback.walk_tb(problem.__traceback__))
+    owners = [owner_of_frame(frame) for frame, _ in frames]
+    users = [place for place, owner in enumerate(owners) if owner == "user"]
+    kept: list[TracebackType] = []
+    trace, is_inside = problem.__traceback__, False
+    for place, owner in enumerate(owners):
+        assert trace is not None
+        is_hidden = _is_own(trace.tb_frame)
+        is_inside = is_hidden if owner != "framework" else is_inside
+        if owner == "framework":
+            is_hidden = isinstance(problem, GraphCompilerError) or is_inside and place < max(users, default=-1)
+        if not is_hidden:
+            kept.append(trace)
+        trace = trace.tb_next
+    made: TracebackType | None = None
+    for one in reversed(kept):
+        made = TracebackType(made, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return made
+
+
+def _is_own(frame: FrameType) -> bool:
+    return owner_of(frame) == "own"
+
+
+def _is_bug(problem: Exception) -> bool:
+    """Return True if this package has raised the exception, and not on purpose. Errors of files are told by the operating system."""
+    return not isinstance(problem, (GraphCompilerError, OSError, MemoryError)) and owner_of_problem(problem.__traceback__) != "user"
+
+
+def _with_causes(problem: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, and those that are shown above it; of a bug all frames are shown."""
+    seen: set[int] = set()
+    found: BaseException | None = problem
+    while found is not None and id(found) not in seen and not (seen and isinstance(problem, InternalError)):
+        seen.add(id(found))
+        yield found
+        found = found.__cause__ or (None if found.__suppress_context__ else found.__context__)
+
+
+def _internal_error(problem: Exception, doing: str) -> InternalError:
+    frames = [frame for frame, _ in traceback.walk_tb(problem.__traceback__)]
+    own = [(frame.f_code, line) for frame, line in traceback.walk_tb(problem.__traceback__) if _is_own(frame)]
+    where = f", raised at {own[-1][0].co_filename}:{own[-1][1]} in {own[-1][0].co_name}" if own else ""
+    done = stage.noted(problem) or f"running {doing}"
+    text = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")
+    return InternalError(f"{_place(frames, problem)}: {done} failed with {type(problem).__name__}: {text}{where}. {_REPORT}")
+
+
+def _place(frames: list[FrameType], problem: Exception) -> str:
+    """Return the user's line that the bug has to do with: where the user's code ran, the origin of the node that was looked at, or the line
+    of the call."""
+    for frame, line in reversed(list(traceback.walk_tb(problem.__traceback__))):
+        if _is_line_of_user(frame):
+            return f"{frame.f_code.co_filename}:{line}"
+    for frame in reversed(frames):
+        node = frame.f_locals.get("node")
+        if isinstance(node, Node) and str(node.origin):
+            return str(node.origin)
+    above = frames[0].f_back if frames else None
+    while above is not None and not _is_line_of_user(above):
+        above = above.f_back
+    return f"{above.f_code.co_filename}:{above.f_lineno}" if above is not None else "unknown line"
+
+
+def _is_line_of_user(frame: FrameType) -> bool:
+    return owner_of_frame(frame) == "user" and not _is_own(frame) and not frame.f_code.co_filename.startswith("<")

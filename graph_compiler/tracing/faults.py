@@ -1,0 +1,60 @@
+"""Tells bugs of this package from exceptions of the user's code and of frameworks, so that no fallback hides a bug.
+
+An exception belongs to whoever runs the innermost Python frame of its traceback, with the frames of frameworks and of Python left out: the
+user, where their code called the framework, and this package otherwise. Functions of this package that make a call of the user's are
+marked as such (:mod:`graph_compiler.forwarding`).
+"""
+
+from __future__ import annotations
+
+import traceback
+from types import FrameType, TracebackType
+from typing import Literal
+
+from ..errors import DuplicateRow, GraphCompilerError, InternalError, InvalidGraph, Signal, UnknownOperation
+from ..forwarding import FORWARDING
+from .reach.origin import owner_of
+
+Owner = Literal["user", "framework", "own"]
+GENERATED = "<graph_compiler "
+_PRELUDE = ".prelude."  # modules of which functions are copied into generated code
+# Errors of this package that only a bug of it raises.
+BUGS = (InvalidGraph, UnknownOperation, DuplicateRow, InternalError)
+
+
+def owner_of_frame(frame: FrameType) -> Owner:
+    """Return who runs a frame. Generated code, and those that are marked, run calls of the user."""
+    if frame.f_code in FORWARDING or frame.f_code.co_filename.startswith(GENERATED) or _PRELUDE in frame.f_globals.get("__name__", ""):
+        return "user"
+    owner = owner_of(frame)
+    return "own" if owner == "own" else "framework" if owner in ("framework", "python") else "user"
+
+
+def owner_of_problem(trace: TracebackType | None) -> Owner:
+    """Return the owner of the innermost frame that is not a framework's; ``"framework"`` if there is no other.
+
+    >>> def calls_with_text():
+    ...     return sum("text")
+    >>> try:
+    ...     calls_with_text()
+    ... except TypeError as problem:
+    ...     owner_of_problem(problem.__traceback__)
+    'user'
+    """
+    owners = [owner_of_frame(frame) for frame, _ in traceback.walk_tb(trace)]
+    return next((owner for owner in reversed(owners) if owner != "framework"), "framework")
+
+
+def is_fault(problem: BaseException) -> bool:
+    """Return True if a bug of this package has raised the exception. A fallback must not hide it.
+
+    >>> is_fault(InvalidGraph("a value is used before it is made")), is_fault(ValueError("raised nowhere"))
+    (True, False)
+    """
+    if isinstance(problem, (GraphCompilerError, Signal)):
+        return isinstance(problem, BUGS)
+    last = problem.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    # What a framework raises may say that this way is not possible, whoever has called it.
+    return isinstance(problem, Exception) and last is not None and owner_of_frame(last.tb_frame) == "own"
