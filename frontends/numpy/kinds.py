@@ -114,7 +114,7 @@ def dtype_name(dtype: Any) -> str | None:
 
 def as_scalar(capture: Any, number: Any) -> Any:
     """Return a number of Python's as NumPy's scalar; raise ``TracingError`` for a whole number that no type of NumPy holds."""
-    scalar = np.asarray(number)[()]
+    scalar: Any = np.asarray(number)[()]
     if not isinstance(scalar, np.generic):
         raise TracingError(f"{capture.here()}: {number} is larger than any whole number of an array, so it cannot be computed with as one")
     return scalar

@@ -97,7 +97,8 @@ def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
     if len(sizes) > 1:
         raise CallMismatch(f"scan of {name_of(f)}: the arrays of xs and length= have {sorted(sizes)} rows, and need one number{where(f)}")
     # Of a size that TensorFlow does not know while it traces, which it may be told then, Python says what it says of the user's own int.
-    return forward(int, sizes.pop())
+    count: int = forward(int, sizes.pop())
+    return count
 
 
 class _Loop:
