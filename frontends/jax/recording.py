@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -49,6 +49,7 @@ from .element_errors import ElementsAsked, told, told_inside
 from .equations import Reader
 from .foreign import as_jax, dtype_name_of
 from .host_math import SYMBOLS, dimension_shims
+from .hypotheses import Hypotheses
 from .indexed_updates import updates
 from .loops import ROWS, TracedLoops
 from .models import is_model
@@ -97,17 +98,6 @@ _WITH_ANSWERS = Probes(*ANSWERS)
 _WITH_RULES = Probes(*CUSTOM_RULES)
 
 
-@dataclass(frozen=True)
-class Hypotheses:
-    """What a tracing assumes of sizes, under guards: that those which are equal now always are, and the sizes of ``fixed`` axes (input,
-    axis). And whether Python ``reads`` elements, which are then found beforehand, and whether the numbers of ``loops`` are symbols."""
-
-    equal: bool = False
-    fixed: frozenset[tuple[int, int]] = frozenset()
-    reads: bool = False
-    loops: bool = True
-
-
 class _Attempt:
     """One tracing."""
 
@@ -148,7 +138,7 @@ class _Attempt:
             more = self.next_hypotheses(problem)
             if more == self.hypotheses:
                 raise
-            return Refuted(more, problem, self._given_up_for(more))
+            return Refuted(more, problem, more.given_up_of(self.hypotheses))
 
     def run(self) -> Recording:
         """The recording."""
@@ -328,14 +318,6 @@ class _Attempt:
         )  # fmt: skip
         fixed = self.hypotheses.fixed | found if found - self.hypotheses.fixed else every
         return replace(self.hypotheses, equal=True, fixed=fixed)
-
-    def _given_up_for(self, more: Hypotheses) -> str:
-        """Return what these hypotheses give up of the present ones, in words; empty where guards on elements are all that is new."""
-        if more.loops != self.hypotheses.loops:
-            return "making the numbers of iterations symbols"
-        if more.fixed != self.hypotheses.fixed:
-            return "making all sizes symbols"
-        return "telling sizes that are equal in this call apart" if more.equal != self.hypotheses.equal else ""
 
     # ------------------------------------------------------------------------------ the graph
     def _finished(self, found: list[Any], names: list[str]) -> Recording:
