@@ -14,8 +14,8 @@ from graph_compiler.runtime import declared
 
 HERE = Path(__file__).parent / "typing"
 PUBLIC = {
-    "add_variant", "as_module", "constants", "eval", "explain", "frozen", "function_frequencies", "functional", "guards", "list_missing",
-    "load_weights", "name", "parameters", "pipeline", "program", "save", "seed", "show", "source", "state", "summary", "to",
+    "add_variant", "as_module", "constants", "eval", "explain", "frozen", "function_frequencies", "functional", "gave_up", "guards",
+    "list_missing", "load_weights", "name", "parameters", "pipeline", "program", "save", "seed", "show", "source", "state", "summary", "to",
     "to_networkx", "to_source", "train", "trained", "variants", "verify", "with_passes",
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ import torch
 from torch.utils.checkpoint import _StopRecomputationError
 
 from ...contracts import Target
+from ...forwarding import forwards
 from ..arrays import is_plain, words_of, write_into
 from ..compile_cache import cache_folder
 from ..compilers import check_compiler_options, compiled_or_plain
@@ -187,6 +188,7 @@ def _reason_not_to_compile() -> Callable[[Exception], str | None]:
     return reason
 
 
+@forwards
 def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
     """A tensor of a numpy array's memory, or of a copy where torch cannot use it."""
     if array.dtype.name == "bfloat16":

@@ -12,6 +12,7 @@ import torch
 
 from ...contracts.training import Arrays, Held, Make, Program, Training
 from ...errors import InvalidOption
+from ...forwarding import forwards
 from .native import target
 
 _NAMED: Mapping[str, tuple[Any, Mapping[str, str]]] = {
@@ -231,6 +232,7 @@ class TorchTraining(Training):
         """As it is: of a graph that is compiled, the model is."""
         return step
 
+    @forwards
     def placed(self, array: Any, where: Any) -> Any:
         """``Tensor.to``, from pinned memory where that is another device."""
         tensor = target.convert(array)

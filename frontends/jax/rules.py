@@ -14,6 +14,7 @@ import jax
 from jax.extend.core import ClosedJaxpr, Literal
 
 from ...errors import TracingError
+from ...forwarding import forwards
 from ...ops.dtypes import is_floating, is_inexact
 from ...sizes import expression_of
 from .dtypes import dtype_name
@@ -98,6 +99,7 @@ class _Call:
         """As a function of the sources, the results that have a derivative, and all results."""
         primitive, params = self._equation.primitive, self._equation.params
 
+        @forwards
         def call(*sources: Any) -> tuple[list[Any], list[Any]]:
             given = list(operands)
             closed_over = params.get("num_consts", 0)

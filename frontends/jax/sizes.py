@@ -240,6 +240,7 @@ class SymbolicFloat(SymbolicNumber):
     def __repr__(self) -> str:
         return repr(self.expression)
 
+    @forwards
     def __format__(self, form: str) -> str:
         return repr(self) if not form else format(decided(self.expression), form)
 

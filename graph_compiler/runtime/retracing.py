@@ -147,7 +147,7 @@ class Retraced:
             except (GuardFailed, TargetRefused) as problem:
                 if not variant.folds_loops:
                     raise
-                self.note_given_up("making loops of recorded iterations", problem)
+                self._note_given_up("making loops of recorded iterations", problem)
                 # a step may do what the others, of which the loop was made, do not
                 variant = self._recorded_in_turn(turns, args, kwargs, why, folds=False)
                 result = self._first_result(variant, args, kwargs)
@@ -234,7 +234,7 @@ class Retraced:
         self._statements_traced = self._statements_traced or StatementsTraced(self._graph)
         return self._statements_traced.variant(args, kwargs, why)
 
-    def note_given_up(self, way: str, problem: Exception) -> None:
+    def _note_given_up(self, way: str, problem: Exception) -> None:
         """Keep, for :attr:`gave_up`, a way to record a call that has ended with ``problem``."""
         self._gave_up.append(gave_up(self.name, way, problem))
 

@@ -58,7 +58,7 @@ class StatementsTraced:
         except Exception as problem:
             if is_fault(problem):
                 raise
-            self._graph.note_given_up("tracing statements", problem)
+            self._graph._note_given_up("tracing statements", problem)
             self._left = 0 if isinstance(problem, GraphCompilerError) and not is_first else self._left
             return None
         return self._made[-1]

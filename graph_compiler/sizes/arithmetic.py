@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
+from ..forwarding import forwards
 from .algebra import Scalar, Size, apply, hint_of
 
 Decide = Callable[[Size], Any]  # gives the number that a size has now, and notes that the recording relies on it
@@ -18,9 +19,15 @@ def computed(compute: Callable[..., Any], operands: tuple[Any, ...], decide: Dec
     """``compute(*operands)``. Where Python raises (a division by 0) and the user's code goes on, that holds for these operands."""
     try:
         return compute(*operands)
-    except (ArithmeticError, ValueError):
+    except (ArithmeticError, ValueError) as problem:
         _decided(operands, decide)
-        raise
+        refuse_as_python(problem)
+
+
+@forwards
+def refuse_as_python(problem: Exception) -> NoReturn:
+    """Raise what Python's own arithmetic raises for the numbers: an exception of the user's code."""
+    raise problem.with_traceback(None)
 
 
 def rule(function: str) -> Rule:

@@ -31,16 +31,7 @@ def owner_of_frame(frame: FrameType) -> Owner:
 
 
 def owner_of_problem(trace: TracebackType | None) -> Owner:
-    """Return the owner of the innermost frame that is not a framework's; ``"framework"`` if there is no other.
-
-    >>> def calls_with_text():
-    ...     return sum("text")
-    >>> try:
-    ...     calls_with_text()
-    ... except TypeError as problem:
-    ...     owner_of_problem(problem.__traceback__)
-    'user'
-    """
+    """Return the owner of the innermost frame that is not a framework's; ``"framework"`` if there is no other."""
     owners = [owner_of_frame(frame) for frame, _ in traceback.walk_tb(trace)]
     return next((owner for owner in reversed(owners) if owner != "framework"), "framework")
 

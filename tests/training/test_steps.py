@@ -271,7 +271,7 @@ def test_frozen_parameters_are_told_apart(to: str, tmp_path: Path) -> None:
     graph.save(tmp_path / "frozen")
     for one in (graph, graph_compiler.load(tmp_path / "frozen")):
         assert one.frozen == {"first.weight", "first.bias"}
-        assert one.trained == one.differentiable - one.frozen == {"norm.weight", "norm.bias", "last.weight", "last.bias"}
+        assert one.trained == one._differentiable - one.frozen == {"norm.weight", "norm.bias", "last.weight", "last.bias"}
     assert "first.weight" in transforms.jacrev(graph.functional)(graph.parameters, torch.ones(2, 4))
     with pytest.raises(InvalidOption, match=r"the model itself keeps all of them from training, first.bias, first.weight"):
         training.TrainState.create(frozen_in_torch().requires_grad_(False), RULE, loss=cross_entropy, to=to, args=(torch.ones(5, 4),))
