@@ -378,10 +378,10 @@ class Capture:
         return copied
 
     def refuse_elements(self) -> Any:
-        """``TracingError``: code that cannot be seen asks for the elements."""
+        """Raise ``TracingError``: code that cannot be seen asks for the elements."""
         raise TracingError(
-            f"{self.here()}: the elements of an array are handed to code that cannot be seen (a C extension, another library, a "
-            "constructor such as np.float32, an array that was made outside of the recording and is indexed or written to). Use functions "
+            f"{self.here()}: the elements of an array are handed to code that cannot be seen (compiled code, a constructor such as "
+            "np.float32, an array that was made outside of the recording and is indexed or written to). Use functions "
             "of numpy on what the function is given and makes itself, or pass the other array as an argument"
         )
 

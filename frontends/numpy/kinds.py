@@ -23,11 +23,12 @@ FACTS: dict[str, Callable[[Any], Any]] = {
     "nbytes": lambda x: x.size * int(x.dtype.itemsize),
     "strides": lambda x: x._capture.strides_of(x),
     "flat": lambda x: x._capture.flat(x),
+    "device": lambda x: "cpu",  # NumPy has no other
 }
 GETTERS = frozenset({"T", "mT", "real", "imag"})
 REFUSED = frozenset({
     "tobytes", "tofile", "dump", "dumps", "data", "ctypes", "base", "flags", "resize", "setflags", "setfield", "getfield", "byteswap",
-    "newbyteorder", "to_device", "device", "is_integer", "hex", "as_integer_ratio", "fromhex", "choose",
+    "newbyteorder", "to_device", "is_integer", "hex", "as_integer_ratio", "fromhex", "choose",
 })  # fmt: skip
 # Functions that write to their first argument.
 _WRITERS = frozenset({

@@ -261,9 +261,9 @@ def _written_in_python() -> list[dict[str, Any]]:
 
 
 @contextmanager
-def replaced(capture: Any, functions: Iterable[types.FunctionType]) -> Iterator[None]:
-    """Inside of the block calls of this thread are recorded by ``capture``, and the ``functions`` find the replacements in their
-    modules."""
+def replaced(capture: Any, functions: Iterable[types.FunctionType], others: Iterable[dict[str, Any]] = ()) -> Iterator[None]:
+    """Record the calls of this thread by ``capture`` inside the block: the ``functions`` find the replacements in their modules, and the
+    namespaces ``others`` hold them under whatever name they import an original."""
     before = getattr(_here, "capture", None)
     spaces = [(function.__globals__, name) for function in functions for name in names_read(function.__code__)]
     spaces += [(space, "np") for space in _written_in_python()]
@@ -271,7 +271,8 @@ def replaced(capture: Any, functions: Iterable[types.FunctionType]) -> Iterator[
     _here.capture = capture
     try:
         names = [*types_asked(spaces, lambda item: is_traced(item) or is_symbolic(item)), *conversions(looked_up(functions), SYMBOLS)]
-        with probes.replaced((*modules, *names, *loop_shims(functions, _loops))):
+        imported = probes.under_any_name(others, replacements().values())
+        with probes.replaced((*imported, *modules, *names, *loop_shims(functions, _loops))):
             yield
     finally:
         _here.capture = before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -20,6 +21,7 @@ from ...ir.debug_info import DebugInfo
 from ...ir.graph import Effect, Graph
 from ...ir.state import GraphState
 from ...passes.carried_checks import carry_out
+from ...registration import frontends
 from ...sizes import expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
 from ...tracing.attempts import Refuted, Undisturbed, gives_up, recorded
@@ -33,6 +35,8 @@ from ...tracing.probes.host_math import MATH
 from ...tracing.probes.host_random import DRAWS, restore_host_state
 from ...tracing.probes.settings import SETTINGS, refused
 from ...tracing.reach.containers import slotted
+from ...tracing.reach.library_code import LibraryCode, library_code
+from ...tracing.reach.origin import following_libraries
 from ...tracing.reach.walk import Policy
 from ...tracing.recording_lock import recording_lock
 from ...tracing.state.append_only import ListShims
@@ -63,7 +67,8 @@ def record(request: Request) -> Recording:
     Arrays that the function keeps outside of its arguments are parameters, and may be written to or replaced by others of their shape and
     type; what else it changes becomes inputs and results.
     """
-    often, numbers = _changed_often(request)
+    with following_libraries(True):
+        often, numbers = _changed_often(request)
     grown = request.auto_dynamic.lengths.grown(request.places) if request.auto_dynamic is not None else frozenset()
     steps = None if request.loaded is None else UnrecordedSteps(request.loaded)
     start = Hypotheses(list(request.places), often, numbers, grown, Reading(request.numbers), KeptViews(), steps)
@@ -145,23 +150,25 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
     with recording_lock, reserved() as locks:
         code = Reached((function, *referred(tree)), Policy(lambda item: isinstance(item, np.ndarray)))
         refuse_outside(code.found())
-        capture, weights = (
-            BlockCapture(Recorder(request.name, "numpy"), reading),
-            Weights(function, code.functions, (*stateful.objects, *slotted(statics(tree))), views),
-        )
+        library = library_code((function, *code.found()), frontends.own["numpy"].parts)
+        capture = BlockCapture(Recorder(request.name, "numpy"), reading)
+        # What libraries change is state of the function. Their settings are taken for constant, so `code` above does not follow them.
+        with following_libraries(True):
+            weights = Weights(function, code.functions, (*stateful.objects, *slotted(statics(tree))), views)
         locks.only(weights.may_change)
         if hypotheses.steps is not None:
             capture.loops.run_rest = partial(hypotheses.steps.run, capture.recorder)
         known = weights.world.owners()  # places of objects that earlier calls were given are out of reach
         before, kept, inputs = _before(code), Kept([place for place in places if id(place.held.owner) in known]), Inputs(capture)
-        asked = _Asked(code)
+        asked = _Asked(code, library)
         call = call_of(tree, [inputs.enter(name, leaf) for name, leaf in zip(input_names(function, args, tree), leaves)])
         count = len(inputs.made)
         try:
             weights.enter(capture, kept, inputs, ListShims(weights.world, (args, kwargs), code.functions, grown))
             containers = Containers((*call, kept.values), is_traced, weights.world.knows, stateful.arguments(*call))
-            with asked.seen:
-                result = _run(function, *call, capture, weights, leaves, code)
+            with asked.seen, following_libraries(True):
+                shims = replaced(capture, (*code.functions, *library.functions), library.spaces)
+                result = _run(function, *call, capture, weights, leaves, shims)
             finished, found = _finish(capture, result, tree, containers, weights)
             graph = carry_out(finished, checks.recorded)
             _note_sharing(capture, graph, inputs.made, count, views)
@@ -190,16 +197,19 @@ _PROBES = Probes(*SETTINGS, *refused({random: DRAWS[random]}), *MATH)
 class _Asked:
     """What code asks for while it runs: globals by text, and settings of the process."""
 
-    def __init__(self, code: Reached) -> None:
+    def __init__(self, code: Reached, library: LibraryCode) -> None:
         self.globals, self.settings = GlobalReads(code.functions), Session(symbols=SYMBOLS)
-        self.seen = probing(_PROBES, self.settings, (function.__globals__ for function in code.functions), self.globals.places())
+        spaces = (*(function.__globals__ for function in code.functions), *library.spaces)
+        self.seen = probing(_PROBES, self.settings, spaces, self.globals.places())
 
 
 def _elements(item: Any) -> Any:
     return item.tobytes() if isinstance(item, np.ndarray) else None
 
 
-def _run(function: Any, args: Any, kwargs: Any, capture: BlockCapture, weights: Weights, given: list[Any], code: Reached) -> Any:
+def _run(
+    function: Any, args: Any, kwargs: Any, capture: BlockCapture, weights: Weights, given: list[Any], shims: AbstractContextManager[None]
+) -> Any:
     generators = [item for held in weights.world.held for item in held.before.values() if isinstance(item, GENERATORS)]
     generators += [item for item in given if isinstance(item, GENERATORS)]
     states = [state_of(item) for item in generators]
@@ -207,7 +217,7 @@ def _run(function: Any, args: Any, kwargs: Any, capture: BlockCapture, weights: 
     before = capture.states.host
     try:
         regions = NumpyRegions(capture)
-        with np.errstate(), replaced(capture, code.functions), capture.isolated(), open_regions(regions):
+        with np.errstate(), shims, capture.isolated(), open_regions(regions):
             result = forward(replacement_of(function) or function, *args, **kwargs)
             result = finished(result, args, kwargs) if regions.lists else result
         capture.states.check(capture)

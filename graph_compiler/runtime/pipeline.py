@@ -40,6 +40,7 @@ from ..tracing import EnvironmentGuards, Recording, Request, active
 from ..tracing import recording as open_recording
 from ..tracing.reach.attributes import refuse_attributed
 from ..tracing.reach.framework import telling_framework
+from ..tracing.reach.origin import following_libraries
 from ..tracing.reach.world import World
 from ..tracing.source.definitions import telling_place
 from ..tracing.source.variable_names import name_by_variables
@@ -132,7 +133,7 @@ class Pipeline:
     def _recorded(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         plan, options, run.is_open = run.plan, self.options, bool(self._places)
         stage.name = "recording"
-        with open_recording():
+        with open_recording(), following_libraries(False):
             recording = self.frontend.record(
                 Request(
                     self.function,

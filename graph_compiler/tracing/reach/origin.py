@@ -7,6 +7,8 @@ import os
 import sys
 import types
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,6 +19,28 @@ Owner = Literal["user", "library", "framework", "python", "own"]
 INTERNAL = frozenset({"framework", "python", "own"})
 _INSTALLED = ("site-packages", "dist-packages")
 _PYTHON = (f"{Path(os.__file__).parent}{os.sep}", "<frozen")
+_follows_libraries = ContextVar("follows_libraries", default=False)
+
+
+@contextmanager
+def following_libraries(follows: bool) -> Iterator[None]:
+    """Treat the Python code of installed libraries as the user's inside the block, or, without ``follows``, as a library's again.
+
+    A framework that hands every call to its recording needs nothing of the libraries around it. NumPy does not: functions that no protocol
+    dispatches (``np.zeros``) are recorded only in modules where the recording has replaced them.
+
+    >>> file = f"{os.sep}lib{os.sep}site-packages{os.sep}package.py"
+    >>> with following_libraries(True):
+    ...     owner_of_file(file)
+    'user'
+    >>> owner_of_file(file)
+    'library'
+    """
+    token = _follows_libraries.set(follows)
+    try:
+        yield
+    finally:
+        _follows_libraries.reset(token)
 
 
 def owner_of(item: Any) -> Owner:
@@ -28,11 +52,15 @@ def owner_of(item: Any) -> Owner:
     ['python', 'python', 'own', 'framework', 'user']
     """
     if isinstance(item, types.FunctionType):
-        return _owner(item.__globals__.get("__name__"), item.__code__.co_filename, packages())
+        return _followed(_owner(item.__globals__.get("__name__"), item.__code__.co_filename, packages()))
     if isinstance(item, types.FrameType):
-        return _owner(item.f_globals.get("__name__"), item.f_code.co_filename, packages())
+        return _followed(_owner(item.f_globals.get("__name__"), item.f_code.co_filename, packages()))
     name = item if isinstance(item, str) else item.__name__ if isinstance(item, types.ModuleType) else item.__module__
-    return _owner(name, getattr(sys.modules.get(name) if isinstance(name, str) else None, "__file__", None), packages())
+    return _followed(_owner(name, getattr(sys.modules.get(name) if isinstance(name, str) else None, "__file__", None), packages()))
+
+
+def _followed(owner: Owner) -> Owner:
+    return "user" if owner == "library" and _follows_libraries.get() else owner
 
 
 def is_users(item: Any) -> bool:
@@ -51,7 +79,7 @@ def owner_of_file(file: str) -> Owner:
     >>> [owner_of_file(file) for file in (__file__, os.__file__, "/home/me/model.py")]
     ['own', 'python', 'user']
     """
-    return _owner_of_file(file, packages())
+    return _followed(_owner_of_file(file, packages()))
 
 
 @functools.lru_cache(maxsize=8192)
