@@ -17,14 +17,14 @@ from typing import Any
 
 from jax import export
 
-from ...errors import InvalidFile
+from ...errors import InvalidFile, Signal
 from ...ir.trees_as_json import KnownClasses, tree_from_json, tree_to_json
 from ...trees import Tree
 
 Classes = Mapping[tuple[str, str], type]
 
 
-class NotKept(Exception):
+class NotKept(Signal):
     """The file says that there can be no program."""
 
 

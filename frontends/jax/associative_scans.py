@@ -48,7 +48,7 @@ class _OtherPairs(Signal):
     """What is made of a pair is not like it."""
 
 
-class _AsksForLength(Exception):
+class _AsksForLength(Signal):
     """The number of pairs would decide what is computed."""
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ...errors import Signal
 from ...sizes import Size, apply, hint_of, negate
 from .names import definition
 
@@ -187,7 +188,7 @@ def _truncated(attributes: dict[str, Any], x: Known, y: Known, function: str) ->
     return np.frompyfunc(lambda one, two: apply(function, one, two), 2, 1)(x, y)
 
 
-class Undecided(Exception):
+class Undecided(Signal):
     """What an operation on sizes gives is not known."""
 
 

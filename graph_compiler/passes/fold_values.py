@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..errors import Signal
 from ..ir.node import Node, Value
 from ..ir.recorded_loop import Mark, Path
 
 
-class NotEqual(Exception):
+class NotEqual(Signal):
     """Steps differ in what a loop cannot give them."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..errors import Signal
 from ..ir.closing import Body, close
 from ..ir.copying import copied_among
 from ..ir.guard import Guard, check
@@ -54,7 +55,7 @@ def loop_of(steps: Steps, means: Means, fewest: int) -> Loop | None:
     return _Writing(*found, means).loop() if found is not None else None
 
 
-class _Clash(Exception):
+class _Clash(Signal):
     """Two things that a step reads are one value in some steps, or a number is another one in each, in a place where it may not be."""
 
 

@@ -71,6 +71,24 @@ INSIDE: dict[str, Callable[[Any], Any]] = {
 }
 
 
+def written_by_two_loops(x, y):
+    """Fill a table element by element; its rows and columns have different lengths."""
+
+    def row(i, table):
+        return lax.fori_loop(0, y.shape[0], lambda j, table: table.at[i, j].set(x[i] * y[j]), table)
+
+    return lax.fori_loop(0, x.shape[0], row, jnp.zeros((x.shape[0], y.shape[0])))
+
+
+def test_an_index_of_several_numbers_is_bounded_by_the_axis_of_each() -> None:
+    x, y = jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0, 5.0])
+    graph = graph_compiler.compile(written_by_two_loops, to="numpy", source="jax", args=(x, y))
+    assert "clip" not in graph.source, graph.source
+    for args in ((x, y), (y, x)):
+        assert_same(graph(*map(np.asarray, args)), written_by_two_loops(*args))
+    assert len(graph.variants) == 1, graph.explain()
+
+
 @pytest.mark.parametrize("name", INSIDE)
 def test_indices_that_lie_inside_are_not_clamped(name: str) -> None:
     function, x = INSIDE[name], jnp.array([1.0, 5.0, 3.0, 2.0])

@@ -173,9 +173,25 @@ def _drawn(b: JaxBuilder, node: Node) -> Range | None:
     return (ends[0], ends[1] - 1) if all(isinstance(end, (int, Size)) for end in ends) else None
 
 
+def _picked(b: JaxBuilder, node: Node) -> Range | None:
+    """Return the range of one part of a concatenation if the key picks from its axis, such as the rows of index vectors."""
+    source, keys = b.maker(node.inputs[0]), node.params["key"]
+    if source is None or source.op != "concat" or source.params["axis"] != len(keys) - 1 or not isinstance(keys[-1], int):
+        return _same(b, node)
+    place = keys[-1]
+    for part in source.inputs:
+        size = part.shape[len(keys) - 1]
+        if not isinstance(size, int) or place < 0:
+            break
+        if place < size:
+            return range_of(b, part)
+        place -= size
+    return _same(b, node)
+
+
 _RULES: dict[str, Callable[[JaxBuilder, Node], Range | None]] = {
     **dict.fromkeys(
-        ("broadcast_to", "copy", "expand_dims", "flip", "getitem", "permute_dims", "reshape", "roll", "sort", "squeeze", "take"),
+        ("broadcast_to", "copy", "expand_dims", "flip", "permute_dims", "reshape", "roll", "sort", "squeeze", "take"),
         _same,
     ),
     **dict.fromkeys(("argmax", "argmin", "argsort"), _places),
@@ -185,6 +201,7 @@ _RULES: dict[str, Callable[[JaxBuilder, Node], Range | None]] = {
     "astype": _converted,
     "clip": _clipped,
     "full": lambda b, node: range_of(b, node.params["fill_value"]),
+    "getitem": _picked,
     "multiply": _product,
     "random_integers": _drawn,
     "random_permutation": _permuted,

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from ....errors import Signal
 from ....sizes import Size, hint_of, hints
 from ..compat import batch_axis, is_batched, is_wrapped, unwrapped
 from ..numbers.sizes import expression_of, symbolic
@@ -24,7 +25,7 @@ from .running import Running
 _OTHERS = frozenset({"torch.autograd", "torch.autograd.graph", "torch._functorch.eager_transforms"})
 
 
-class _Tied(Exception):
+class _Tied(Signal):
     """More than one size comes into question."""
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
+from ....errors import Signal
 from ....ir.node import Node, Value
 from ....sizes import Size, hint_of, hints, product
 from ....trees import iterate_structure
@@ -46,7 +47,7 @@ _MEANS = frozenset({"Mean", "MseLossBackward", "BinaryCrossEntropyWithLogits"}) 
 KNOWN = _PLAIN | _SHAPED | _MEANS  # nodes that run the same kernels at all sizes
 
 
-class Untold(Exception):
+class Untold(Signal):
     """What a number stands for is not known."""
 
 

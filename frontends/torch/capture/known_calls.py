@@ -14,6 +14,7 @@ from typing import Any, Union
 
 import torch
 
+from ....errors import Signal
 from ....ir.node import Node
 from ....ops.registry import ArraySpec
 from ....sizes import Size
@@ -81,7 +82,7 @@ def _is_strided(item: Any) -> bool:
     return type(item) is torch.Tensor and item.layout is torch.strided
 
 
-class _Unlike(Exception):
+class _Unlike(Signal):
     """Nothing is known of how a call depends on one of its arguments."""
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ....errors import Signal
 from ....ir.node import Node, Value
 from ....sizes import Size, apply, hint_of
 from ....trees import iterate_structure, map_structure
@@ -16,7 +17,7 @@ from ..trace import Trace
 from .sizes import symbolic
 
 
-class _Unknown(Exception):
+class _Unknown(Signal):
     """It may depend on more than sizes."""
 
 

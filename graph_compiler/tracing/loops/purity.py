@@ -14,6 +14,7 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
+from ...errors import Signal
 from ...registration import entry_method, packages
 from ..reach.origin import owner_of, package_of
 from ..source.syntax import syntax_of
@@ -46,7 +47,7 @@ _MOST_PARTS = 64
 _DEEPEST = 8  # calls of the user's functions in each other
 
 
-class Effect(Exception):
+class Effect(Signal):
     """A step may have an effect that no graph has."""
 
 
