@@ -1,4 +1,4 @@
-"""The intermediate representation: values, nodes, graphs; the builder, printer and verifier of them."""
+"""Intermediate representation: values, nodes, blocks and graphs, with their builder, printer and verifier."""
 
 from .block import Block as Block
 from .block import Region as Region

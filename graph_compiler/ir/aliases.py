@@ -1,4 +1,4 @@
-"""Which values of a recorded graph share memory, and which memory is written to."""
+"""Alias analysis of recorded graphs: which values share storage, and which storage is written to."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from .node import Value, distinct
 
 
 class Aliases:
-    """``base_of(value)`` is the value that owns the memory; ``written`` the bases that some node writes to.
-    ``touched`` has those as well that are written to through another array from outside, which shares their memory.
+    """Values of a graph grouped by the storage they share. In canonical graphs nothing aliases and nothing is
+    written.
 
-    In a canonical graph nothing views and nothing writes.
+    written: bases that some node writes to.
+    touched: `written`, and the bases that are written to through another captured array with the same
+        storage.
     """
 
     def __init__(self, graph: Graph) -> None:
@@ -25,9 +27,9 @@ class Aliases:
         self.touched = self.written.union(graph.shared_memory)
 
     def base_of(self, value: Value) -> Value:
-        """The owner of the value's memory."""
+        """Return the value that owns the storage of `value`."""
         return self._base.get(value, value)
 
     def is_written(self, value: Value) -> bool:
-        """Whether anything writes to the value's memory."""
+        """Return True if the storage of `value` may change during a call."""
         return self.base_of(value) in self.touched

@@ -1,8 +1,9 @@
-"""What a graph relies on, beyond the structure, data types and ranks of its inputs: the form that all kinds of such assumptions have.
+"""Protocol of the assumptions that a graph makes about a call, beyond the structure, dtypes and ranks of its
+arguments.
 
-The kinds themselves are one class and one file each: :class:`~graph_compiler.ir.guard.Guard` here, for its conditions are part of the
-program, and the others, which are about the arguments of a call, in the room ``assumptions``. Matching, ``explain``, files and lifting only
-loop over them.
+Each kind is one class. :class:`~graph_compiler.ir.guard.Guard` is defined here because its condition is
+part of the program; the kinds about arguments are in the package ``assumptions``. Matching, ``explain``,
+saved files and lifting iterate over them without knowing the kinds.
 """
 
 from __future__ import annotations
@@ -18,114 +19,126 @@ Replaced = Callable[[Any], Any]  # a size, number or value -> what stands for it
 
 
 class Assumption(Protocol):
-    """An immutable statement that must hold for a call, or the graph is not right for it."""
+    """Immutable statement that must hold for a call; otherwise the graph must not run."""
 
     kind: ClassVar[str]  # in files
 
     def lines(self, names: Names) -> list[str]:
-        """Lines of the code that matches a call, which leave the variant where this does not hold."""
+        """Return lines of code for the generated matcher that leave the variant if the statement does not
+        hold.
+        """
 
     def broken_by(self, call: Call) -> str | None:
-        """In words why it does not hold for a call whose structure, data types and ranks are as recorded; None where it holds."""
+        """Return the reason, in words, why the statement does not hold for `call`, or None if it holds.
+
+        The structure, dtypes and ranks of the call match the recorded ones.
+        """
 
     def mapped(self, replaced: Replaced) -> Assumption | None:
-        """The same about another graph with the same inputs, whose values and sizes ``replaced`` gives; None where it always holds
-        there."""
+        """Return the statement about another graph with the same inputs, or None if it always holds there.
+
+        `replaced` maps values and sizes of this graph to those of the other one.
+        """
 
     def to_json(self, write: Writer) -> Any:
-        """What a file says of it, beside the kind."""
+        """Return the content for a saved file, without the kind."""
 
     @classmethod
     def from_json(cls, data: Any, read: Reader) -> Assumption:
-        """Reads what ``to_json`` gave. Files are not trusted: ``InvalidFile`` for anything that could not have been written, as code in the
-        place of a name."""
+        """Return the assumption that `to_json` wrote. Raise `InvalidFile` for malformed data: files are not
+        trusted.
+        """
 
 
 class Names(Protocol):
-    """What code that matches a call calls the parts of the call. Inputs are told by their number."""
+    """Names of the parts of a call in generated matching code. Inputs are referred to by index."""
 
     def given(self, number: int) -> str:
-        """The argument that was given for an input."""
+        """Return the name of the argument passed for an input."""
 
     def on_host(self, number: int) -> str:
-        """An expression: the elements of an input as a numpy array, None where they would have to be waited for."""
+        """Return an expression for the elements of an input as a numpy array; it is None if reading them
+        would block.
+        """
 
     def knows(self, symbol: Symbol) -> bool:
-        """Whether a size or number is one of the call's."""
+        """Return True if a size or number can be computed from the arguments of the call."""
 
     def size(self, symbol: Symbol) -> str:
-        """A size or number of the call."""
+        """Return an expression for a size or number of the call."""
 
     def bind(self, **items: Any) -> None:
-        """Makes these objects known to the code under these names."""
+        """Make objects available to the code under these names."""
 
     def require(self, condition: str) -> str:
-        """The line that leaves the variant where a condition does not hold."""
+        """Return a line that leaves the variant unless `condition` holds."""
 
     def require_of_sizes(self, condition: str, words: str) -> list[str]:
-        """The same for a condition on sizes, which may be unknown while the target traces a function: it is then told in these words."""
+        """Return lines that leave the variant unless a condition on sizes holds.
+
+        Sizes may be unknown while the target traces a function. Then `words` describe the condition in the
+        error.
+        """
 
 
 class Call(Protocol):
-    """A call of which it is asked why it does not fit. ``leaves`` are what was given for the ``inputs`` of the graph, as far as the call
-    tells."""
+    """Call that did not match, as seen by the code that explains why."""
 
     @property
     def inputs(self) -> Sequence[Value]:
-        """The inputs of the graph."""
+        """Inputs of the graph."""
 
     @property
     def leaves(self) -> Sequence[Any]:
-        """What was given for them."""
+        """Arguments passed for the inputs. Inputs that are not arguments are missing at the end."""
 
     @property
-    def kwargs(self) -> Mapping[str, Any]:
-        """The keyword arguments."""
+    def kwargs(self) -> Mapping[str, Any]: ...
 
     @property
     def undecided(self) -> tuple[type[Exception], ...]:
-        """What comparisons of sizes raise that are unknown yet."""
+        """Exceptions that comparing sizes raises while they are unknown."""
 
     def size(self, symbol: Symbol) -> Any:
-        """The size or number in this call; None where it is unknown yet."""
+        """Return the value of a size or number in this call, or None if it is unknown yet."""
 
     def on_host(self, number: int) -> Any:
-        """The elements of an input as a numpy array; None where they would have to be waited for."""
+        """Return the elements of an input as a numpy array, or None if reading them would block."""
 
 
 class Writer(Protocol):
-    """Writes parts of a graph as JSON."""
+    """Writer of parts of a graph as JSON."""
 
     def item(self, item: Any) -> Any:
-        """Values, sizes, numbers and texts, nested or not."""
+        """Return the JSON form of values, sizes, numbers and texts, nested or not."""
 
     def origin(self, origin: Origin) -> Any:
-        """Where something comes from."""
+        """Return the JSON form of a source location."""
 
 
 class Reader(Protocol):
-    """Reads what a :class:`Writer` wrote."""
+    """Reader of what a :class:`Writer` wrote."""
 
     @property
     def inputs(self) -> Sequence[Value]:
-        """The inputs of the graph."""
+        """Inputs of the graph."""
 
     def item(self, data: Any) -> Any:
-        """Values, sizes, numbers and texts, nested or not."""
+        """Return the values, sizes, numbers and texts for a JSON form."""
 
     def origin(self, data: Any) -> Origin:
-        """Where something comes from."""
+        """Return the source location for a JSON form."""
 
 
 def row(data: Any, count: int) -> list[Any]:
-    """A list of so many parts; ``InvalidFile`` for anything else."""
+    """Return `data` if it is a list of `count` items; raise `InvalidFile` otherwise."""
     if type(data) is not list or len(data) != count:
         raise InvalidFile(f"{data!r:.80} is no list of {count}")
     return data
 
 
 def input_number(item: Any, read: Reader) -> int:
-    """The number of an input; ``InvalidFile`` for anything else."""
+    """Return `item` if it is the index of an input; raise `InvalidFile` otherwise."""
     if type(item) is not int or not 0 <= item < len(read.inputs):
         raise InvalidFile(f"{item!r:.80} is no input")
     return item

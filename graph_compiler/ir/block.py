@@ -1,4 +1,4 @@
-"""Blocks, the straight-line code that passes see, and regions, the blocks that belong to a node."""
+"""Blocks of straight-line code, and regions: blocks owned by a node, such as the body of a loop."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ DEEPEST = 16
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Straight-line code: ``outputs`` (values, sizes or numbers) computed from ``inputs`` by ``nodes`` in program order."""
+    """Straight-line code in program order.
+
+    inputs: values that the nodes may read.
+    nodes: operations, each after those whose results it reads.
+    outputs: results: values, symbolic sizes or numbers.
+    """
 
     inputs: tuple[Value, ...]
     nodes: tuple[Node, ...]
@@ -25,17 +30,22 @@ class Block:
     _makers: Makers = field(default_factory=Makers, init=False, repr=False, compare=False)
 
     def maker(self, value: Value) -> Node | None:
-        """The node that makes a value; None for an input of the block, and what is not in it."""
+        """Return the node that produces `value`, or None if the value is an input or does not belong to the
+        block.
+        """
         return self._makers.of(value, self.nodes)
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A block that belongs to a node: the body of a loop, a condition, a branch. ``name`` is the name of its function in generated code.
+    """Block owned by a node: the body of a loop, a condition or a branch.
 
-    A region is isolated from above, as regions of MLIR with ``IsolatedFromAbove`` and jaxprs are: it reads nothing but the inputs of its
-    block. What it captures from outside are operands of the node like others. ``sizes`` gives, for a symbol that is read from an input of
-    the block, the same size outside (a ``Size`` or an int).
+    Regions are isolated from above, as jaxprs are and as MLIR's `IsolatedFromAbove` demands: a region
+    reads only the inputs of its block. Values captured from the enclosing scope are operands of the node.
+
+    name: name of the function that is generated for the region.
+    sizes: for each symbol read from an input of the block, the equal size in the enclosing scope (a `Size`
+        or an int).
     """
 
     name: str
@@ -43,9 +53,13 @@ class Region:
     sizes: Mapping[Symbol, Any]
 
     def outward(self, size: Any) -> Any:
-        """A size of the region in the sizes outside. A symbol that only the region knows stays in it."""
+        """Return `size` expressed in symbols of the enclosing scope. Symbols that have no counterpart there
+        are kept.
+        """
         return substitute(size, lambda symbol: self.sizes.get(symbol, Size.of(symbol)))
 
     def specs_outside(self) -> tuple[ArraySpec, ...]:
-        """The specs of the outputs of the block, with sizes of the outside. Numbers and sizes among the outputs have none."""
+        """Return the specs of the array outputs, with sizes expressed in the enclosing scope. Outputs that
+        are numbers or sizes are skipped.
+        """
         return tuple(ArraySpec(tuple(map(self.outward, item.shape)), item.dtype) for item in self.block.outputs if isinstance(item, Value))

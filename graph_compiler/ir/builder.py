@@ -1,4 +1,6 @@
-"""Appends canonical nodes to a graph: ``build.matmul(x, y)`` checks, infers shape and dtype, and gives the new value."""
+"""Builder of canonical graphs: ``build.matmul(x, y)`` checks the operands, infers shape and dtype, and
+returns the new value.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +23,11 @@ _NOWHERE = Origin()
 
 
 class Builder:
-    """Writes into ``graph``. Every operation of the vocabulary is a method; ``origin`` marks the nodes made.
+    """Appends nodes to `graph`. Each operation of the vocabulary is a method.
 
-    A builder knows the makers of what it has made itself. For other values it asks ``outside``, by default the nodes that the graph had.
+    origin: source location given to the nodes.
+    outside: returns the node that produces a value which this builder did not create; by default, a lookup
+        in the nodes that `graph` already had.
 
     >>> from graph_compiler.ir.graph import Graph
     >>> from graph_compiler.ops.registry import ArraySpec
@@ -40,7 +44,7 @@ class Builder:
 
     @classmethod
     def into(cls: type[Made], rewriter: Rewriter, origin: Origin = _NOWHERE) -> Made:
-        """A builder that writes behind what a rewriter has written so far."""
+        """Return a builder that appends after the nodes that `rewriter` has written so far."""
         return cls(Graph("scratch", "canonical", nodes=rewriter.nodes), origin, rewriter.maker)
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
@@ -53,7 +57,11 @@ class Builder:
         return make
 
     def apply(self, op: Op, inputs: tuple[Any, ...], params: dict[str, Any]) -> Any:
-        """The output value (or tuple of values) of a new node; an input itself where the operation would change nothing."""
+        """Append a node for `op` and return its output, or a tuple of outputs.
+
+        Return an operand instead if the operation would not change it. Raise `InvalidGraph` for a wrong
+        number of operands.
+        """
         params = check_params(op, params)
         if not (op.variadic or op.required <= len(inputs) <= len(op.inputs)):
             raise InvalidGraph(f"{op.name} takes {', '.join(op.inputs)}; {len(inputs)} inputs were given")
@@ -63,14 +71,16 @@ class Builder:
         return self.append(op.name, inputs, params, op.infer(*map(_spec, inputs), **params))
 
     def maker(self, item: Any) -> Node | None:
-        """The node that makes a value; None for what comes from outside, and for what is no value."""
+        """Return the node that produces `item`, or None if it is an input or no value."""
         if not isinstance(item, Value):
             return None
         made = self._made.get(item)
         return self._outside(item) if made is None and self._outside is not None else made
 
     def append(self, name: str, inputs: tuple[Any, ...], params: dict[str, Any], specs: Any, regions: tuple[Region, ...] = ()) -> Any:
-        """A new node whose output specs are known."""
+        """Append a node whose output specs are known, without checks, and return its output, or a tuple of
+        outputs.
+        """
         several = isinstance(specs, tuple)
         shared: dict[int, Size] = {}
         outputs = tuple(_output(name, self.settled(spec), shared) for spec in (specs if several else (specs,)))
@@ -81,12 +91,14 @@ class Builder:
 
     # ------------------------------------------------------------------------------ regions
     def argument(self, name: str, spec: ArraySpec) -> Value:
-        """An input for a body."""
+        """Return a new value to be used as an input of a body."""
         return Value(name, spec)
 
     @contextmanager
     def block(self) -> Iterator[list[Node]]:
-        """Inside of the block, nodes go to the list that is given, for the body of an operation that runs blocks."""
+        """Collect the nodes appended within the context in the list that it yields, for the body of an
+        operation that runs blocks.
+        """
         outside, self.graph.nodes = self.graph.nodes, []
         try:
             yield self.graph.nodes
@@ -94,14 +106,20 @@ class Builder:
             self.graph.nodes = outside
 
     def body(self, name: str, inputs: Sequence[Value], write: Callable[..., Any]) -> Body:
-        """The block that ``write(*inputs)`` writes with this builder; it may use any value of the outside. Its result is a tuple of
-        outputs."""
+        """Return the body that `write(*inputs)` builds. `write` returns a tuple of outputs and may use values
+        of the enclosing scope.
+        """
         with self.block() as nodes:
             outputs = write(*inputs)
         return Body(name, tuple(inputs), tuple(nodes), tuple(outputs))
 
     def run(self, name: str, operands: Sequence[Any], bodies: Sequence[Body], **params: Any) -> tuple[Value, ...]:
-        """A node that runs ``bodies``: the operation ``name`` of :mod:`..ops.control`. What they capture is added to the operands."""
+        """Append the node of an operation that runs `bodies` (see :mod:`..ops.control`) and return its
+        outputs.
+
+        Values that the bodies capture are added to the operands. Raise `UnsupportedOperation` if a result
+        has a size that depends on elements.
+        """
         regions, captured = close(*bodies)
         for region in regions:
             self._refuse_inner_sizes(region)
@@ -121,23 +139,25 @@ class Builder:
                 )
 
     def settled(self, spec: ArraySpec) -> ArraySpec:
-        """What a rule inferred, with the dimensions that a builder which may assume something knows better."""
+        """Return the inferred spec, refined by subclasses that know more about its dimensions."""
         return spec
 
     # ------------------------------------------------------------------------------ sources
     def input(self, name: str, spec: ArraySpec) -> Value:
-        """A new input of the graph."""
+        """Add an input with symbolic sizes to the graph and return it."""
         value = _source(name, spec)
         self.graph.inputs.append(value)
         return value
 
     def parameter(self, name: str, spec: ArraySpec) -> Value:
-        """A new parameter of the graph; its sizes are fixed."""
+        """Add a parameter with fixed sizes to the graph and return it."""
         value = self.graph.parameters[name] = Value(name, spec)
         return value
 
     def constant(self, name: str, spec: ArraySpec, array: Any) -> Value:
-        """A new constant of the graph, held as an array of the source framework."""
+        """Add a constant to the graph and return it. `array` is an array of the source framework. A name that
+        is taken gets underscores appended.
+        """
         while name in self.graph.constants:
             name += "_"
         value = Value(name, spec)
@@ -146,9 +166,10 @@ class Builder:
 
 
 def symbolic(value: Value, axes: Any, shared: dict[int, Size] | None = None) -> None:
-    """Replaces the ``Unknown`` sizes of ``value``, and all of ``axes``, by symbols read from the value itself.
+    """Replace the `Unknown` sizes of `value`, and all sizes of `axes`, by symbols read from the value itself.
 
-    One ``Unknown`` in several outputs of a node is one size: ``shared`` holds those that were met before, by identity.
+    An `Unknown` that occurs in several outputs of a node is one size: `shared` maps the `id` of those seen
+    so far to their size.
     """
     known = {} if shared is None else shared
 
@@ -161,7 +182,9 @@ def symbolic(value: Value, axes: Any, shared: dict[int, Size] | None = None) -> 
 
 
 def _has_inner(region: Region, dim: Any) -> bool:
-    """Whether a size, in terms of the outside, still has a symbol that is made in the region."""
+    """Return True if a size, expressed in the enclosing scope, still depends on a value that the region
+    produces.
+    """
     made = {value for node in region.block.nodes for value in node.outputs}
     return isinstance(dim, Size) and any(symbol.source in made for symbol in dim.symbols())
 

@@ -1,4 +1,4 @@
-"""The arguments of a recorded call, as a signature."""
+"""Signature of a recorded call."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .node import Value
 
 
 def call_signature(graph: Graph) -> inspect.Signature:
-    """Return the signature of the one call that was recorded, where the original's is not there or names no arguments."""
+    """Return the signature of the recorded call, for originals that have none or do not name their arguments."""
     args, kwargs = unflatten(graph.input_tree, graph.inputs)
     names = [item.name if isinstance(item, Value) else f"argument_{place}" for place, item in enumerate(args)]
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD

@@ -1,7 +1,9 @@
-"""Closure conversion: nodes that read values of the outside become a region, and what they read becomes operands.
+"""Closure conversion: nodes that read values of the enclosing scope become a region, and those values become
+operands.
 
-A body is written, or recorded, where the outside is in scope: its nodes name outer values, and its shapes are in sizes of the outside, so
-that sizes compare as they do there. :func:`close` then gives every input, and everything that is captured, a value of the region's own.
+A body is built with the enclosing scope visible: its nodes refer to outer values, and its shapes use outer
+symbols, so sizes compare as they do outside. :func:`close` then gives each input and each captured value a
+counterpart inside the region.
 """
 
 from __future__ import annotations
@@ -21,7 +23,10 @@ from .node import Node, Value
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A block whose nodes may still read values and sizes of the outside; ``name`` is that of its function."""
+    """Block whose nodes may still read values and sizes of the enclosing scope.
+
+    name: name of the function that is generated for it.
+    """
 
     name: str
     inputs: Sequence[Value]
@@ -30,9 +35,10 @@ class Body:
 
 
 def close(*bodies: Body) -> tuple[tuple[Region, ...], tuple[Value, ...]]:
-    """The regions of one node, and the outer values that they capture: operands of the node, inputs of each region behind its own ones.
+    """Return the regions of one node, and the outer values that they capture.
 
-    Regions of one node capture the same values, so that one list of operands serves all of them.
+    The captured values become operands of the node, and inputs of each region after its own ones. All
+    regions of a node capture the same values, so one list of operands serves them all.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> build = Builder(Graph("f", "canonical"))
@@ -47,8 +53,9 @@ def close(*bodies: Body) -> tuple[tuple[Region, ...], tuple[Value, ...]]:
 
 
 def _captured(body: Body) -> Iterable[Value]:
-    """Values of the outside that the nodes read, and those that the sizes of the nodes are read from, where no input and none of these
-    values has these sizes."""
+    """Yield the outer values that the nodes read, then the sources of sizes that no input and no captured
+    value has.
+    """
     made = {*body.inputs, *(value for node in body.nodes for value in node.outputs)}
     read = [(node.inputs, node.params, [list(region.sizes.values()) for region in node.regions]) for node in body.nodes]
     items = list(iterate_structure((read, list(body.outputs), [value.shape for node in body.nodes for value in node.outputs])))
@@ -62,7 +69,12 @@ def _captured(body: Body) -> Iterable[Value]:
 
 @dataclass(slots=True)
 class _Closing:
-    """Values of the outside, and of the body as it was written, replaced by the region's own."""
+    """Conversion of one body.
+
+    own: region value for each value of the enclosing scope and of the body.
+    inner: size inside the region for each size outside.
+    sizes: `Region.sizes` of the result.
+    """
 
     body: Body
     captured: tuple[Value, ...]
@@ -81,8 +93,11 @@ class _Closing:
         return made
 
     def _input_size(self, made: Value, axis: int, dim: Any) -> Any:
-        """One size outside is one size inside, read from the first input that has it. A size that is read from an input is the body's
-        own."""
+        """Return the size inside the region for `dim`. Equal sizes share the symbol of the first input that
+        has them.
+
+        A size read from an input of the body itself has no counterpart outside.
+        """
         if not isinstance(dim, Size):
             return dim
         if dim not in self.inner:

@@ -1,4 +1,4 @@
-"""Copies nodes into another block: in other values and sizes, with outputs of their own."""
+"""Copies of nodes with other operands and new outputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from .node import Node, Value
 
 
 def copied(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> Node:
-    """The node with each value and size as ``mapped`` gives it. Its outputs are new; ``own`` is told which stand for those of the node."""
+    """Return a copy of `node` with new outputs and with `mapped` applied to every value and size. The new
+    outputs are entered in `own`.
+    """
 
     def whole(structure: Any) -> Any:
         return map_structure(mapped, structure)
@@ -28,7 +30,10 @@ def copied(node: Node, own: dict[Value, Any], mapped: Callable[[Any], Any]) -> N
 
 
 def copied_among(node: Node, pairs: Iterable[tuple[Value, Value]]) -> Node | None:
-    """The node with the second value of each pair, and its sizes, in the place of the first; None where two stand for one."""
+    """Return a copy of `node` with the first value of each pair, and its sizes, replaced by the second.
+
+    Return None if two pairs give different replacements for one value.
+    """
     own: dict[Value, Any] = {}
     if any(own.setdefault(value, other) is not other for value, other in pairs):
         return None

@@ -1,4 +1,4 @@
-"""What comparisons of a graph with its original need to know of the recording."""
+"""Facts about a recording that only comparisons with the original need."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .node import Value
 
 @dataclass(frozen=True, slots=True)
 class DebugInfo:
-    """Says nothing about what the program computes, and is not saved.
+    """Facts for `verify`. They do not affect what the program computes and are not saved.
 
-    ``numbers`` are the inputs that are numbers, with what was given for them while recording: written by frontends, read where arguments
-    are made up (``runtime/synthetic_inputs.py``). ``lifted`` gives for a recorded value the canonical one that it became: written by the
-    lifter, read by ``verify`` to find the first call that differs.
+    numbers: inputs that are Python numbers, with the number given while recording; used to make up
+        arguments.
+    lifted: canonical value for each recorded value; used to find the first call whose result differs.
     """
 
     numbers: Mapping[Value, Any] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""What a program demands of the framework that it is written for."""
+"""Requirements of a program on the framework that it is written for."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class TargetDemands:
-    """Written by frontends and lifting, read where a graph is lifted and written for a target; kept in files.
+    """Requirements that frontends and lifting note. They are saved with the graph.
 
-    ``matmul_precision`` is how precisely the source framework multiplies matrices of float32 (``"highest"``, ``"high"``, ``"default"``;
-    None: the target may choose). ``source_only`` says why the recording has a meaning in its own framework alone, empty where it has one
-    elsewhere. ``wide`` is the call that gave whole numbers of more than 32 bits, empty where none did: JAX has such numbers only where it
-    is told to. ``casts_are_written``: what autocast of torch casts is cast in the program, and nothing else is to be.
+    matmul_precision: precision of float32 matrix products in the source framework: `"highest"`, `"high"`
+        or `"default"`; None for any.
+    source_only: reason why the recording can only run in its own framework; empty if it can be lifted.
+    wide: call that returned integers of more than 32 bits; empty if none did. JAX has these only with
+        `jax_enable_x64`.
+    casts_are_written: True if the casts of torch's autocast are part of the program, so the target must
+        not add its own.
     """
 
     matmul_precision: str | None = None

@@ -1,4 +1,4 @@
-"""Elements of arrays that were handed to Python."""
+"""Comparison of array elements that Python has read."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Any
 
 
 def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
-    """Whether elements that were handed to Python are the same to it: NaN is NaN, 0.0 is not -0.0, and floats may differ by ``rounding``
-    times themselves.
+    """Return True if Python code cannot tell the elements apart: NaN equals NaN, and 0.0 differs from -0.0.
+
+    Floats may differ by the relative tolerance `rounding`. Lists are compared element by element.
 
     >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0), same_elements(1.0, 1.00001, rounding=1e-4)
     (True, False, True)

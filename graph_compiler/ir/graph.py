@@ -1,9 +1,9 @@
-"""Graphs.
+"""Graphs: programs as lists of nodes in program order.
 
-A graph is a list of nodes in program order. A node is ``(op, inputs, params) -> outputs``; its inputs and
-params may nest tuples, lists, dicts and slices that hold values and sizes. Two dialects share these classes: in a
-*recorded* graph ``op`` is the name of a framework function and the arguments are as the user's code gave
-them; in a *canonical* graph ``op`` is a word of the vocabulary, inputs are arrays or numbers, params are static.
+A node is ``(op, inputs, params) -> outputs``. Two dialects share the classes. In a *recorded* graph ``op``
+is the name of a framework function, and the arguments are those of the user's call: nested containers of
+values, sizes and numbers. In a *canonical* graph ``op`` is an operation of the vocabulary, inputs are
+arrays or numbers, and params are static.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ _ELEMENTS = frozenset({"fill_value", "value"})  # parameters that are elements o
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Something outside of the graph that a call changes: afterwards, ``target`` holds ``value``.
+    """Change that a call makes outside of the graph: after the call, `target` holds `value`.
 
-    ``kind`` is ``"argument"`` or ``"place"`` (target: index of an input leaf), ``"buffer"`` (name of a parameter) or ``"constant"`` (name
-    of a constant).
+    kind: `"argument"` or `"place"` (target: index of an input), `"buffer"` (target: name of a parameter)
+        or `"constant"` (target: name of a constant).
     """
 
     kind: str
@@ -49,22 +49,21 @@ class Effect:
 
 @dataclass
 class Graph:
-    """A recorded or canonical program.
+    """Recorded or canonical program.
 
-    ``inputs`` are the array leaves of the arguments, in order of ``input_tree``; ``parameters`` are arrays by name
-    that belong to the user's model; ``constants`` pairs other captured values with their arrays. ``outputs`` are the
-    leaves of the result, values or sizes, in order of ``output_tree``.
-
-    ``guards`` are the conditions on sizes and elements that the program itself computes; ``assumptions`` what it relies on of its arguments
-    besides, in the kinds of ``graph_compiler.assumptions``: noted by frontends, lifting and the pipeline, kept by passes, checked when a
-    call is matched.
-
-    ``call_inputs`` is how many of the inputs are arguments, where the others stand in places outside of them (None: all are);
-    ``number_outputs`` are the places of outputs that are numbers in the original, of which arrays are computed. Written by frontends and
-    the lifter, read by the runtime. ``shared_memory`` are captured values of which another captured value, that is written to, has the
-    memory: written by the torch frontend, read by
-    :class:`~graph_compiler.ir.aliases.Aliases`. ``loops`` are those of the user's code whose number of steps may be open: written by
-    frontends, in the order in which they began, folded into nodes before any other pass.
+    dialect: framework of a recorded graph, or `"canonical"`.
+    inputs: array leaves of the arguments, in the order of `input_tree`, then inputs that are not
+        arguments.
+    parameters: arrays of the user's model, by name.
+    constants: other captured values with their arrays, by name.
+    outputs: leaves of the result (values, sizes or numbers), in the order of `output_tree`.
+    guards: conditions on sizes and elements that the program itself computes.
+    assumptions: conditions on the arguments, of the kinds in `graph_compiler.assumptions`.
+    call_inputs: number of inputs that are arguments; None if all are.
+    number_outputs: indices of outputs that are Python numbers in the original and computed as arrays.
+    shared_memory: captured values that alias another captured value which is written to.
+    loops: loops whose trip count may be symbolic, in the order in which they began; converted to nodes
+        before other passes run.
     """
 
     name: str
@@ -95,7 +94,7 @@ class Graph:
         return to_text(self)
 
     def derive(self, **changes: Any) -> Graph:
-        """A copy with its own lists and dicts and the given changes; values and nodes are shared."""
+        """Return a copy with the given changes. Lists and dicts are copied; values and nodes are shared."""
         fields = {
             name: (list(value) if isinstance(value, list) else dict(value) if isinstance(value, dict) else value)
             for name, value in vars(self).items()
@@ -105,14 +104,17 @@ class Graph:
 
     @property
     def block(self) -> Block:
-        """The program as one block, whose inputs are all sources and whose outputs are all roots: outputs, conditions of guards,
-        effects."""
+        """The program as one block: its inputs are all sources, its outputs the results, conditions of guards
+        and values of effects.
+        """
         outputs = (*self.outputs, *map(_CONDITION, self.guards), *map(_VALUE, self.effects))
         return Block(tuple(self.sources()), tuple(self.nodes), outputs)
 
     def with_block(self, block: Block) -> Graph:
-        """The graph with the nodes and outputs of a block that a pass has made of its own. Guards that hold always are left out, and
-        repeated ones."""
+        """Return the graph with nodes and outputs of `block`, which a pass derived from :attr:`block`.
+
+        Guards whose condition became True and duplicate guards are dropped.
+        """
         made = list(block.outputs)
         outputs, made = made[: len(self.outputs)], made[len(self.outputs) :]
         conditions, values = made[: len(self.guards)], made[len(self.guards) :]
@@ -121,38 +123,40 @@ class Graph:
         return self.derive(nodes=list(block.nodes), outputs=outputs, guards=_distinct(guards), effects=effects)
 
     def maker(self, value: Value) -> Node | None:
-        """The node that makes a value; None for an input, a parameter, a constant, and what is not in this graph."""
+        """Return the node that produces `value`, or None for inputs, parameters, constants and values of
+        other graphs.
+        """
         return self._makers.of(value, self.nodes)
 
     @property
     def inputs_of_call(self) -> list[Value]:
-        """The inputs that are arguments."""
+        """Inputs that are arguments of the call."""
         return self.inputs[: self.call_inputs]
 
     @property
     def inputs_in_places(self) -> list[Value]:
-        """The inputs that stand in places outside of the arguments, and the key of random numbers where there are some."""
+        """Inputs read from attributes, closures and globals, then the random key, if there is one."""
         return [] if self.call_inputs is None else self.inputs[self.call_inputs :]
 
     def assume(self, assumption: Assumption) -> None:
-        """From here on the graph is right only where this holds."""
+        """Add an assumption, unless it is present."""
         if assumption not in self.assumptions:
             self.assumptions = (*self.assumptions, assumption)
 
     def assumed(self, kind: type[A]) -> list[A]:
-        """The assumptions of one kind."""
+        """Return the assumptions of one kind."""
         return [assumption for assumption in self.assumptions if isinstance(assumption, kind)]
 
     def all_assumptions(self) -> tuple[Assumption, ...]:
-        """The guards, and the assumptions on arguments."""
+        """Return guards and assumptions on arguments."""
         return (*self.guards, *self.assumptions)
 
     def demand(self, **demands: Any) -> None:
-        """Sets fields of :class:`TargetDemands`."""
+        """Set fields of :class:`TargetDemands`."""
         self.demands = replace(self.demands, **demands)
 
     def roots(self) -> Iterator[Value]:
-        """The values that must be computed: outputs, guards and effects."""
+        """Yield the values that must be computed: outputs, conditions of guards, and values of effects."""
         yield from values_in(self.outputs)
         for guard in self.guards:
             yield from values_in((guard.condition,))
@@ -160,13 +164,17 @@ class Graph:
             yield effect.value
 
     def entry_guards(self) -> list[Guard]:
-        """The guards that the sizes of the inputs decide, checked before a call."""
+        """Return the guards that depend only on sizes and numbers of the inputs. They are checked before the
+        function runs.
+        """
         if not self.guards:
             return []
         return [guard for guard in self.guards if isinstance(guard.condition, Size) and self._at_entry(guard.condition)]
 
     def inner_guards(self) -> list[tuple[Guard, Size]]:
-        """The guards on sizes of intermediate arrays with their conditions, checked inside of the function as soon as they are known."""
+        """Return the guards on sizes of intermediate arrays, with their conditions. The function checks them
+        when the sizes are known.
+        """
         if not self.guards:
             return []
         sized = ((guard, guard.condition) for guard in self.guards if isinstance(guard.condition, Size))
@@ -176,14 +184,14 @@ class Graph:
         return all(self.maker(symbol.source) is None and symbol.kind in ("size", "item") for symbol in condition.symbols())
 
     def sources(self) -> Iterator[Value]:
-        """The values that no node makes."""
+        """Yield the values that no node produces: inputs, parameters and constants."""
         yield from self.inputs
         yield from self.parameters.values()
         for value, _ in self.constants.values():
             yield value
 
     def symbols(self) -> Iterator[Symbol]:
-        """The symbols of all sizes and numbers in nodes, outputs and guards; may repeat."""
+        """Yield the symbols of all sizes in nodes, outputs and guards; symbols may repeat."""
         conditions = [guard.condition for guard in self.guards]
         shared = [size for node in self.nodes for region in node.regions for size in region.sizes.values()]
         for item in iterate_structure((conditions, self.outputs, shared, [(node.inputs, node.params) for node in self.nodes])):
@@ -191,16 +199,18 @@ class Graph:
                 yield from item.symbols()
 
     def numbers_of_sizes(self) -> set[Value]:
-        """The inputs that are numbers and stand in parameters of nodes, which a compiler has to know (sizes, bounds of slices), elements
-        left out."""
+        """Return the inputs that are Python numbers on which sizes or bounds of slices depend, so a compiler
+        must treat them as static.
+        """
         return {symbol.source for size in _sizes_in_params(self.nodes) for symbol in size.symbols() if symbol.kind == "item"}
 
     def to_networkx(self) -> networkx.MultiDiGraph:
-        """The graph as a ``networkx.MultiDiGraph``.
+        """Return the graph as a ``networkx.MultiDiGraph``.
 
-        Nodes are numbered; attributes are ``kind`` (input, parameter, constant, operation, output), ``op``, ``name``,
-        ``params``, ``shapes``, ``dtypes``, ``module``, ``file``, ``line``, and ``regions``: the blocks that a node runs, name -> graph. An
-        edge goes from maker to user with the value's name and output index, once for each time that the value is used.
+        Nodes are numbered. Their attributes are ``kind`` (``"input"``, ``"parameter"``, ``"constant"``,
+        ``"operation"`` or ``"output"``), ``op``, ``name``, ``params``, ``shapes``, ``dtypes``, ``module``,
+        ``file``, ``line`` and, for operations that run blocks, ``regions`` (name -> graph). Edges go from
+        producer to user, one per use, with the attributes ``value`` (name) and ``output`` (index).
         """
         from .network import to_networkx
 
@@ -208,7 +218,9 @@ class Graph:
 
 
 def _sizes_in_params(nodes: Iterable[Node]) -> Iterator[Size]:
-    """Sizes that operations are told, those inside of regions in terms of the outside; elements of arrays are none."""
+    """Yield the sizes among the parameters of nodes, with those inside of regions expressed in the enclosing
+    scope. Fill values are skipped.
+    """
     for node in nodes:
         params = (param for name, param in node.params.items() if name not in _ELEMENTS)
         yield from (item for param in params for item in iterate_structure(param) if isinstance(item, Size))

@@ -1,4 +1,4 @@
-"""Guards: conditions on sizes and on elements, which the recorded program itself computes."""
+"""Guards: conditions on sizes and elements that the recorded program itself computes."""
 
 from __future__ import annotations
 
@@ -19,11 +19,15 @@ GUARD = "guard"  # the operation of a node that stands for a guard in a block: s
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition that must hold for the graph to be right.
+    """Condition that must hold for the graph to be right.
 
-    ``condition`` is a truth value over sizes, or a value whose elements must be ``expected``, floats but for ``rounding`` times themselves:
-    another framework rounds otherwise. Conditions on sizes of inputs are checked when a call is matched, those on sizes of other arrays
-    inside of the function (``codegen``), and elements after the function has run (:meth:`require`).
+    Conditions on sizes of inputs are checked when a call is matched, those on sizes of intermediate arrays
+    inside of the function, and elements after the function has run (:meth:`require`).
+
+    condition: a boolean `Size`, or a value whose elements must equal `expected`.
+    expected: elements that were read while recording; True for conditions on sizes.
+    origin: location of the code that read the elements or compared the sizes.
+    rounding: relative tolerance for floats, since other frameworks round differently.
 
     >>> print(Guard(Value("mask", None), True, Origin("f.py", 3, call="bool")))
     the elements of mask are True, read by bool at f.py:3
@@ -41,25 +45,27 @@ class Guard:
         return f"{self.condition!r}, assumed by {self.origin}"
 
     def require(self, seen: Any) -> None:
-        """``GuardFailed`` where the elements ``seen`` are not those of the recording."""
+        """Raise `GuardFailed` if the elements `seen` differ from those of the recording."""
         if not same_elements(seen, self.expected, self.rounding):
             raise GuardFailed(
                 f"elements handed to Python were {self.expected!r} while recording and are {seen!r} now, read by {self.origin}"
             )
 
     def symbols(self) -> tuple[Symbol, ...]:
-        """The sizes and numbers that the condition compares; none of a condition on elements."""
+        """Return the symbols in a condition on sizes; an empty tuple for a condition on elements."""
         return tuple(self.condition.symbols()) if isinstance(self.condition, Size) else ()
 
     # ------------------------------------------------------------------------------ as an assumption
     def lines(self, names: Names) -> list[str]:
-        """One comparison, where the sizes are those of the call."""
+        """Return the comparison, if all sizes in it are known before the function runs."""
         if not isinstance(self.condition, Size) or not all(map(names.knows, self.symbols())):
             return []
         return names.require_of_sizes(self.condition.text(names.size), str(self))
 
     def broken_by(self, call: Call) -> str | None:
-        """The condition, where it does not hold or cannot be told."""
+        """Return a description of the condition if it does not hold, or cannot be decided, for this call.
+        Conditions on elements return None.
+        """
         given = call.inputs[: len(call.leaves)]  # others are numbers that a call draws
         symbols = self.symbols()
         is_of_call = all(symbol.source in given and symbol.kind in ("size", "item") for symbol in symbols)
@@ -74,17 +80,17 @@ class Guard:
         return None if holds else f"{self} does not hold"
 
     def mapped(self, replaced: Replaced) -> Guard | None:
-        """With the condition in other sizes, or on another value."""
+        """Return the guard with its condition replaced, or None if the new condition is True."""
         condition = replaced(self.condition)
         return None if condition is True else dataclasses.replace(self, condition=condition)
 
     def to_json(self, write: Writer) -> Any:
-        """Condition, expected elements, origin and rounding."""
+        """Return condition, expected elements, origin and rounding."""
         return [write.item(self.condition), write.item(self.expected), write.origin(self.origin), self.rounding]
 
     @classmethod
     def from_json(cls, data: Any, read: Reader) -> Guard:
-        """A size or a value, plain elements, and a part of one for the rounding."""
+        """Return the guard that `to_json` wrote. Raise `InvalidFile` for malformed data."""
         condition, expected, origin, rounding = row(data, 4)
         condition, expected = read.item(condition), read.item(expected)
         if not isinstance(condition, (Size, Value)):
@@ -97,14 +103,17 @@ class Guard:
 
 
 def check(guard: Guard, is_recorded: bool = False) -> Node:
-    """A guard as a node of a block, without outputs. One on sizes is checked where it stands; one on elements inside of a region is carried
-    out (:mod:`graph_compiler.passes.carried_checks`)."""
+    """Return a node without outputs that stands for `guard` within a block.
+
+    A check on sizes runs where it stands. The pass :mod:`graph_compiler.passes.carried_checks` moves a
+    check on elements out of its region.
+    """
     details = (guard.expected, guard.rounding) if isinstance(guard.condition, Value) else ()
     return Node(GUARD, (guard.condition, *details), {}, guard.origin, (), CallRecord(GUARD) if is_recorded else None)
 
 
 def guard_of(node: Node) -> Guard | None:
-    """The guard that a node stands for; None for other nodes."""
+    """Return the guard for which a check node stands, or None for other nodes."""
     if node.op != GUARD:
         return None
     condition, *details = node.inputs
@@ -112,5 +121,5 @@ def guard_of(node: Node) -> Guard | None:
 
 
 def reads_elements(guard: Guard) -> bool:
-    """Whether a guard looks at elements, which only a call that has run can tell."""
+    """Return True if the guard depends on elements, so that it can only be checked by running the function."""
     return isinstance(guard.condition, Value) or guard.condition.reads_elements()

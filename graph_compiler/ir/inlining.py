@@ -1,4 +1,4 @@
-"""Writes a region where its node stands: the nodes of the block again, which read operands in the place of inputs."""
+"""Inlining of regions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .node import Node, Value
 
 
 def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], None]) -> tuple[Any, ...]:
-    """The outputs of ``region`` run on these operands (values, numbers), outside of it. Its nodes are copied, and given to ``append``.
+    """Append copies of the nodes of `region`, applied to `operands` (values or numbers), and return its
+    outputs.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ir.closing import close
@@ -29,7 +30,7 @@ def inline(region: Region, operands: Sequence[Any], append: Callable[[Node], Non
 
 @dataclass(slots=True)
 class _Inlined:
-    """One copy. ``own`` are what stands outside for the values of the region."""
+    """Inlining of one region. `own` maps values of the region to those that replace them."""
 
     region: Region
     own: dict[Value, Any]
@@ -46,7 +47,9 @@ class _Inlined:
         return substitute(item, self._symbol) if isinstance(item, Size) else item
 
     def _symbol(self, symbol: Symbol) -> Any:
-        """A size of an input is one of its operand; one that a node of the region makes is read from the copy."""
+        """Return the size in the enclosing scope: an axis of an operand, or a size read from the copy of the
+        node that computes it.
+        """
         if symbol in self.region.sizes:
             return self.region.sizes[symbol]
         source = self.own[symbol.source]

@@ -1,8 +1,8 @@
-"""How large the whole numbers of a program may become, where they are Python's own: its have any size, those of arrays wrap around.
+"""Range analysis of Python integers in a program: Python's are unbounded, those of arrays overflow.
 
-Interval arithmetic over values without axes. A number is :data:`OF_ARRAY` where it is an element of an array, and :data:`MIXED` where it is
-computed of such and of numbers. What loops carry is run until it stays within its bounds; a counter, which goes on by little in each step,
-has the number of steps for its bound.
+Interval arithmetic over scalar values. Elements of arrays have the range :data:`OF_ARRAY`, numbers
+computed from both kinds :data:`MIXED`. The carry of a loop is iterated to a fixed point with widening; a
+counter, which changes by a small amount per iteration, is bounded by an assumed trip count.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _Ranges = Mapping[Value, Range]
 
 
 def outgrows(graph: Graph) -> bool:
-    """Whether a whole number of Python in a canonical graph may become larger than the types of arrays hold, as far as can be told."""
+    """Return True if a Python integer in a canonical graph may exceed the integer dtypes of arrays."""
     known = {value: _ANY if _is_number(value) else OF_ARRAY for value in graph.sources()}
     for value, array in graph.constants.values():
         known[value] = _only(array) if _is_number(value) else OF_ARRAY
@@ -61,7 +61,7 @@ def _largest(numbers: Range) -> float:
 
 
 def _run(nodes: Sequence[Node], known: dict[Value, Range]) -> bool:
-    """Notes the ranges of all results; False where one is too wide."""
+    """Record the ranges of all results in `known`. Return False if one is too wide."""
     for node in nodes:
         made = _BLOCKS[node.op](node, known) if node.op in _BLOCKS else [_range(node, known)] * len(node.outputs)
         if node.op in _BLOCKS and _ENDLESS in made:  # whatever it gives, a number inside of it is too large
@@ -87,7 +87,7 @@ def _greatest(size: Any) -> float:
 
 
 def _ends(symbol: Symbol) -> tuple[int, int]:
-    """A length is no less than 0."""
+    """Return the bounds of a symbol. Lengths are at least 0."""
     return 0 if symbol.kind == "size" else -int(_GIVEN), int(_GIVEN)
 
 
@@ -117,7 +117,7 @@ def _products(one: Range, other: Range) -> Range:
 
 
 def _bits(*ranges: Range) -> Range:
-    """Numbers of as many bits."""
+    """Return the range of all integers that have as many bits as the widest operand."""
     most = 2.0 ** math.ceil(math.log2(1 + max(max(-1 - low, high) for low, high in ranges)))
     return (0.0 if all(low >= 0 for low, _ in ranges) else -most), most - 1
 
@@ -151,7 +151,7 @@ _RULES: dict[str, Callable[..., Range]] = {
 
 
 def _either(ranges: Sequence[Range]) -> Range:
-    """What is one of these: all of their numbers, or what can be told least of."""
+    """Return the union of ranges, or the least certain of them."""
     untold = [numbers for numbers in ranges if not _is_told(numbers)]
     if _ENDLESS in ranges or not ranges:
         return _ENDLESS if ranges else (0.0, 0.0)
@@ -160,7 +160,7 @@ def _either(ranges: Sequence[Range]) -> Range:
 
 # ------------------------------------------------------------------------------------- blocks
 def _inside(region: Region, given: Sequence[Range], known: dict[Value, Range]) -> list[Range]:
-    """The ranges of what a block gives."""
+    """Return the ranges of the outputs of a region, given those of its inputs."""
     known.update(zip(region.block.inputs, given))
     fits = _run(region.block.nodes, known)
     return [_of(item, known) if fits else _ENDLESS for item in region.block.outputs]
@@ -176,7 +176,7 @@ def _call(node: Node, known: dict[Value, Range]) -> list[Range]:
 
 
 def _loop(node: Node, known: dict[Value, Range]) -> list[Range]:
-    """What a loop carries, at its widest; what it stacks is an array."""
+    """Return the widest ranges of the carry. Stacked outputs are arrays."""
     count, given = node.params["carried"], [_of(item, known) for item in node.inputs]
     rows = node.params.get("sequences", 0)
     carried, rest = given[:count], [*[OF_ARRAY] * rows, *given[count + rows :]]
@@ -200,7 +200,7 @@ def _stays(old: Range, new: Range) -> bool:
 
 
 def _widened(old: Range, new: Range) -> Range:
-    """A number that has gone on by little is taken for a counter."""
+    """Widen a bound that moved by a small amount to the assumed trip count, since it belongs to a counter."""
     if not (_is_told(old) and _is_told(new)):
         return new
     low = min(new[0], -_STEPS) if 0 < old[0] - new[0] <= _LITTLE else new[0]
@@ -208,7 +208,7 @@ def _widened(old: Range, new: Range) -> Range:
 
 
 def _widest(old: Range, new: Range) -> Range:
-    """As far as arguments go, where it has not come to an end: what ``(low + high) // 2`` comes close to."""
+    """Widen a bound that still moves to the range of arguments, which `(low + high) // 2` approaches."""
     if not (_is_told(old) and _is_told(new)):
         return new
     return min(new[0], -_GIVEN) if new[0] < old[0] else new[0], max(new[1], _GIVEN) if new[1] > old[1] else new[1]

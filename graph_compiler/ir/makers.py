@@ -1,4 +1,4 @@
-"""Which node makes a value."""
+"""Index from values to the nodes that produce them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from .node import Node, Value
 
 
 class Makers:
-    """An index of a list of nodes, brought up to date when it is asked.
+    """Index of a list of nodes that is updated on lookup.
 
-    A list of nodes under construction grows at its end, and is cut back there where a row gives up; then only what has changed is indexed
-    again. A node moved to an earlier place, by a frontend that finds late what has happened before, costs a new index from there on.
+    A list under construction grows at its end and is truncated when a row gives up, so only the changed
+    tail is indexed again. Inserting a node earlier invalidates the index from that position on.
     """
 
     __slots__ = ("_known", "_makers")
@@ -22,7 +22,7 @@ class Makers:
         self._makers: dict[Value, Node] = {}
 
     def of(self, value: Value, nodes: Sequence[Node]) -> Node | None:
-        """The node of ``nodes`` that makes the value; None where it comes from outside of them."""
+        """Return the node of `nodes` that produces `value`, or None."""
         known = self._known
         if len(known) != len(nodes) or (known and known[-1] is not nodes[-1]):
             self._follow(nodes)

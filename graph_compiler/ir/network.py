@@ -1,4 +1,4 @@
-"""Programs as ``networkx`` graphs, for analysis: regions are graphs that their node holds."""
+"""Conversion of graphs to ``networkx``. Regions are nested graphs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def to_networkx(graph: Graph) -> networkx.MultiDiGraph:
-    """See :meth:`Graph.to_networkx`."""
+    """Return the graph as described at :meth:`Graph.to_networkx`."""
     sources = [("input", value) for value in graph.inputs] + [("parameter", value) for value in graph.parameters.values()]
     drawn = networkx.MultiDiGraph(name=graph.name, dialect=graph.dialect)
     return _filled(drawn, sources + [("constant", value) for value, _ in graph.constants.values()], graph.nodes, graph.outputs)

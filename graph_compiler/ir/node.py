@@ -1,4 +1,4 @@
-"""Nodes and the values that they make and use."""
+"""Nodes, and the values that they read and produce."""
 
 from __future__ import annotations
 
@@ -21,10 +21,13 @@ _NO_VIEWS: Mapping[int, Value] = {}
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a node comes from: the user's file and line, the module path, and the call that was made there.
+    """Source location of a node.
 
-    ``stored`` are the variables that the user's code stores the result of the expression in, ``instruction`` tells expressions of one line
-    apart.
+    file, line: position in the user's code.
+    module: path of the module that was running, such as `encoder.layers.0`; empty outside of modules.
+    call: name of the framework function that was called.
+    stored: variables to which the user's code assigns the result.
+    instruction: offset of the bytecode instruction, which separates expressions on one line.
     """
 
     file: str = ""
@@ -41,12 +44,11 @@ class Origin:
 
 @leaf
 class Value:
-    """One array of a graph: an input, a parameter, a constant, or an output of a node.
+    """Array in a graph: an input, a parameter, a constant, or an output of a node.
 
-    ``spec.shape`` is symbolic in canonical graphs and as seen in recorded ones. ``name`` is the wish for a
-    name in generated code; it need not be unique. Which node makes a value is a question to the graph or block (``maker``): graphs that
-    passes derived from one another share values. So nothing assigns to ``name`` and ``spec`` but the code that makes the value, before the
-    graph that it is in is handed on.
+    `name` is a preference for the name in generated code and need not be unique. Derived graphs share
+    values, so `name` and `spec` are assigned only by the code that creates the value. The node that
+    produces a value depends on the graph: see `Graph.maker`.
     """
 
     __slots__ = ("name", "spec")
@@ -56,17 +58,14 @@ class Value:
 
     @property
     def shape(self) -> tuple[Any, ...]:
-        """Sizes of the axes."""
         return self.spec.shape
 
     @property
     def dtype(self) -> str:
-        """Name of the data type."""
         return self.spec.dtype
 
     @property
     def ndim(self) -> int:
-        """Number of axes."""
         return len(self.spec.shape)
 
     def __repr__(self) -> str:
@@ -75,12 +74,17 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Node:
-    """One operation in a graph: an immutable value. A changed node is a new one, made with ``dataclasses.replace``, of the same outputs or
-    others.
+    """Operation in a graph. Immutable: use `dataclasses.replace` to change one.
 
-    ``record`` holds what a frontend noted of a recorded call; it is None in canonical graphs. ``regions`` are the blocks of an operation
-    that runs blocks: the body of a loop, the branches of a ``cond``. A region reads nothing but its own inputs, so ``uses`` are the
-    operands, and the sources of the sizes that its regions have in common with the outside.
+    op: name of the operation.
+    inputs, params: operands and static parameters; in recorded graphs both may nest containers of values
+        and sizes.
+    origin: location in the user's code.
+    outputs: values that the node produces.
+    record: properties of the recorded call; None in canonical graphs.
+    regions: blocks that the operation runs, such as the body of a loop.
+    uses: values that the node reads, each once, including the sources of the sizes that its regions share
+        with the enclosing scope.
     """
 
     op: str
@@ -96,42 +100,46 @@ class Node:
         object.__setattr__(self, "uses", tuple(dict.fromkeys(self.reads())))
 
     def reads(self) -> list[Value]:
-        """The ``uses``, each as often as it is read."""
+        """Return the values that the node reads, once per use."""
         return values_in((self.inputs, self.params, *(list(region.sizes.values()) for region in self.regions)))
 
     @property
     def key(self) -> str:
-        """The bare name of a recorded call; an empty text in a canonical graph."""
+        """Name of a recorded call without its module; empty in canonical graphs."""
         return self.record.key if self.record is not None else ""
 
     @property
     def result(self) -> Any:
-        """The structure that a recorded call returned, with values in the place of arrays."""
+        """Structure that a recorded call returned, with values instead of arrays."""
         return self.record.result if self.record is not None else None
 
     @property
     def writes(self) -> tuple[Value, ...]:
-        """The values whose memory it writes to."""
+        """Values whose memory a recorded call writes to."""
         return self.record.writes if self.record is not None else ()
 
     @property
     def views(self) -> Mapping[int, Value]:
-        """Index of an output that shares memory with an operand -> the operand."""
+        """Operand that an output aliases, by the index of the output."""
         return self.record.views if self.record is not None else _NO_VIEWS
 
     @property
     def is_random(self) -> bool:
-        """Whether a recorded call draws from a generator. Random operations of a canonical graph are functions of a key."""
+        """True if a recorded call advances a random generator. Random operations of canonical graphs are
+        functions of a key.
+        """
         return self.record is not None and self.record.random
 
     @property
     def depends_on_devices(self) -> bool:
-        """Whether the devices that the graph runs over decide what it gives, also of constants."""
+        """True for collectives and the like, whose result depends on the devices that the graph runs on, even
+        for constant operands.
+        """
         return (self.key or self.op) in DEPEND_ON_DEVICES
 
     @property
     def no_grad(self) -> bool:
-        """Whether a recorded call was made with gradients switched off."""
+        """True if a recorded call ran with gradients disabled."""
         return self.record is not None and self.record.no_grad
 
     def __repr__(self) -> str:
@@ -139,7 +147,7 @@ class Node:
 
 
 def every(nodes: Iterable[Node]) -> Iterator[Node]:
-    """The nodes, each followed by those of its regions, at any depth."""
+    """Yield the nodes in program order, each followed by the nodes of its regions at any depth."""
     for node in nodes:
         yield node
         for region in node.regions:
@@ -147,12 +155,15 @@ def every(nodes: Iterable[Node]) -> Iterator[Node]:
 
 
 def draws(nodes: Iterable[Node]) -> bool:
-    """Whether a recorded call among the nodes, or in their regions, draws from a generator."""
+    """Return True if a recorded call among the nodes, or inside their regions, advances a random generator."""
     return any(node.is_random for node in every(nodes))
 
 
 def distinct(nodes: Iterable[Node], seen: set[int] | None = None) -> Iterator[Node]:
-    """As :func:`every`, with those of a region that several nodes have once: not of those whose identities were ``seen``."""
+    """Yield the nodes as :func:`every` does, but those of a region shared by several nodes only once.
+
+    Regions whose `id` is in `seen` are skipped; regions that are visited are added to it.
+    """
     seen = set() if seen is None else seen
     for node in nodes:
         yield node
@@ -163,12 +174,12 @@ def distinct(nodes: Iterable[Node], seen: set[int] | None = None) -> Iterator[No
 
 
 def count_all(nodes: Iterable[Node]) -> int:
-    """How many nodes there are, those of a region once: however often a loop runs it, and however many calls it has."""
+    """Return the number of nodes, regions included. A region shared by several nodes counts once."""
     return len(list(distinct(nodes)))
 
 
 def values_in(structure: Any) -> list[Value]:
-    """All values in nested arguments, those whose sizes are read included."""
+    """Return all values in nested arguments, including the sources of the sizes in them."""
     found: list[Value] = []
     for item in iterate_structure(structure):
         if type(item) is Value:  # as most that are no numbers

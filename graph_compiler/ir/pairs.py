@@ -1,4 +1,4 @@
-"""The inputs of a body that combines pairs of elements (``associative_scan``)."""
+"""Inputs of the body of ``associative_scan``, which combines pairs of elements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from .node import Value
 
 
 def pairs_of(sequences: Iterable[tuple[str, ArraySpec]], axis: int, hint: int = 2) -> list[Value]:
-    """The left elements and the right ones of these sequences (names and specs). ``axis`` has a length that is read from the first of them.
+    """Return values for the left and the right elements of `sequences` (names and specs). The length of
+    `axis` is a symbol of the first value.
 
     >>> left, right = pairs_of([("x", ArraySpec((5, 2), "float32"))], 0)
     >>> left, right, left.shape == right.shape

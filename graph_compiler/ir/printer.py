@@ -1,7 +1,7 @@
-"""Graphs as text, for reading and for messages: one line a node.
+"""Graphs as text, one line per node.
 
-Values wish for names, and several may wish for one: in a block each value is printed with a name of its own. A region reads nothing but its
-inputs, so that its names are apart from those outside.
+Several values may have the same name; each is printed with a unique one within its block. Names inside of
+a region are independent of those outside.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from .node import Node, Value
 
 
 def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
-    """The graph a line a node; with ``around`` only that node, marked, and ``lines`` neighbours on each side. Regions are set in below
-    their node."""
+    """Return the graph as text. With `around`, only that node, marked by ``->``, and `lines` lines before and
+    after it.
+    """
     names = _Names()
     head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(names.declared, graph.inputs))}"
     body = [("->" if around is not None and node is around else "  ", depth, text) for node, depth, text in _lines(names, graph.nodes, 0)]
@@ -42,13 +43,13 @@ def _lines(names: _Names, nodes: Iterable[Node], depth: int) -> Iterator[tuple[N
 
 @dataclass(slots=True)
 class _Names:
-    """The names of one block, in which no two values have one."""
+    """Unique names for the values of one block."""
 
     of: dict[Value, str] = field(default_factory=dict)
     taken: dict[str, int] = field(default_factory=dict)
 
     def name(self, value: Value) -> str:
-        """The name of a value: the one that it wishes for, or that with a number."""
+        """Return the name of `value`, with a number appended if another value has the name."""
         if value not in self.of:
             name = value.name
             while name in self.taken:
@@ -59,18 +60,18 @@ class _Names:
         return self.of[value]
 
     def declared(self, value: Value) -> str:
-        """Name, data type and sizes."""
+        """Return name, dtype and sizes of `value`."""
         name = self.name(value)  # before its sizes, which may be its own
         return f"%{name}: {value.dtype}[{', '.join(str(self._part(dim)) for dim in value.shape)}]"
 
     def node(self, node: Node) -> str:
-        """Outputs with their specs, operation, inputs, params."""
+        """Return the text of a node: outputs with their specs, operation, inputs and params."""
         arguments = [self.text(item) for item in node.inputs] + [f"{key}={self.text(item)}" for key, item in node.params.items()]
         outputs = ", ".join(map(self.declared, node.outputs)) or "-"
         return f"{outputs} = {node.op}({', '.join(arguments)})"
 
     def text(self, item: Any) -> str:
-        """Nested arguments."""
+        """Return the text of nested arguments."""
         return repr(map_structure(self._part, item))
 
     def _part(self, part: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Where the random numbers of a program come from."""
+"""Source of the random numbers of a program."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from .node import Value
 
 @dataclass(frozen=True, slots=True)
 class Randomness:
-    """``key`` is the input from which a canonical graph derives its random numbers, the last of ``Graph.inputs``: written by the lifting
-    builder, read by the runtime, which gives another key at each call.
+    """Random state of a graph.
 
-    ``recorded_from`` is the state of the framework's generators before a recording whose random numbers are to be the same at every call
-    (``include_generators=False``): written by the torch frontend, used up by the pass ``repeat_draws``.
+    key: input from which a canonical graph derives its random numbers, the last of `Graph.inputs`. The
+        runtime passes a new key on each call.
+    recorded_from: state of the framework's generators before the recording, if every call is to draw the
+        same numbers (`include_generators=False`). The pass `repeat_draws` consumes it.
     """
 
     key: Value | None = None

@@ -1,4 +1,4 @@
-"""What a frontend noted of a call that it recorded."""
+"""Properties of a recorded call beyond its name and arguments."""
 
 from __future__ import annotations
 
@@ -11,42 +11,51 @@ if TYPE_CHECKING:
 
 
 class Extra(Protocol):
-    """What one frontend alone notes of its calls, in a class of its own."""
+    """Properties of recorded calls that only one frontend needs."""
 
     def mapped(self, function: Callable[[Any], Any]) -> Extra:
-        """The same with ``function`` applied to the nested arguments in it, which may hold values."""
+        """Return a copy with `function` applied to the nested arguments in it."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallRecord:
-    """The properties of a recorded call that its name and arguments do not tell. A node of a canonical graph has none.
+    """Properties of a recorded call that its name and arguments do not show. Nodes of canonical graphs have
+    none.
 
-    ``key`` is the bare name of the call, by which the lifting table has its row. ``result`` is the structure that the call returned, with
-    values in the place of arrays; it is None where it returned no array.
-
-    ``writes`` are the values whose memory the call writes to, and ``views`` gives, for the index of an output that shares memory with an
-    operand, this operand.
+    key: name of the call without its module, under which the lifting table lists its row.
+    result: structure that the call returned, with values instead of arrays; None if it returned no array.
+    writes: values whose memory the call writes to.
+    views: operand that an output aliases, by the index of the output.
+    random: True if it advances a random generator.
+    no_grad: True if gradients were disabled.
+    aside: True if it writes elements without affecting gradients, as writes to `tensor.data` do.
+    strided: True if it reads the storage of a view by strides, which other frameworks cannot.
+    itself: True if it returned its first operand.
+    wide: True if integers outside of the range of int32 occurred in it.
+    weak: True if Python numbers (numpy) or weakly typed arrays (JAX), which adopt the dtype of other
+        operands, occur in it.
+    read: True if its result is a number that Python read from an array, or was computed from one.
+    errstate: settings of `numpy.errstate` that differ from the default.
+    extra: properties that only this frontend needs.
     """
 
     key: str = ""
     result: Any = None
     writes: tuple[Value, ...] = ()
     views: Mapping[int, Value] = field(default_factory=dict)
-    random: bool = False  # it draws from a generator, and so advances it
-    no_grad: bool = False  # it was made with gradients switched off
-    aside: bool = False  # it writes elements, and leaves the gradients of the memory as they are
-    strided: bool = False  # it reads the memory of a view by strides, which no other framework can
-    itself: bool = False  # it returned its first operand
-    wide: bool = False  # integers beyond the range of int32 came up in it
-    weak: bool = (
-        False  # numbers of Python (numpy) or weakly typed arrays (JAX), which take the dtype of the arrays beside them, come up in it
-    )
-    read: bool = False  # its result is a number that Python has read from an array, or computed from such
-    errstate: tuple[tuple[str, str], ...] = ()  # how floating-point errors are treated, where it is not the default
+    random: bool = False
+    no_grad: bool = False
+    aside: bool = False
+    strided: bool = False
+    itself: bool = False
+    wide: bool = False
+    weak: bool = False
+    read: bool = False
+    errstate: tuple[tuple[str, str], ...] = ()
     extra: Extra | None = None
 
     def mapped(self, function: Callable[[Any], Any]) -> CallRecord:
-        """The record with ``function`` applied to the nested arguments in it."""
+        """Return a copy with `function` applied to the nested arguments in it."""
         return replace(
             self,
             result=function(self.result),

@@ -1,4 +1,4 @@
-"""The rules that nodes with regions keep, checked by the verifier."""
+"""Rules for nodes with regions, as the verifier checks them."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from .node import Node, Value, values_in
 
 
 def faults(node: Node, depth: int = 1) -> Iterator[str]:
-    """What is wrong with the regions of a node, in words; their nodes are checked one by one by the verifier.
+    """Yield a description of each rule that the regions of `node` break. The verifier checks the nodes inside
+    of them.
 
-    The rules: a region is isolated; it has an input for each operand; what is carried keeps its type; branches give the same types;
-    conditions are truth values; sizes that leave a region are known outside; what each step draws depends on what changes from step to
-    step; checks of elements have left it.
+    A region is isolated. It has an input for each operand. The carry keeps its types. Branches return the
+    same types. Conditions are booleans. Sizes that leave a region are known outside. Random draws in a
+    loop depend on something that changes per iteration. Checks of elements have been moved out of the
+    region.
     """
     if not node.regions:
         return
@@ -40,7 +42,7 @@ def faults(node: Node, depth: int = 1) -> Iterator[str]:
 
 
 def _foreign(region: Region) -> Iterator[str]:
-    """Values of the outside that are read, and symbols whose array is not in the region."""
+    """Yield faults for reads of outer values, and for sizes whose array is not in the region."""
     made = set(region.block.inputs)
     for inner in region.block.nodes:
         yield from (f"{region.name} uses %{value.name} of the outside" for value in inner.uses if value not in made)
@@ -58,7 +60,9 @@ def _foreign(region: Region) -> Iterator[str]:
 
 
 def _misfits(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[str]:
-    """Inputs that are not what the operands are: rows of them, where they are sequences."""
+    """Yield faults for inputs whose specs differ from those of the operands, or of their rows for the
+    sequences of a scan.
+    """
     inputs, carried = region.block.inputs, node.params.get("carried", 0)
     if node.op == "custom_derivative" and region is node.regions[-1]:  # a rule takes more before them
         inputs = inputs[rule_inputs(node) :]
@@ -79,7 +83,7 @@ def _misfits(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[
 
 
 def _lengths_of_pairs(node: Node) -> Iterator[str]:
-    """Inputs and outputs of what combines pairs that have not as many elements as there are pairs, which is a size of the region's own."""
+    """Yield faults for arrays of an `associative_scan` whose length differs from the number of pairs."""
     (region,), axis = node.regions, node.params["axis"]
     pairs = region.block.inputs[: own_inputs(node.op, node.params)]
     if any(axis >= value.ndim for value in (*pairs, *values_in(region.block.outputs))):
@@ -95,7 +99,7 @@ def _lengths_of_pairs(node: Node) -> Iterator[str]:
 
 
 def rule_inputs(node: Node) -> int:
-    """How many inputs the rule of a ``custom_derivative`` has before the operands."""
+    """Return the number of inputs that the rule of a `custom_derivative` has before the operands."""
     if node.params["kind"] == "jvp":
         return len(node.params["differentiated"])
     results = node.regions[0].specs_outside()
@@ -103,7 +107,9 @@ def rule_inputs(node: Node) -> int:
 
 
 def _changed(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
-    """What is carried and does not keep its sizes, and sizes that nothing outside knows."""
+    """Yield faults for a carry that changes its sizes, and for sizes of outputs that are unknown outside of
+    the region.
+    """
     carried = node.params.get("carried", 0)
     for region in node.regions:
         if region.name == "condition":
@@ -119,7 +125,7 @@ def _changed(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
 
 
 def _repeated_draws(region: Region, own: int) -> Iterator[str]:
-    """Random numbers that are drawn with a key which is the same in every step."""
+    """Yield faults for random operations of a loop whose key is the same in every iteration."""
     changing: set[Value] = set(region.block.inputs[:own])
     for inner in region.block.nodes:
         if any(value in changing for value in inner.uses):
@@ -129,13 +135,15 @@ def _repeated_draws(region: Region, own: int) -> Iterator[str]:
 
 
 def _unseen_checks(region: Region) -> Iterator[str]:
-    """Checks of elements that only the region knows of."""
+    """Yield faults for checks of elements that are still inside of a region."""
     for inner in region.block.nodes:
         if (guard := guard_of(inner)) is not None and reads_elements(guard):
             yield f"{region.name} checks that {guard}, which is to be told outside"
 
 
 def _draws(node: Node) -> bool:
-    """Whether it draws by a key; a key that is derived may be the same in every step, as long as nothing is drawn by it."""
+    """Return True for random operations except `random_fold_in`, whose result is a key that need not differ
+    between iterations.
+    """
     declared = find(node.op)
     return declared is not None and declared.section == "random" and node.op != "random_fold_in"

@@ -1,4 +1,4 @@
-"""Builds a changed copy of a block: values replaced by others, nodes left out."""
+"""Construction of a changed copy of a block."""
 
 from __future__ import annotations
 
@@ -14,7 +14,11 @@ from .node import Node, Value
 
 
 class Rewriter:
-    """Walk ``block.nodes``; for each take :meth:`rewritten`, then :meth:`append` it or :meth:`replace` its outputs."""
+    """Builder of a changed copy of `block`.
+
+    Walk ``block.nodes`` in order. For each node, take :meth:`rewritten`, then either :meth:`append` it or
+    :meth:`replace` its outputs.
+    """
 
     def __init__(self, block: Block) -> None:
         self.block = block
@@ -28,19 +32,18 @@ class Rewriter:
         return all(node.record is None for node in self.block.nodes)  # shapes of recorded values are as seen
 
     def replace(self, values: tuple[Value, ...], others: tuple[Value, ...]) -> None:
-        """From now on the ``others`` stand for the ``values``."""
+        """Use `others` instead of `values` from now on."""
         self._instead.update(zip(values, others))
 
     def maker(self, value: Value) -> Node | None:
-        """The node of the new graph that makes a value."""
+        """Return the node of the new block that produces `value`, or None."""
         return self._makers.of(value, self.nodes)
 
     def append(self, node: Node) -> None:
-        """Keeps a node."""
         self.nodes.append(node)
 
     def rewritten(self, node: Node) -> Node:
-        """The node with its operands replaced: itself where none is."""
+        """Return `node` with its operands replaced, or the node itself if none is replaced."""
         if not any(map(self.is_replaced, node.uses)):
             return node
         return replace(
@@ -52,8 +55,9 @@ class Rewriter:
         )
 
     def _region(self, region: Region) -> Region:
-        """What a region reads are its own inputs; only the sizes that it has in common with the outside can be replaced. A region that
-        several nodes have stays one."""
+        """Return the region with the sizes that it shares with the enclosing scope replaced. A region shared
+        by several nodes stays shared.
+        """
         sizes = {symbol: self.mapped(size) for symbol, size in region.sizes.items()}
         known = self._regions.get(id(region), region)
         if sizes != known.sizes:
@@ -61,19 +65,18 @@ class Rewriter:
         return known
 
     def mapped(self, structure: Any) -> Any:
-        """Nested arguments with values, and the values whose sizes are read, replaced."""
+        """Return nested arguments with values and sizes replaced."""
         return map_structure(self._mapped, structure)
 
     def is_replaced(self, value: Value) -> bool:
-        """Whether another value stands for this one."""
         return value in self._instead
 
     def value(self, value: Value) -> Value:
-        """What stands for a value now."""
+        """Return the replacement of `value`, or `value` itself."""
         return self._instead.get(value, value)
 
     def dimension(self, value: Value, axis: int) -> Any:
-        """The size of an axis of a replaced value, as far as what stands for it knows it."""
+        """Return the size of an axis of the replacement of `value`."""
         return self._instead[value].shape[axis]
 
     def _mapped(self, item: Any) -> Any:
@@ -88,7 +91,7 @@ class Rewriter:
         return dim if dim is not None else Size.of(symbol.of(self.value(symbol.source)))
 
     def finish(self) -> Block:
-        """The new block; the block itself where nothing has changed."""
+        """Return the new block, or the original one if nothing changed."""
         outputs = tuple(map(self._mapped, self.block.outputs))  # which may append nodes
         nodes = tuple(self.nodes)
         if nodes == self.block.nodes and not self._instead:

@@ -1,4 +1,4 @@
-"""Whether two graphs are the same program."""
+"""Structural equality of graphs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from .node import Node, Value
 
 
 def same_program(left: Graph, right: Graph) -> bool:
-    """Whether two recordings compute the same of the same inputs, call by call, under the same conditions, and leave the same behind.
+    """Return True if both recordings make the same calls under the same conditions, capture the same arrays
+    and have the same effects.
 
     >>> one = Graph("f", "torch")
     >>> same_program(one, Graph("g", "torch")), same_program(one, Graph("f", "torch", outputs=[2]))
@@ -30,7 +31,7 @@ def same_program(left: Graph, right: Graph) -> bool:
 
 
 def _description(graph: Graph) -> tuple[Any, ...]:
-    """What a graph does, with numbers in the place of values."""
+    """Return a comparable description of a graph, in which numbers stand for values."""
     plain = _numbered(graph.sources(), graph.nodes, with_specs=True)
     nodes = [_node(node, plain) for node in graph.nodes]
     guards = [(plain(guard.condition), guard.expected) for guard in graph.guards]
@@ -55,7 +56,9 @@ def _description(graph: Graph) -> tuple[Any, ...]:
 
 
 def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[Any, ...]:
-    """What a region does, with numbers in the place of its values; ``outside`` says what to write for a size of the outside."""
+    """Return a hashable description of a region, in which numbers stand for values. `outside` describes sizes
+    of the enclosing scope.
+    """
     block = region.block
     plain = _numbered(block.inputs, block.nodes)
     inputs = [(value.dtype, map_structure(plain, value.shape)) for value in block.inputs]
@@ -67,7 +70,9 @@ def region_description(region: Region, outside: Callable[[Any], Any]) -> tuple[A
 
 
 def hashable(item: Any) -> Any:
-    """Nested arguments as tuples. Numbers are told apart by type and sign (1, 1.0 and True; 0.0 and -0.0)."""
+    """Return nested arguments as tuples. Numbers are distinguished by type and sign (1, 1.0 and True; 0.0 and
+    -0.0).
+    """
     if isinstance(item, (tuple, list)):
         return (type(item), *map(hashable, item))
     if isinstance(item, dict):
@@ -85,7 +90,7 @@ def _node(node: Node, plain: Callable[[Any], Any]) -> tuple[Any, ...]:
 
 
 def _numbered(sources: Iterable[Value], nodes: Iterable[Node], with_specs: bool = False) -> Callable[[Any], Any]:
-    """What to write for values and sizes: numbers in the order in which the values are made."""
+    """Return a function that describes values and sizes by the order in which values are produced."""
     numbers = {value: number for number, value in enumerate(sources)}
     for node in nodes:
         numbers.update((value, len(numbers) + i) for i, value in enumerate(node.outputs))

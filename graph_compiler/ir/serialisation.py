@@ -1,8 +1,8 @@
-"""Graphs as JSON: everything but the elements of arrays. What is read is checked for form; nothing is executed.
+"""Graphs as JSON, without the elements of arrays. Reading checks the form of all data and executes nothing.
 
-Nested arguments are written with a tag where JSON has no form of its own: ``{"!": "tuple", "v": [...]}``, ``{"!": "value", "v": 3}``,
-``{"!": "size", "v": [...]}``. Values are numbers into the table of values. Objects of a framework (dtypes, devices) go through the
-``spell`` and ``read`` of the caller.
+Nested arguments without a JSON form carry a tag: ``{"!": "tuple", "v": [...]}``, ``{"!": "value", "v":
+3}``, ``{"!": "size", "v": [...]}``. Values are indices into a table of values. Framework objects such as
+dtypes and devices are converted by the caller's ``spell`` and ``read``.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
 
 
 class Encoder:
-    """Writes one graph. ``spell`` gives the text of an object of a framework, or None."""
+    """Writer of one graph. `spell` returns the text of a framework object, or None if it has none."""
 
     def __init__(self, graph: Graph, spell: Spell) -> None:
         self.graph, self.spell = graph, spell
@@ -49,7 +49,7 @@ class Encoder:
         self.key = graph.randomness.key
 
     def graph_json(self) -> dict[str, Any]:
-        """The whole graph."""
+        """Return the graph as JSON data. Raise `InvalidFile` if it refers to objects of this process."""
         graph = self.graph
         _refuse_unsaved(graph)
         for value in (*graph.sources(), *([self.key] if self.key else []), *(v for node in graph.nodes for v in node.outputs)):
@@ -78,7 +78,7 @@ class Encoder:
         return [demands.matmul_precision, _line(demands.source_only), _line(demands.wide), demands.casts_are_written]
 
     def number(self, value: Value) -> int:
-        """The value's place in the table."""
+        """Return the index of `value` in the table of values."""
         if value not in self.numbers:
             self.numbers[value] = len(self.values)
             self.values.append(value)
@@ -107,18 +107,20 @@ class Encoder:
         ]
 
     def _record(self, node: Node) -> dict[str, Any] | None:
-        """What was noted of a call; its ``key`` follows from its name, and the rest serves the lifting, of which a file is the result."""
+        """Return the properties of a recorded call that generated code needs; None for canonical nodes. `key`
+        follows from the name of the call.
+        """
         if node.record is None:
             return None
         given = {name: getattr(node.record, name) for name in _RECORDED}
         return {name: self.item(item) for name, item in given.items() if item is not None and item is not False and item not in ((), {})}
 
     def origin(self, origin: Origin) -> list[Any]:
-        """Where something comes from."""
+        """Return the JSON form of a source location."""
         return [_line(origin.file), origin.line, _line(origin.module), _line(origin.call)]
 
     def item(self, item: Any) -> Any:
-        """One argument, nested or not."""
+        """Return the JSON form of an argument, nested or not. Raise `InvalidFile` for objects that have none."""
         if item is None or type(item) in (bool, int, str) or (type(item) is float and math.isfinite(item)):
             return item
         if isinstance(item, Value):
@@ -155,7 +157,7 @@ class Encoder:
 
 
 def named(text: str) -> str:
-    """A name as it may stand in a file."""
+    """Return `text` with characters that generated code cannot use in a name replaced by underscores."""
     return re.sub(r"[^\w.]", "_", text, flags=re.ASCII) or "value"
 
 
@@ -164,8 +166,14 @@ def _line(text: str) -> str:
 
 
 class Decoder:
-    """Reads one graph. ``read`` gives the object that a text of the framework stands for, or raises; ``arrays`` are the constants,
-    ``kinds`` the classes of assumptions by name, and ``key_of`` gives the bare name of a recorded call."""
+    """Reader of one graph.
+
+    read: returns the framework object for a text, or raises.
+    arrays: constants by name.
+    kinds: classes of assumptions by name.
+    key_of: returns the name of a recorded call without its module.
+    known: classes that the file may name.
+    """
 
     def __init__(
         self,
@@ -185,7 +193,7 @@ class Decoder:
             value.spec = ArraySpec(tuple(self._dim(dim) for dim in shape), dtype)
 
     def graph(self) -> Graph:
-        """The whole graph, not yet verified."""
+        """Return the graph, which is not verified yet. Raise `InvalidFile` for malformed data."""
         data = self.data
         graph = Graph(matching(KEY, data["name"]), matching(NAME, data["dialect"]))
         graph.inputs = self.inputs = [self.value(number) for number in data["inputs"]]
@@ -208,7 +216,7 @@ class Decoder:
         return graph
 
     def value(self, number: Any) -> Value:
-        """The value in a place of the table."""
+        """Return the value at an index of the table. Raise `InvalidFile` if there is none."""
         if type(number) is not int or not 0 <= number < len(self.values):
             raise InvalidFile(f"there is no value {number!r}")
         return self.values[number]
@@ -265,14 +273,14 @@ class Decoder:
         return CallRecord(self.key_of(op), **known)
 
     def origin(self, data: Any) -> Origin:
-        """Where something comes from."""
+        """Return the source location for its JSON form."""
         file, line, module, call = data
         if type(line) is not int:
             raise InvalidFile(f"{line!r} is no line number")
         return Origin(matching(LINE, file), line, matching(LINE, module), matching(LINE, call))
 
     def item(self, data: Any) -> Any:
-        """One argument, nested or not."""
+        """Return the argument for its JSON form, nested or not."""
         if data is None or isinstance(data, (bool, int, float, str)):
             return data
         if isinstance(data, list):
@@ -329,7 +337,9 @@ _READERS: dict[str, Callable[[Decoder, Any], Any]] = {
 
 
 def _spelled(text: Any) -> str:
-    """The text of an object, which may hold quotes: the framework's reader takes none but those that it writes itself."""
+    """Return the text of a framework object, which may contain quotes: the framework's reader accepts only
+    texts that it could have written.
+    """
     if not isinstance(text, str):
         raise InvalidFile(f"{text!r:.80} is no text")
     return text
@@ -342,7 +352,9 @@ def _number(item: Any) -> Any:
 
 
 def matching(pattern: re.Pattern[str], text: Any) -> str:
-    """``text`` where all of it matches; otherwise it has no place in generated source."""
+    """Return `text` if the whole of it matches `pattern`; raise `InvalidFile` otherwise, since it becomes
+    part of generated source.
+    """
     if not isinstance(text, str) or not pattern.fullmatch(text):
         raise InvalidFile(f"{text!r:.80} is no legal name here")
     return text
@@ -360,7 +372,7 @@ def _demands(precision: Any, source_only: Any, wide: Any, casts_are_written: Any
 
 
 def _refuse_unsaved(graph: Graph) -> None:
-    """``InvalidFile`` for what refers to objects of this process."""
+    """Raise `InvalidFile` if the graph refers to objects of this process."""
     unsaved = {
         "state": graph.state.places,
         "call inputs": graph.call_inputs,

@@ -1,4 +1,4 @@
-"""What a program reads from outside of its arguments before a call, and what it leaves there and in its arguments after it."""
+"""State that a program reads before a call and writes after it, beyond its arguments."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ if TYPE_CHECKING:  # descriptions of the user's objects, which the IR hands on f
 
 @dataclass(frozen=True, slots=True)
 class GraphState:
-    """Written by the torch and numpy frontends when a recording ends, kept by lifting, read by the runtime (matching, write-back).
+    """State of the user's objects that a graph reads and writes. Frontends fill it in; the runtime applies
+    it.
 
-    ``places`` are the attributes, closures and globals that a call reads and changes, None where there are none. ``updates`` are the
-    changes to containers, None where a call changes no container and no place; where it is a tuple, even an empty one, the output of the
-    graph is ``(result, new objects)``. The other fields describe the leaves of that output, for frameworks whose arrays the user's objects
-    have to hold afterwards: ``same_outputs`` gives for each leaf the first one that is the same object, and ``scalar_outputs`` numbers the
-    leaves that are scalars of numpy. ``returns_written`` tells the lifter that arrays in places that are written to are among the new
-    objects already.
+    places: attributes, closures and globals that a call reads and changes; None if there are none.
+    updates: changes to containers; None if a call changes no container and no place. If it is a tuple,
+        even an empty one, the output of the graph is `(result, new objects)`.
+    same_outputs: for each leaf of that output, the index of the first leaf that is the same object.
+    scalar_outputs: indices of leaves that are numpy scalars.
+    returns_written: True if arrays in places that are written to are already among the new objects.
     """
 
     places: State | None = None
@@ -30,5 +31,5 @@ class GraphState:
 
     @property
     def is_empty(self) -> bool:
-        """Whether a call neither reads nor changes anything but its arrays."""
+        """True if a call neither reads nor changes anything but its arguments."""
         return self.places is None and self.updates is None

@@ -1,4 +1,6 @@
-"""Trees as JSON. Classes are written by name and looked up among those imported already: reading a file imports no module of its choice."""
+"""Trees as JSON. Classes are written by name and looked up among imported modules: a file cannot cause an
+import of its choice.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ log = logging.getLogger("graph_compiler")
 
 
 def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
-    """A tree; ``item`` writes keys and static values."""
+    """Return the JSON form of a tree. `item` writes keys and static values."""
     if isinstance(tree, Leaf):
         return {"number": tree.type.__name__} if isinstance(tree, TypedLeaf) and tree.type in _NUMBERS.values() else "*"
     if isinstance(tree, Static):
@@ -46,7 +48,7 @@ def _form(cls: type) -> str:
 
 
 def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -> Tree:
-    """The tree that was written; ``known`` finds a class by its module and name."""
+    """Return the tree for its JSON form. `known` returns the class for a module and name."""
     if data == "*":
         return Leaf()
     if not isinstance(data, dict):
@@ -85,7 +87,9 @@ def _class(name: Any, form: Any, keys: tuple[Any, ...], known: KnownClasses) -> 
 
 
 def _named_class(name: Any, known: KnownClasses) -> type:
-    """Return a class that is a value; ``InvalidFile`` where it is not known, as nothing else can be in its place."""
+    """Return a class that is itself a static value. Raise `InvalidFile` if it is unknown, since nothing can
+    replace it.
+    """
     module, _, qualified = name.partition(":") if isinstance(name, str) else ("", "", "")
     found = _PLAIN.get(module) if not qualified else known(module, qualified)
     if found is None:
@@ -101,19 +105,22 @@ def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:
 
 
 class KnownClasses:
-    """Classes that one file may name, by module and name.
+    """Lookup of classes that a file may name.
 
-    No module is imported because a file names it, but those of libraries that a frontend trusts (``Traits.results``). Objects are made
-    without running their classes' code, so those of Python's own library, which may do something where they end, are not taken.
+    Only libraries that a frontend trusts (`Traits.results`) are imported because a file names them.
+    Objects are created without running their code, so classes of the standard library with finalizers, and
+    classes that are no containers, are rejected.
     """
 
     def __init__(self, given: Mapping[tuple[str, str], type] | None = None) -> None:
-        """Take those that are ``given`` and no others; without them, those that are imported."""
+        """Create a lookup among `given`, or among imported modules if it is None."""
         self._given = given
         self._unknown: set[tuple[str, str]] = set()
 
     def __call__(self, module: str, name: str) -> type | None:
-        """Return a class that a file names, or None."""
+        """Return the class with this module and qualified name, or None if it is unknown or must not be
+        created.
+        """
         if self._given is not None:
             return self._given.get((module, name))
         is_trusted = module.startswith(trait("results"))
@@ -128,7 +135,7 @@ class KnownClasses:
         return found if takes else None
 
     def note_unknown(self, module: str, name: str, form: Any) -> None:
-        """Tell once of each class that is not found."""
+        """Log a warning, once per class, that a plain container replaces it."""
         if (module, name) not in self._unknown:
             self._unknown.add((module, name))
             log.warning(

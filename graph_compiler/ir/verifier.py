@@ -1,4 +1,4 @@
-"""Checks that a graph keeps the rules of its form. Runs after every pass in tests, and where GRAPH_COMPILER_VERIFY is set."""
+"""Verifier of graphs. It runs after every pass in tests, and if GRAPH_COMPILER_VERIFY is set."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .region_rules import faults
 
 
 def verify(graph: Graph) -> Graph:
-    """``graph`` itself, or ``InvalidGraph`` with the neighbourhood of the first fault.
+    """Return `graph`, or raise `InvalidGraph` with the lines around the first fault.
 
-    The rules: every value is made before it is used and made once; roots exist; in a canonical
-    graph every operation is in the vocabulary with just its parameters, and the specs are what its rule infers. Regions
-    keep rules of their own (:mod:`.region_rules`).
+    Each value is produced once, before it is used. All roots exist. In canonical graphs, each operation is
+    in the vocabulary and has exactly its parameters, and the specs of its outputs equal those that its
+    rule infers. :mod:`.region_rules` checks regions.
     """
     made: set[Value] = set(graph.sources())
     _verify_nodes(graph, graph.nodes, made, 1)

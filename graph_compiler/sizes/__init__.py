@@ -1,11 +1,11 @@
-"""Sizes that are known only at run time: integer polynomials over the sizes of arrays.
+"""Symbolic sizes: integer polynomials over the sizes of arrays.
 
-A *dimension* (``Dim``) is a plain ``int`` or a :class:`Size`. A ``Size`` is kept in one normal form
-(a sum of products of atoms with integer coefficients), so two sizes that are equal for every input,
-as far as ring arithmetic and exact division can tell, compare equal. ``==`` is that structural test and
-never a guess: ``a != b`` means "not known to be equal".
+A *dimension* (``Dim``) is an ``int`` or a :class:`Size`. A ``Size`` has one normal form: a sum of products
+of atoms with integer coefficients. So sizes that are equal for every input, as far as ring arithmetic and
+exact division can prove, compare equal. ``==`` is that structural test: ``a != b`` means "not known to be
+equal".
 
-Every size also carries the number it had while recording, its ``hint``.
+Each size also has a ``hint``, its number while recording.
 
 >>> n = Size.of(Symbol("x", 0, hint=6))
 >>> (n * 64) // 16, (n * 64) // (n * 16), n - n

@@ -1,4 +1,4 @@
-"""One algebra: the normal form, arithmetic and text of sizes, which are defined in terms of each other."""
+"""Normal form, arithmetic and text of symbolic sizes, which are defined in terms of each other."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ Scalar = Union[bool, int, float, "Size"]
 
 
 class Symbol:
-    """A number that is read from ``source`` at run time.
+    """Number read from `source` at run time.
 
-    ``kind`` is ``"size"`` (the extent of ``axis``), ``"stride"`` (its step in elements), ``"item"`` (the number itself, which
-    is an input) or ``"number"`` (one that the program reads from an array). ``source`` is any object with an identity: a value of a graph.
+    source: array, or any other object with an identity, that the number is read from.
+    axis: axis for the kinds `"size"` and `"stride"`.
+    hint: the number while recording.
+    kind: `"size"` (length of `axis`), `"stride"` (stride of `axis` in elements), `"item"` (an input that
+        is itself a number) or `"number"` (an element that the program reads from an array).
     """
 
     __slots__ = ("axis", "hint", "kind", "source")
@@ -42,12 +45,12 @@ class Symbol:
         return ".".join(filter(None, (str(getattr(self.source, "name", self.source)), read)))
 
     def of(self, source: Any) -> Symbol:
-        """The same number of another source."""
+        """Return the same symbol read from another source."""
         return self if source is self.source else Symbol(source, self.axis, self.hint, self.kind)
 
 
 class Apply:
-    """A function of sizes that is no polynomial: ``floordiv``, ``max``, a comparison, a float."""
+    """Function of sizes that is not a polynomial, such as `floordiv`, `max` or a comparison."""
 
     __slots__ = ("_hash", "arguments", "function", "hint", "weight")
 
@@ -71,13 +74,13 @@ class Apply:
         return self.text(repr)
 
     def text(self, symbol_text: Callable[[Symbol], str]) -> str:
-        """Python text, with ``symbol_text`` for each symbol."""
+        """Return the Python expression. `symbol_text` returns the text of a symbol."""
         template = FUNCTIONS[self.function][2]
         return template.format(*(_operand_text(a, symbol_text, bare=self.is_whole) for a in self.arguments))
 
     @property
     def is_whole(self) -> bool:
-        """Whether the text is a call, or stands in parentheses."""
+        """True if the text is a call or enclosed in parentheses."""
         return FUNCTIONS[self.function][2].endswith(")")
 
 
@@ -91,9 +94,10 @@ def _monomial_key(monomial: Monomial) -> Any:
 
 
 class Size:
-    """A sum of products of atoms. Made by arithmetic on other sizes, or :meth:`of` one atom.
+    """Sum of products of atoms. Created by arithmetic on sizes, or by :meth:`of` from one atom.
 
-    ``weight`` counts the symbols and functions in it, as often as they stand there: how long its text is.
+    hint: the number while recording.
+    weight: number of symbols and functions in the expression, repetitions included.
     """
 
     __slots__ = ("_hash", "_terms", "hint", "weight")
@@ -114,7 +118,7 @@ class Size:
     # ------------------------------------------------------------------------------ construction
     @classmethod
     def of(cls, atom: Atom) -> Size:
-        """The size that is just this atom."""
+        """Return the size that consists of one atom."""
         return cls({(atom,): ((atom,), 1)})
 
     @staticmethod
@@ -128,20 +132,20 @@ class Size:
 
     @property
     def type(self) -> type:
-        """``int``, ``float`` or ``bool``: what the size is at run time."""
+        """Type of the number at run time: `int`, `float` or `bool`."""
         return type(self.hint)
 
     def atoms(self) -> Iterator[Atom]:
-        """All atoms of the normal form, arguments of functions not opened."""
+        """Yield the atoms of the normal form. Arguments of functions are not entered."""
         for monomial, _ in self._terms.values():
             yield from monomial
 
     def terms(self) -> Iterator[tuple[Monomial, int]]:
-        """The products of atoms and their coefficients that add up to the size."""
+        """Yield the terms of the sum: products of atoms, with their coefficients."""
         yield from self._terms.values()
 
     def symbols(self) -> Iterator[Symbol]:
-        """All symbols, those inside of functions included; may repeat."""
+        """Yield all symbols, including those in arguments of functions; symbols may repeat."""
         for atom in self.atoms():
             if isinstance(atom, Symbol):
                 yield atom
@@ -151,7 +155,7 @@ class Size:
                         yield from argument.symbols()
 
     def reads_elements(self) -> bool:
-        """Whether it depends on numbers that the program reads from arrays."""
+        """Return True if the size depends on elements that the program reads from arrays."""
         return any(symbol.kind == "number" for symbol in self.symbols())
 
     # ------------------------------------------------------------------------------ arithmetic
@@ -242,7 +246,7 @@ class Size:
         return self.text(repr)
 
     def text(self, symbol_text: Callable[[Symbol], str]) -> str:
-        """A Python expression, with ``symbol_text`` for each symbol.
+        """Return the Python expression. `symbol_text` returns the text of a symbol.
 
         >>> n = Size.of(Symbol("n", 0, hint=5))
         >>> -(-n // 2), -(n // 2) + 1
@@ -271,7 +275,9 @@ def _integral(value: Scalar) -> bool:
 
 
 def _is_left_whole(value: Scalar) -> bool:
-    """Whether a product in it was not multiplied out, so that further factors would each write it many times."""
+    """Return True if the size contains a product that was too large to expand. Expanding further factors
+    would repeat it.
+    """
     return isinstance(value, Size) and any(isinstance(atom, Apply) and atom.function == "mul" for atom in value.atoms())
 
 
@@ -282,7 +288,9 @@ def _terms_of(value: Scalar) -> dict[Any, tuple[Monomial, int]]:
 
 
 def _divide(dividend: Size, divisor: Scalar) -> tuple[Any, Any]:
-    """``(whole, rest)`` with ``dividend == whole * divisor + rest``, as much in ``whole`` as is exact."""
+    """Return `(whole, rest)` with `dividend == whole * divisor + rest`. `whole` collects the terms that
+    `divisor` divides exactly.
+    """
     terms = list(_terms_of(divisor).values())
     if len(terms) != 1:
         return (1, 0) if dividend == divisor else (0, dividend)
@@ -312,7 +320,7 @@ def _operand_text(value: Scalar, symbol_text: Callable[[Symbol], str], bare: boo
 
 
 def _is_call(size: Size) -> bool:
-    """Whether the text is a call, or stands in parentheses."""
+    """Return True if the text is a call or enclosed in parentheses."""
     (_, coefficient), *more = size.terms()
     atoms = list(size.atoms())
     return not more and coefficient == 1 and len(atoms) == 1 and isinstance(atoms[0], Apply) and atoms[0].is_whole
@@ -330,12 +338,12 @@ def _product_text(monomial: Monomial, coefficient: int, symbol_text: Callable[[S
 
 
 def hint_of(value: Any) -> Any:
-    """The number that a dimension or scalar had while recording."""
+    """Return the number that a dimension or scalar had while recording."""
     return value.hint if isinstance(value, Size) else value
 
 
 def hints(shape: Iterable[Dim]) -> tuple[int, ...]:
-    """The shape that was seen while recording.
+    """Return the shape while recording.
 
     >>> hints((Size.of(Symbol("x", 0, hint=6)), 4))
     (6, 4)
@@ -344,7 +352,7 @@ def hints(shape: Iterable[Dim]) -> tuple[int, ...]:
 
 
 def apply(function: str, *arguments: Scalar) -> Scalar:
-    """``function`` of the arguments: a number where all are numbers, otherwise a size.
+    """Return `function` of the arguments: a number if all of them are numbers, and a size otherwise.
 
     >>> n = Size.of(Symbol("x", 0, hint=6))
     >>> apply("max", n, 1), apply("max", 2, 1), apply("eq", n, n)
@@ -363,7 +371,7 @@ def apply(function: str, *arguments: Scalar) -> Scalar:
 
 
 def negate(condition: Scalar) -> Scalar:
-    """The opposite of a condition, written as the opposite comparison where there is one."""
+    """Return the negation of a condition. Comparisons of integers become the opposite comparison."""
     if not isinstance(condition, Size):
         return not condition
     atom = next(condition.atoms())
@@ -373,5 +381,5 @@ def negate(condition: Scalar) -> Scalar:
 
 
 def product(shape: Iterable[Dim]) -> Any:
-    """Number of elements of an array of this shape."""
+    """Return the number of elements of an array of this shape."""
     return math.prod(shape)

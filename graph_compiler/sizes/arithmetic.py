@@ -1,4 +1,4 @@
-"""Python's arithmetic on symbolic numbers: by the name of its function, with the results, types and errors that Python has."""
+"""Python's arithmetic on symbolic numbers, with Python's result types and exceptions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ Rule = Callable[..., Scalar]  # of operands, and of a Decide
 
 
 def computed(compute: Callable[..., Any], operands: tuple[Any, ...], decide: Decide) -> Any:
-    """``compute(*operands)``. Where Python raises (a division by 0) and the user's code goes on, that holds for these operands."""
+    """Return `compute(*operands)`. If Python raises, such as for a division by 0, decide the operands first,
+    since the user's code may continue.
+    """
     try:
         return compute(*operands)
     except (ArithmeticError, ValueError) as problem:
@@ -26,12 +28,12 @@ def computed(compute: Callable[..., Any], operands: tuple[Any, ...], decide: Dec
 
 @forwards
 def refuse_as_python(problem: Exception) -> NoReturn:
-    """Raise what Python's own arithmetic raises for the numbers: an exception of the user's code."""
+    """Raise the exception of Python's own arithmetic on behalf of the user's code."""
     raise problem.with_traceback(None)
 
 
 def rule(function: str) -> Rule:
-    """How Python computes a function of :data:`~graph_compiler.sizes.FUNCTIONS`.
+    """Return the function that computes a function of :data:`~graph_compiler.sizes.FUNCTIONS` as Python does.
 
     >>> from graph_compiler.sizes import Symbol
     >>> n = Size.of(Symbol("x", 0, hint=6))
@@ -50,7 +52,9 @@ def _quotient(dividend: Scalar, divisor: Scalar, decide: Decide) -> Scalar:
 
 
 def _power(base: Scalar, exponent: Scalar, decide: Decide) -> Any:
-    """Whole, a float or complex, by the signs of both."""
+    """Return the power. The signs of base and exponent decide if it is an integer, a float or complex, so
+    they are guarded.
+    """
     if _whole(base) and _whole(exponent) and _holds(apply("ge", exponent, 0), decide):
         return computed(operator.pow, (base, exponent), decide)
     if isinstance(exponent, Size) or not float(exponent).is_integer():
@@ -67,7 +71,7 @@ def _inverted(number: Scalar, decide: Decide) -> Any:
 
 
 def _rounded(function: str) -> Rule:
-    """``math.floor(n)``, ``round(n)``: of a whole number itself."""
+    """Return the rule of a rounding function, which leaves integers unchanged."""
     return lambda number, decide: number if _whole(number) else computed(functools.partial(apply, function), (number,), decide)
 
 

@@ -1,4 +1,4 @@
-"""The least and the greatest a size can be where some of its symbols are numbers between two ends."""
+"""Bounds of sizes whose symbols lie between given bounds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ Ends = Callable[[Symbol], "tuple[Any, Any] | None"]
 
 
 def greatest(size: Scalar, ends: Ends) -> Any:
-    """No less than ``size`` for any such numbers; None where that is not known. Ends may be in symbols that have ends themselves.
+    """Return an upper bound of `size`, or None if none is known. The bounds of a symbol may depend on other
+    bounded symbols.
 
     >>> from graph_compiler.sizes import Symbol
     >>> n, i = Size.of(Symbol("x", 0, hint=6)), Size.of(Symbol("i", 0, hint=1, kind="item"))
@@ -25,7 +26,8 @@ def greatest(size: Scalar, ends: Ends) -> Any:
 
 
 def widest(size: Scalar, at: Callable[[Symbol], int]) -> float:
-    """The greatest whole number, without its sign, that is computed on the way to a size where its symbols are these numbers.
+    """Return the greatest absolute value of an integer computed while evaluating `size` with these values of
+    its symbols.
 
     >>> from graph_compiler.sizes import Symbol
     >>> i = Size.of(Symbol("i", 0, hint=1, kind="item"))
@@ -57,7 +59,7 @@ def _extreme(size: Any, ends: Ends, is_greatest: bool) -> Any:
 
 
 def _of_term(monomial: Any, ends: Ends, is_greatest: bool) -> Any:
-    """A product of atoms, of which only one that stands alone may be open."""
+    """Return the bound of a product of atoms. A bounded atom must be the only factor."""
     known = [atom for atom in monomial if all(ends(symbol) is None for symbol in Size.of(atom).symbols())]
     if len(known) == len(monomial):
         product: Any = 1
@@ -76,7 +78,7 @@ def _of_atom(atom: Any, ends: Ends, is_greatest: bool) -> Any:
 
 
 def _of_function(atom: Apply, ends: Ends, is_greatest: bool) -> Any:
-    """Functions that grow with each argument."""
+    """Return the bound of a function that is monotonic in each argument."""
     arguments = [_extreme(argument, ends, is_greatest) for argument in atom.arguments]
     if any(argument is None for argument in arguments):
         return None

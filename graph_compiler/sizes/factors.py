@@ -1,4 +1,4 @@
-"""Sums of products that are a product of two sums, as ``(a + 1) * (b + 1)`` was before it was multiplied out."""
+"""Factorization of sums into a product of two sums, such as ``(a + 1) * (b + 1)`` before it was expanded."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ Sum = list[Term]
 
 
 def two_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
-    """Two sums whose product these terms are, one of them an atom and what is added to it; ``None`` where there are none.
+    """Return two sums whose product equals `terms`, or None. The first factor is a sum in which one atom
+    occurs alone.
 
     >>> two_sums([(("a", "b"), 1), (("a",), 1), (("b",), 1), ((), 1)])
     ([(('a',), 1), ((), 1)], [(('b',), 1), ((), 1)])
@@ -28,7 +29,9 @@ def two_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
 
 
 def _quotient(dividend: Sum, divisor: Sum) -> Sum | None:
-    """The sum that ``divisor`` is multiplied by, if no two of its products fall together."""
+    """Return the sum by which `divisor` is multiplied to get `dividend`, or None. Products of terms must not
+    coincide.
+    """
     left = {_key(monomial): (monomial, count) for monomial, count in dividend}
     found: Sum = []
     while left:
@@ -42,7 +45,7 @@ def _quotient(dividend: Sum, divisor: Sum) -> Sum | None:
 
 
 def _factor_of(term: Term, left: dict[Any, Term], divisor: Sum) -> Term | None:
-    """What ``divisor`` is multiplied by to give ``term`` and others that are left."""
+    """Return a factor of `divisor` whose product contains `term` and consists of terms in `left`, or None."""
     for monomial, count in divisor:
         rest = without(term[0], monomial)
         if rest is not None and term[1] % count == 0:
@@ -54,7 +57,7 @@ def _factor_of(term: Term, left: dict[Any, Term], divisor: Sum) -> Term | None:
 
 
 def without(monomial: tuple[Any, ...], factors: tuple[Any, ...]) -> tuple[Any, ...] | None:
-    """The product without these factors, ``None`` where one of them is not in it."""
+    """Return the product without these factors, or None if one of them does not occur in it."""
     left = list(monomial)
     for atom in factors:
         if atom not in left:

@@ -1,4 +1,4 @@
-"""What Python computes from sizes and numbers: each function by its name, with the type of its result and how Python writes it."""
+"""Functions of sizes and numbers, by name: implementation, type of the result, and Python syntax."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons of sizes solved for the smallest size that they are about: of ``(n - 1) // 2 + 1 >= 3`` is left ``n >= 5``."""
+"""Comparisons of sizes solved for the innermost size: ``(n - 1) // 2 + 1 >= 3`` becomes ``n >= 5``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .algebra import Apply, Scalar, Size
 
 
 class Compared(NamedTuple):
-    """A whole size, one of ``eq``, ``ne``, ``ge``, ``le``, and the number that it is compared with."""
+    """Comparison of an integer size with a number. `function` is `"eq"`, `"ne"`, `"ge"` or `"le"`."""
 
     size: Size
     function: str
@@ -24,7 +24,9 @@ _STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}  # of whole numbers
 
 
 def comparison(condition: Any) -> Compared | None:
-    """A condition that compares a whole size with a whole number, with the number on the right; None of any other."""
+    """Return a condition that compares an integer size with an integer in normal form, or None for any other
+    condition.
+    """
     atom = next(condition.atoms())
     if not isinstance(atom, Apply) or atom.function not in _MIRRORED:
         return None
@@ -38,10 +40,11 @@ def comparison(condition: Any) -> Compared | None:
 
 
 def isolate(compared: Compared) -> Solved:
-    """The same comparison about the innermost size that it can be solved for.
+    """Return the comparison for the innermost size that it can be solved for, or a bool if it is the same for
+    all sizes.
 
-    Every step is an equivalence of whole numbers, negative ones too: sums and multiples, floor division by a positive number, and ``min``
-    and ``max`` with a number.
+    Each transformation is an equivalence of integers, including negative ones: sums and multiples, floor
+    division by a positive number, and `min` and `max` with a number.
 
     >>> from graph_compiler.sizes import Size, Symbol, apply
     >>> n = Size.of(Symbol("n", 0, hint=9))
@@ -57,7 +60,7 @@ def isolate(compared: Compared) -> Solved:
 
 
 def _step(compared: Compared) -> Solved | None:
-    """One step further in; None where there is none."""
+    """Return the comparison solved one step further, or None if it cannot be."""
     terms = list(compared.size.terms())
     atoms, factor = terms[0]
     if len(terms) > 1 or factor != 1:
@@ -68,7 +71,7 @@ def _step(compared: Compared) -> Solved | None:
 
 
 def _of_sum(terms: list[Any], function: str, number: int) -> Solved | None:
-    """``factor * size + more``: the number moves to the right, and a factor of all is divided by."""
+    """Solve a comparison of `factor * size + more`."""
     more = sum(coefficient for monomial, coefficient in terms if not monomial)
     factors = [coefficient for monomial, coefficient in terms if monomial]
     factor = math.gcd(*factors) * (-1 if max(factors) < 0 else 1)
@@ -83,7 +86,9 @@ def _product(monomial: Any, coefficient: int) -> Any:
 
 
 def _divided(size: Size, function: str, number: int, factor: int) -> Solved:
-    """``size * factor`` compared with the number, where the comparison is mirrored already for a negative factor."""
+    """Solve `size * factor` compared with `number`. The caller has mirrored `function` if the factor was
+    negative.
+    """
     if function == "ge":
         return Compared(size, function, -(-number // factor))
     if function == "le":
@@ -92,14 +97,16 @@ def _divided(size: Size, function: str, number: int, factor: int) -> Solved:
 
 
 def _of_floordiv(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:
-    """``left // right`` by a positive number."""
+    """Solve a comparison of `left // right` for a positive `right`."""
     if not (isinstance(left, Size) and left.type is int and type(right) is int and right > 0) or function not in ("ge", "le"):
         return None
     return Compared(left, function, number * right + (right - 1 if function == "le" else 0))
 
 
 def _of_extreme(settled: str) -> Callable[..., Solved | None]:
-    """``max`` and ``min`` with a number; ``settled`` is the comparison that the number alone can make true."""
+    """Return the rule for `max` or `min` with a number. `settled` is the comparison that the number alone can
+    make true.
+    """
 
     def rule(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:
         size, bound = (left, right) if isinstance(left, Size) else (right, left)

@@ -1,4 +1,6 @@
-"""Symbolic numbers: what the user's code holds while it is recorded where it would hold a size, or a number that it read from an array."""
+"""Symbolic numbers: stand-ins that the user's code computes with while it is recorded, instead of sizes and
+of numbers read from arrays.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,12 @@ _HEAVIEST = 256  # symbols and functions in an expression
 
 
 class SymbolicNumber:
-    """Passes for the number of Python that its ``expression`` is.
+    """Stand-in for the Python number with the value of `expression`.
 
-    Arithmetic stays an expression. Where Python needs the number itself (``range``, ``if``, an index, a text) it is *decided*: later calls
-    must have the same one, or the same outcome of a comparison. A framework's subclass says how it notes that (:meth:`decide`) and what the
-    user's code gets for an expression (:meth:`made`), and registers itself where the framework looks for numbers.
+    Arithmetic extends the expression. Where Python needs the number itself (`range`, `if`, an index, a
+    string), it is *decided*: a guard requires the same number, or the same outcome of a comparison, in
+    later calls. A framework's subclass implements :meth:`decide` and :meth:`made`, and registers itself
+    where the framework checks for numbers.
 
     >>> from graph_compiler.sizes import Symbol
     >>> class Number(SymbolicNumber):
@@ -42,15 +45,15 @@ class SymbolicNumber:
 
     # ------------------------------------------------------------------------------ what a framework gives
     def decide(self, size: Size) -> Any:
-        """The number that an expression is now, which later calls must have too."""
+        """Return the number that `size` has now, and add a guard that later calls have the same one."""
         raise NotImplementedError
 
     def made(self, expression: Scalar) -> Any:
-        """What the user's code gets for an expression, or a number, that is computed from this one."""
+        """Return the object that the user's code receives for an expression or number computed from this one."""
         raise NotImplementedError
 
     def operand(self, item: Any) -> Any:
-        """The expression or number that another operand is; None where it is none that this one computes with."""
+        """Return the expression or number for an operand, or None if arithmetic with it is not supported."""
         cls = type(item)
         if cls in _NUMBERS:
             return item
@@ -59,27 +62,30 @@ class SymbolicNumber:
         return int(item) if issubclass(cls, int) else None  # an IntEnum
 
     def computed(self, expression: Scalar) -> Any:
-        """What the user's code gets for the outcome of arithmetic. A long expression is decided: what is computed of itself step by step,
-        as in Newton's method, would be three times as long in each."""
+        """Return the object that the user's code receives for a result of arithmetic.
+
+        Expressions of more than 256 symbols and functions are decided first: iterations such as Newton's
+        method would triple their length each time.
+        """
         if isinstance(expression, Size) and expression.weight > _HEAVIEST:
             expression = self.decide(expression)
         return self.made(expression)
 
     def compared(self, function: str, other: Scalar) -> Any:
-        """The outcome of a comparison, by the name of its function."""
+        """Return the outcome of a comparison, with a guard. `function` is its name, such as `"lt"`."""
         condition = apply(function, self.expression, other)
         return self.decide(condition) if isinstance(condition, Size) else condition
 
     def number(self) -> Any:
-        """The number, which later calls must have too."""
+        """Return the number, with a guard that later calls have the same one."""
         return self.decide(self.expression) if isinstance(self.expression, Size) else self.expression
 
     def kind(self) -> type:
-        """``int``, ``float`` or ``bool``: what it stands for."""
+        """Return the type that the number has: `int`, `float` or `bool`."""
         return type(hint_of(self.expression))
 
     def shown(self) -> Any:
-        """The number for a text."""
+        """Return the number as used in strings."""
         return self.number()
 
     # ------------------------------------------------------------------------------ where Python needs the number
@@ -116,7 +122,7 @@ class SymbolicNumber:
 
     @forwards
     def __getattr__(self, name: str) -> Any:
-        """What only the number has (``n.bit_length()``) is asked of the number."""
+        """Return an attribute that only the number has, such as `bit_length`, with a guard on the number."""
         if name.startswith("__") or not hasattr(self.__class__, name):
             raise AttributeError(f"{self.__class__.__name__!r} object has no attribute {name!r}")
         return getattr(self.number(), name)
@@ -128,7 +134,7 @@ class SymbolicNumber:
         return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickled, it is the number, to which the recording is tied then."""
+        """Pickle the number itself, with a guard on it."""
         return self.__class__, (self.number(),)
 
     # ------------------------------------------------------------------------------ arithmetic that is no plain row below
@@ -136,7 +142,7 @@ class SymbolicNumber:
         return self
 
     def is_integer(self) -> bool:
-        """Whether a float is a whole number."""
+        """Return True for integers and for floats with an integral value."""
         if self.kind() is not float:
             return True
         condition: Any = apply("eq", apply("floor", self.expression), self.expression)
@@ -155,17 +161,18 @@ class SymbolicNumber:
 
 
 def expression_of(item: Any) -> Any:
-    """The expression behind a symbolic number; anything else as it is."""
+    """Return the expression of a symbolic number, or `item` itself if it is none."""
     return item.expression if issubclass(type(item), SymbolicNumber) else item
 
 
 def is_symbolic(item: Any) -> bool:
-    """Whether this is a symbolic number of a recording."""
     return issubclass(type(item), SymbolicNumber)
 
 
 def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
-    """The operator of a function of two numbers; ``reflected``: the number is the second one."""
+    """Return the method for an operator of two numbers. If `reflected`, the symbolic number is the right
+    operand.
+    """
     compute = rule(function)
 
     def method(self: SymbolicNumber, other: Any) -> Any:
@@ -179,7 +186,7 @@ def binary(function: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
 
 
 def unary(function: str) -> Callable[[Any], Any]:
-    """The operator of a function of one number."""
+    """Return the method for an operator of one number."""
     compute = rule(function)
     return lambda self: self.computed(compute(self.expression, self.decide))
 

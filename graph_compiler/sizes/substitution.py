@@ -1,4 +1,4 @@
-"""Sizes with other sizes, or numbers, in the place of their symbols."""
+"""Substitution of symbols in sizes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OPERATORS: dict[str, Callable[..., Any]] = {
 
 
 def substitute(value: Scalar, replace: Callable[[Symbol], Any]) -> Any:
-    """``value`` with each symbol replaced by a number or another size, simplified again."""
+    """Return `value` with each symbol replaced by a number or another size, simplified again."""
     if not isinstance(value, Size):
         return value
     total: Any = None

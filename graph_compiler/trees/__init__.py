@@ -1,7 +1,8 @@
-"""Trees: nested containers taken apart into array leaves and put together again.
+"""Trees: nested containers separated into array leaves and structure.
 
-Lists, tuples, named tuples, dicts (and their subclasses, such as a transformers ``ModelOutput``), dataclasses
-and plain objects that hold arrays are branches. Everything else without arrays in it is a static value of the tree.
+Lists, tuples, named tuples, dicts and their subclasses (such as a transformers ``ModelOutput``),
+dataclasses, and plain objects that hold arrays are branches. Everything else is a static value of the
+tree.
 
 >>> leaves, tree = flatten({"a": [1.5, "x"], "b": 2.5}, is_leaf=lambda value: isinstance(value, float))
 >>> leaves, unflatten(tree, [10, 20])

@@ -1,4 +1,4 @@
-"""Kinds of containers: how an object of a class is taken apart, and made again from its parts."""
+"""Kinds of containers: how objects of a class are separated into parts and rebuilt."""
 
 from __future__ import annotations
 
@@ -14,36 +14,38 @@ from . import making
 
 
 class Setting(str):
-    """The name of what a container holds beside its items, as a key that comes before theirs: the greatest length of a deque, what a
-    defaultdict makes."""
+    """Name of a property that a container has beside its items, used as a key before theirs: the `maxlen` of
+    a deque, the factory of a defaultdict.
+    """
 
     __slots__ = ()
 
 
 def is_namedtuple(cls: type) -> bool:
-    """Whether objects of a class have their items under names too."""
     return issubclass(cls, tuple) and hasattr(cls, "_fields")
 
 
 def is_dataclass_mapping(cls: type) -> bool:
-    """Return True if objects of `cls` hold their items as fields of a dataclass, too."""
+    """Return True if `cls` is a mapping whose items are also fields of a dataclass."""
     return issubclass(cls, Mapping) and dataclasses.is_dataclass(cls)
 
 
 def stand_in(name: str, fields: Sequence[str]) -> type:
-    """A named tuple in the place of a class of that name which is not known here, as of one that a file names."""
+    """Return a new named tuple class that replaces a class of that name which a file refers to and which is
+    not importable.
+    """
     made = collections.namedtuple(name, fields)  # type: ignore[misc]
     setattr(made, _STANDS_IN, True)
     return made
 
 
 def is_stand_in(cls: type) -> bool:
-    """Whether it is one that :func:`stand_in` made."""
+    """Return True if :func:`stand_in` created the class."""
     return _STANDS_IN in cls.__dict__
 
 
 def is_like(cls: type, stands_in: type) -> bool:
-    """Whether objects of a class are what a stand-in is in the place of: named tuples of the same name and fields.
+    """Return True if `cls` is a named tuple with the name and fields of a stand-in.
 
     >>> is_like(collections.namedtuple("Pair", "a b"), stand_in("Pair", ["a", "b"]))
     True
@@ -71,7 +73,7 @@ def _default_dict_items(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _dataclass_items(value: Any) -> Iterator[tuple[Any, Any]]:
-    """Its fields, and what ``__post_init__`` and others have put there besides."""
+    """Return the fields, then other attributes, such as those set by `__post_init__`."""
     names = dict.fromkeys((*(field.name for field in dataclasses.fields(value)), *getattr(value, "__dict__", ())))
     return ((name, getattr(value, name)) for name in names if hasattr(value, name))
 
@@ -87,10 +89,13 @@ _registered: dict[type, tuple[Callable[[Any], Iterable[tuple[Any, Any]]], Callab
 def register_container(
     cls: type, items: Callable[[Any], Iterable[tuple[Any, Any]]], make: Callable[[type, Sequence[Any], Sequence[Any]], Any]
 ) -> None:
-    """Lets objects of a class, and of those below it that are not registered themselves, be taken apart where they hold arrays.
+    """Treat objects of a class, and of its subclasses that are not registered themselves, as containers.
 
-    ``items`` gives (key, part) pairs, with keys that can be compared; ``make(cls, keys, parts)`` an object from them. Lists, dicts and the
-    like are known, and objects with attributes need it only where these are not all that they hold.
+    items: returns (key, part) pairs of an object. Keys must be comparable.
+    make: returns an object of the class from (class, keys, parts).
+
+    Lists, dicts, dataclasses and the like are known. Objects with attributes need registration only if
+    they hold more than their attributes.
 
     >>> class Span:
     ...     __slots__ = ("start", "stop")
@@ -106,12 +111,12 @@ def register_container(
 
 
 def registered_class(cls: type) -> type | None:
-    """The class that was registered for objects of a class; None where none was."""
+    """Return the nearest registered base of `cls`, or None."""
     return next((base for base in cls.__mro__ if base in _registered), None) if _registered else None
 
 
 def parts_of(value: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The keys and parts of an object of a registered class."""
+    """Return the keys and parts of an object of a registered class."""
     cls = registered_class(type(value))
     assert cls is not None
     pairs = tuple(_registered[cls][0](value))
@@ -144,30 +149,30 @@ _PLAIN: dict[type, Any] = {cls: _found(cls) for cls in (tuple, list, dict)}  # w
 
 
 def kind_of(cls: type) -> Any:
-    """The row of a class of containers; None for a class of other objects."""
+    """Return the row of `_KINDS` for a class of containers, or None for other classes."""
     return _PLAIN.get(cls) or _found(cls)
 
 
 def is_container(cls: type) -> bool:
-    """Whether objects of a class are lists, dicts and the like, and not objects with attributes."""
+    """Return True for lists, dicts and the like, and False for classes whose objects only have attributes."""
     return kind_of(cls) is not None
 
 
 def build(cls: type, keys: Sequence[Any], children: Sequence[Any]) -> Any:
-    """An object of a container class from the keys and values of its children."""
+    """Return an object of a container class with these children."""
     return maker_of(cls)(cls, keys, children)
 
 
 def maker_of(cls: type) -> Callable[[type, Sequence[Any], Sequence[Any]], Any]:
-    """Return the function that makes an object of `cls` from keys and children."""
+    """Return the function that builds an object of `cls` from (class, keys, children)."""
     kind = kind_of(cls)
     made: Callable[[type, Sequence[Any], Sequence[Any]], Any] = kind[2] if kind else making.make_object
     return made
 
 
 def is_called_with_items(cls: type) -> bool:
-    """Whether a class of tuples or lists gives what :func:`build` gives when it is called with its items: it adds no ``__new__`` or
-    ``__init__``.
+    """Return True if calling a tuple or list class with its items equals :func:`build`: it defines no
+    `__new__` or `__init__` of its own.
 
     >>> class Row(list):
     ...     def __init__(self, width):

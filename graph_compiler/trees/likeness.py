@@ -1,4 +1,4 @@
-"""What nested containers of arrays have in common that differ in the elements alone, told by one walk."""
+"""Comparison of nested arguments by structure and by properties of their arrays."""
 
 from __future__ import annotations
 
@@ -7,9 +7,13 @@ from typing import Any
 
 
 def likeness(items: Iterable[Any], kinds: Mapping[type, Callable[[Any], Any]], arrays: list[Any]) -> list[Any]:
-    """Equal for items of the same structure whose arrays are equal in what ``kinds`` tells of them, by their classes. The arrays are added
-    to ``arrays``, in the order of :func:`flatten`. Of what is neither an array, a tuple, a list, a dict nor None stands an object that
-    equals nothing.
+    """Return a description that is equal for items of equal structure whose arrays have equal properties, and
+    append the arrays to `arrays`.
+
+    kinds: for each class of arrays, a function that returns the properties to compare.
+
+    Other objects than arrays, tuples, lists, dicts and None are described by an object that equals
+    nothing.
 
     >>> found: list[float] = []
     >>> likeness([1.5, {"a": (2.5, None)}], {float: type}, found) == likeness([3.5, {"a": (4.5, None)}], {float: type}, [])

@@ -1,4 +1,4 @@
-"""Shim classes: each stands for a class of the user, and its objects are otherwise like those of that class."""
+"""Shim classes: subclasses that replace a class of the user while it is recorded."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ STANDS_FOR = "_graph_compiler_stands_for"
 
 
 def plain_class(cls: Any) -> Any:
-    """The class that a shim class stands for; other classes are returned unchanged.
+    """Return the class that a shim class replaces, or `cls` itself if it is no shim.
 
     >>> class Layer: ...
     >>> shim = type("Layer", (Layer,), {STANDS_FOR: Layer})

@@ -1,4 +1,4 @@
-"""The tree of a value: its parts and leaves, read, mapped and put together again."""
+"""Trees of nested values: flattening, rebuilding and traversal."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ C = TypeVar("C")
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Fixed:
-    """An argument that is part of the program: compared by value, never opened, never an array."""
+    """Argument that is part of the program: compared by value and never treated as a container or array."""
 
     value: Any
 
 
 def unfixed(value: Any) -> Any:
-    """What a :class:`Fixed` holds; anything else as it is."""
+    """Return the value in a :class:`Fixed`, or `value` itself."""
     return value.value if isinstance(value, Fixed) else value
 
 
@@ -45,7 +45,7 @@ _STATIC = (*_COMPARED_BY_VALUE, *_NEVER_OPENED)
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Leaf:
-    """The place of one array."""
+    """Position of one array."""
 
     def __repr__(self) -> str:
         return "*"
@@ -56,7 +56,9 @@ _LEAF = Leaf()
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class TypedLeaf(Leaf):
-    """The place of one object of a fixed class that may be another one at each call: a Python number, a random generator."""
+    """Position of an object of a fixed class that may differ between calls: a Python number, a random
+    generator.
+    """
 
     type: type
 
@@ -66,7 +68,7 @@ class TypedLeaf(Leaf):
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Static:
-    """A value that is part of the structure: it never changes between calls of one variant."""
+    """Value that is part of the structure and so the same in all calls of one variant."""
 
     value: Any
 
@@ -82,7 +84,7 @@ class Static:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Branch:
-    """A container: its class, the keys of its children, and the children."""
+    """Container: its class, the keys of its children, and their trees."""
 
     type: type
     keys: tuple[Any, ...]
@@ -94,7 +96,7 @@ class Branch:
 
 
 class AppendOnly(Branch):
-    """A list of which nothing is asked: whatever it holds, it is the same."""
+    """List whose items nothing reads. It equals any other one, whatever the items are."""
 
     __slots__ = ()
 
@@ -103,7 +105,8 @@ Tree = Union[Leaf, Static, Branch]
 
 
 def same_static(left: Any, right: Any) -> bool:
-    """Whether two static values stand for the same: numbers, strings and the like by type and value, other objects by identity.
+    """Return True if two static values are equal: numbers, strings and the like by type and value, other
+    objects by identity.
 
     >>> same_static(2, 2), same_static(2, 2.0), same_static(object(), object())
     (True, False, False)
@@ -131,7 +134,7 @@ def same_static(left: Any, right: Any) -> bool:
 
 
 def _is_value(item: Any) -> bool:
-    """Whether an object is what it is by its value, and never changes."""
+    """Return True for immutable objects that are compared by value."""
     cls = type(item)
     name = (cls.__module__, cls.__name__)
     return isinstance(item, _COMPARED_BY_VALUE) or name in _VALUE_CLASSES or cls.__module__ == "numpy.dtypes" or name in trait("values")
@@ -142,7 +145,7 @@ def _attributes(value: Any) -> list[tuple[str, Any]]:
 
 
 def items_of(value: Any) -> list[tuple[Any, Any]]:
-    """The keys and parts of a container; of another object its attributes.
+    """Return (key, part) pairs of a container, or the attributes of another object.
 
     >>> items_of({"a": 1}), items_of([True]), items_of(2)
     ([('a', 1)], [(0, True)], [])
@@ -153,8 +156,9 @@ def items_of(value: Any) -> list[tuple[Any, Any]]:
 
 @functools.cache
 def _is_all_attributes(cls: Hashable) -> bool:
-    """Whether objects of a class hold nothing beside their attributes, so that they can be made anew from these: an exception holds
-    more."""
+    """Return True if objects of the class can be rebuilt from their attributes. Exceptions, for example, hold
+    more.
+    """
     try:
         object.__new__(cast(type, cls))
     except TypeError:
@@ -163,12 +167,16 @@ def _is_all_attributes(cls: Hashable) -> bool:
 
 
 def _has_slots(cls: type) -> bool:
-    """Whether objects hold something beside their attributes: abstract classes have empty ``__slots__``, which hold nothing."""
+    """Return True if objects hold more than their `__dict__`. Empty `__slots__`, as abstract classes have,
+    hold nothing.
+    """
     return any(vars(base).get("__slots__") for base in cls.__mro__)
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether an object without arrays holds nothing but Python values: it is compared by what it holds, and may be changed by a call."""
+    """Return True if an object without arrays consists of Python values only, so that it is compared by its
+    contents.
+    """
     waiting, seen = [value], 0
     while waiting:
         item = waiting.pop()
@@ -213,29 +221,31 @@ def flatten(
     open_objects: Callable[[Any], bool] = lambda value: True,
     always: Callable[[Any], bool] = lambda value: False,
 ) -> tuple[list[Any], Tree]:
-    """The leaves of ``value`` in order, and the tree that puts them together again.
+    """Return the leaves of `value` in order, and the tree that rebuilds `value` from them.
 
-    A plain object is a branch over its attributes where they hold a leaf and ``open_objects(value)`` allows it, or ``always(value)`` tells
-    so.
+    is_leaf: returns True for the arrays.
+    open_objects: returns True for objects whose attributes are searched for leaves; objects without leaves
+        become static values.
+    always: returns True for objects that become branches even if they hold no leaf.
     """
     leaves: list[Any] = []
     return leaves, _flatten(value, is_leaf, leaves, open_objects, (), always)
 
 
 def plain_classes(tree: Tree) -> Tree:
-    """The tree with the classes that shims stand for: as the original's code knows them."""
+    """Return the tree with shim classes replaced by the user's classes."""
     if not isinstance(tree, Branch):
         return tree
     return type(tree)(plain_class(tree.type), tree.keys, tuple(map(plain_classes, tree.children)))
 
 
 def unflatten(tree: Tree, leaves: Iterable[Any]) -> Any:
-    """The value that ``tree`` describes, with these leaves."""
+    """Return the value that `tree` describes, with these leaves."""
     return _unflatten(tree, iter(leaves))
 
 
 def call_of(tree: Tree, leaves: Iterable[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Positional and keyword arguments as the function takes them, from the tree of a call."""
+    """Return positional and keyword arguments from the tree of a call."""
     args, kwargs = unflatten(tree, leaves)
     return tuple(map(unfixed, args)), dict(zip(kwargs, map(unfixed, kwargs.values())))
 
@@ -249,7 +259,7 @@ def _unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
 
 
 def containers(value: Any) -> Iterator[Any]:
-    """The lists, tuples, dicts and dataclasses in a value, at any depth."""
+    """Yield the lists, tuples, dicts and dataclasses in a value at any depth, each once."""
     waiting, seen = [value], set[int]()
     while waiting:
         item = waiting.pop()
@@ -261,14 +271,13 @@ def containers(value: Any) -> Iterator[Any]:
 
 
 def count_leaves(tree: Tree) -> int:
-    """How many leaves a tree has."""
     if isinstance(tree, Branch):
         return sum(map(count_leaves, tree.children))
     return isinstance(tree, Leaf)
 
 
 def _parts(tree: Tree, prefix: Path = ()) -> Iterator[tuple[Path, Tree]]:
-    """The tree and all trees in it, each in front of its own, with their paths."""
+    """Yield (path, tree) for the tree and its subtrees in preorder."""
     waiting: list[tuple[Path, Tree]] = [(prefix, tree)]
     while waiting:
         path, part = waiting.pop()
@@ -278,44 +287,44 @@ def _parts(tree: Tree, prefix: Path = ()) -> Iterator[tuple[Path, Tree]]:
 
 
 def leaves_of(tree: Tree) -> list[Leaf]:
-    """Its leaves, in the order in which :func:`flatten` gives what stands there."""
+    """Return the leaf nodes of the tree, in the order of :func:`flatten`."""
     return [part for _, part in _parts(tree) if isinstance(part, Leaf)]
 
 
 def has_arrays_alone(tree: Tree) -> bool:
-    """Whether a structure is of leaves in tuples, lists and dicts, and holds nothing else."""
+    """Return True if the tree consists only of leaves in tuples, lists and dicts."""
     if isinstance(tree, Branch):
         return tree.type in (tuple, list, dict) and all(map(has_arrays_alone, tree.children))
     return isinstance(tree, Leaf)
 
 
 def statics(tree: Tree) -> Iterator[Any]:
-    """The objects that are no leaves and were not taken apart."""
+    """Yield the static values."""
     return (part.value for _, part in _parts(tree) if isinstance(part, Static))
 
 
 def classes(tree: Tree) -> Iterator[type]:
-    """The classes of what was taken apart, each once for each object: their methods are part of what a function calls."""
+    """Yield the class of each branch. Their methods are part of what a function may call."""
     return (part.type for _, part in _parts(tree) if isinstance(part, Branch))
 
 
 def referred(tree: Tree) -> list[Any]:
-    """What a function is given beside arrays: objects that were not taken apart, and the classes of those that were."""
+    """Return the static values and the distinct classes of branches."""
     return [*statics(tree), *dict.fromkeys(classes(tree))]
 
 
 def paths(tree: Tree) -> Iterator[Path]:
-    """The path of keys to every leaf, in order."""
+    """Yield the path of keys to each leaf, in order."""
     return (path for path, part in _parts(tree) if isinstance(part, Leaf))
 
 
 def static_paths(tree: Tree) -> Iterator[tuple[Path, Any]]:
-    """The path of keys to every static value, and the value."""
+    """Yield (path, value) for each static value."""
     return ((path, unfixed(part.value)) for path, part in _parts(tree) if isinstance(part, Static))
 
 
 def leaves_at(tree: Tree, value: Any) -> list[Any]:
-    """What stands in ``value`` at the places of the leaves of ``tree``, in the order of the tree.
+    """Return the parts of `value` at the positions of the leaves of `tree`.
 
     >>> leaves_at(Branch(dict, ("a", "b"), (Leaf(), Leaf())), {"b": 2.5, "a": 1.5})
     [1.5, 2.5]
@@ -329,7 +338,7 @@ def leaves_at(tree: Tree, value: Any) -> list[Any]:
 
 
 def child_of(value: Any, index: int, key: Any) -> Any:
-    """The part of a container or object that stands under a key, the ``index``-th."""
+    """Return the part of a container or object with this key, its `index`-th part."""
     if isinstance(key, Setting):
         return getattr(value, key)
     if isinstance(value, (tuple, list)):
@@ -340,7 +349,7 @@ def child_of(value: Any, index: int, key: Any) -> Any:
 
 
 def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
-    """``value`` with ``function`` applied to everything that is no tuple, list, dict or slice."""
+    """Return `value` with `function` applied to each part that is no tuple, list, dict or slice."""
     cls = type(value)
     if cls is tuple or cls is list:
         return cls(
@@ -360,7 +369,7 @@ def map_structure(function: Callable[[Any], Any], value: Any) -> Any:
 
 
 def iterate_structure(value: Any) -> Iterator[Any]:
-    """Everything in ``value`` that is no tuple, list, dict or slice, in order."""
+    """Return an iterator over the parts of `value` that are no tuple, list, dict or slice, in order."""
     found: list[Any] = []
     _gather((value,), found)
     return iter(found)
@@ -382,6 +391,6 @@ _leaves: set[type] = {int, float, bool, str, type(None)}
 
 
 def leaf(cls: type[C]) -> type[C]:
-    """Marks a class whose objects are no containers, of which there are many: nobody asks each of them."""
+    """Register a class whose objects are never containers, which speeds up traversal."""
     _leaves.add(cls)
     return cls
