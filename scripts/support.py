@@ -1,5 +1,5 @@
-"""Writes docs/support.md: what share of each source's corpora is right in each target, which operation of the vocabulary each target has,
-and why not. ``--check`` tells whether the page is current.
+"""Write docs/support.md: what share of each source's corpora is right in each target, which operation of the vocabulary each target has,
+and why not. Write the table of shares in README.md, too. ``--check`` tells whether both are current.
 
 The shares are those of docs/coverage.json; the rest of the page is computed from the tables alone. An operation that every target has by a
 row of its own is one short line, whatever the targets are, so that two branches that each add a target change only lines that say
@@ -9,6 +9,7 @@ something of it.
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,7 +21,9 @@ from graph_compiler import ops
 from graph_compiler.registration import backends
 from tests.coverage import published
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "support.md"
+ROOT = Path(__file__).resolve().parent.parent
+PAGE, README = ROOT / "docs" / "support.md", ROOT / "README.md"
+SHARES = re.compile(r"(?<=<!-- written by scripts/support.py -->\n).*?(?=<!-- end -->)", re.DOTALL)
 ROW, DECOMPOSITION = "row", "decomposition"
 HEAD = """# What goes from where to where
 
@@ -81,6 +84,12 @@ def page() -> str:
     return "\n".join(lines)
 
 
+def readme() -> str:
+    """Return the text of README.md with the current shares."""
+    table = "\n".join(published.summary(published.rows_of()))
+    return SHARES.sub(lambda _: f"{table}\n", README.read_text("utf-8"))
+
+
 def _meaning(op: ops.Op) -> str:
     return " ".join(op.doc.partition("\n\n")[0].split()).replace("``", "`").replace("|", "\\|")
 
@@ -91,15 +100,16 @@ def _how(name: str, matrix: Mapping[str, Mapping[str, str]]) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Writes the page, or with ``--check`` only says whether it is current: the exit status."""
-    text = page()
+    """Write the pages, or with ``--check`` only say whether they are current. Return the exit status."""
+    texts = {PAGE: page(), README: readme()}
     if "--check" not in arguments:
-        PAGE.write_text(text, encoding="utf-8")
+        for path, text in texts.items():
+            path.write_text(text, encoding="utf-8")
         return 0
-    if PAGE.is_file() and PAGE.read_text(encoding="utf-8") == text:
-        return 0
-    print(f"{PAGE.name} is not current; run python scripts/support.py")
-    return 1
+    stale = [path.name for path, text in texts.items() if path.read_text(encoding="utf-8") != text]
+    if stale:
+        print(f"{' and '.join(stale)} not current; run python scripts/support.py")
+    return 1 if stale else 0
 
 
 if __name__ == "__main__":

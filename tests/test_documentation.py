@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import doctest
 import io
+import linecache
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import pytest
@@ -35,8 +37,18 @@ def blocks_of(text: str) -> list[Block]:
     return [Block(found["code"], found["output"], text.count("\n", 0, found.start("code"))) for found in BLOCK.finditer(text + "\n")]
 
 
+def compiled(block: Block, path: Path) -> CodeType:
+    """Return the code of a block, as if it stood in a Python file of its own, at the line numbers of the page.
+
+    Loops are recorded from the source of their function. The page is Markdown, so ``linecache`` holds the block as such a file.
+    """
+    text, name = "\n" * block.line + block.code, str(path.with_name(f"{block.line}-{path.name}"))
+    linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)
+    return compile(text, name, "exec", dont_inherit=True)
+
+
 def run_block(block: Block, path: Path, namespace: dict[str, Any]) -> None:
-    """Executes a block. Blank lines in front keep the file's line numbers, so tracebacks and ``inspect`` show its text."""
+    """Execute a block, and compare what it prints."""
     if block.code.startswith(">>>"):
         test = doctest.DocTestParser().get_doctest(block.code, namespace, path.name, str(path), block.line)
         said: list[str] = []
@@ -46,7 +58,7 @@ def run_block(block: Block, path: Path, namespace: dict[str, Any]) -> None:
         return
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile("\n" * block.line + block.code, str(path), "exec"), namespace)
+        exec(compiled(block, path), namespace)
     if block.output is not None and not doctest.OutputChecker().check_output(block.output, printed.getvalue(), OPTIONS):
         pytest.fail(f"{path.name}:{block.line + 1} should print\n{block.output}\nbut prints\n{printed.getvalue()}")
 

@@ -84,6 +84,8 @@ def test_the_page_is_current(checkout: Path) -> None:
         pytest.importorskip(target)
     assert set(TARGETS) <= set(support["targets"]())
     assert support["page"]() == support["PAGE"].read_text("utf-8"), "run python scripts/support.py"
+    assert support["readme"]() == support["README"].read_text("utf-8"), "run python scripts/support.py"
+    assert support["SHARES"].search(support["readme"]())
 
 
 # ---------------------------------------------------------------------------------------------- operation by sample

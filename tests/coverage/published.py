@@ -52,6 +52,21 @@ def section(rows: Sequence[Row]) -> list[str]:
     return lines
 
 
+def summary(rows: Sequence[Row]) -> list[str]:
+    """Return lines of Markdown: a table of source by target with the share of right cases, over all corpora of the source."""
+    lines = [f"| from | {' | '.join(f'to {target}' for target in FRAMEWORKS)} |", "|---" * (1 + len(FRAMEWORKS)) + "|"]
+    for source in FRAMEWORKS:
+        of_source = [row for row in rows if CORPORA[row["corpus"]].source == source]
+        cells = [_total([row for row in of_source if row["target"] == target]) for target in FRAMEWORKS]
+        lines.append(f"| {source} | {' | '.join(cells)} |")
+    return lines
+
+
+def _total(rows: Sequence[Row]) -> str:
+    cases, right, wrong = (sum(row[key] for row in rows) for key in ("cases", "right", "wrong"))
+    return f"{right / cases:.1%} of {cases:,}" + (f", {wrong} wrong" if wrong else "") if cases else "not measured"
+
+
 def _cell(row: Row | None) -> str:
     if row is None or not row["cases"]:
         return "not measured"
