@@ -1,7 +1,8 @@
-"""What a recording relies on of the arguments of a call: one class and one file for each kind, and the table of all kinds.
+"""Assumptions about the arguments of a call: one class and one file per kind, and the table of all kinds.
 
-A new kind is a class with the methods of :class:`~graph_compiler.ir.assumption.Assumption` in a file of its own, a row in ``_ORDER``, and a
-row of samples in ``tests/assumptions``. A frontend makes one with ``graph.assume(...)`` while it records.
+To add a kind, write a class with the methods of :class:`~graph_compiler.ir.assumption.Assumption` in a
+file of its own, add it to `_ORDER`, and add samples in `tests/assumptions`. Frontends add assumptions with
+`graph.assume(...)` while recording.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ KINDS: dict[str, type[Assumption]] = {kind.kind: kind for kind in _ORDER}
 
 
 def in_order(graph: Graph) -> list[Assumption]:
-    """All that a graph assumes, in the order in which it is checked."""
+    """Return all assumptions of a graph in the order in which they are checked."""
     return sorted(graph.all_assumptions(), key=_place)
 
 

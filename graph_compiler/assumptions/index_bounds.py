@@ -1,4 +1,4 @@
-"""Bounds of the elements of inputs that are indices: checked where nobody has to wait for the elements."""
+"""Assumption about the bounds of index arrays, checked if their elements are available on the host."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from ..sizes import Size, substitute
 
 @dataclass(frozen=True, slots=True)
 class IndexBounds:
-    """The elements of input ``number`` lie in ``[low, high)``, or are ``besides``. The bounds are ints or sizes of inputs.
+    """The elements of input `number` lie in `[low, high)`, or equal `besides`. The bounds are ints or sizes
+    of inputs.
 
-    Targets clamp an index that lies outside, or give NaN, where the source framework raises. Noted by lifting rows.
+    Targets clamp an index out of bounds, or return NaN, where the source framework raises. Lifting rows
+    add it.
     """
 
     kind: ClassVar[str] = "index_bounds"
@@ -25,13 +27,11 @@ class IndexBounds:
     besides: int | None = None
 
     def lines(self, names: Names) -> list[str]:
-        """One call of :func:`lies_within`."""
         names.bind(lies_within=lies_within)
         texts = [item.text(names.size) if isinstance(item, Size) else repr(item) for item in (self.low, self.high, self.besides)]
         return [names.require(f"(elements := {names.on_host(self.number)}) is None or lies_within(elements, {', '.join(texts)})")]
 
     def broken_by(self, call: Call) -> str | None:
-        """The bounds in this call."""
         low, high = (substitute(item, call.size) if isinstance(item, Size) else item for item in (self.low, self.high))
         elements = call.on_host(self.number)
         if elements is None or lies_within(elements, low, high, self.besides):
@@ -39,16 +39,13 @@ class IndexBounds:
         return f"the indices {call.inputs[self.number].name} do not lie in [{low}, {high})"
 
     def mapped(self, replaced: Replaced) -> IndexBounds:
-        """With bounds in other sizes."""
         return dataclasses.replace(self, low=replaced(self.low), high=replaced(self.high))
 
     def to_json(self, write: Writer) -> Any:
-        """All four."""
         return [self.number, write.item(self.low), write.item(self.high), self.besides]
 
     @classmethod
     def from_json(cls, data: Any, read: Reader) -> IndexBounds:
-        """Sizes must be those of inputs."""
         number, low, high, besides = row(data, 4)
         low, high = read.item(low), read.item(high)
         if not all(type(item) is int or isinstance(item, Size) for item in (low, high)) or type(besides) not in (int, type(None)):
@@ -60,7 +57,7 @@ class IndexBounds:
 
 
 def lies_within(elements: Any, low: int, high: int, besides: int | None = None) -> bool:
-    """Whether all elements of a numpy array lie in ``[low, high)`` or are ``besides``.
+    """Return True if all elements of a numpy array lie in `[low, high)` or equal `besides`.
 
     >>> import numpy
     >>> lies_within(numpy.array([0, 3]), 0, 4), lies_within(numpy.array([-1, 3]), 0, 4), lies_within(numpy.array([-1, 3]), 0, 4, besides=-1)

@@ -1,4 +1,4 @@
-"""Attributes that the user's code has put on the arrays of a call."""
+"""Assumption about attributes that the user's code has set on arrays."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ..ir.assumption import Call, Names, Reader, Replaced, Writer, input_number,
 
 @dataclass(frozen=True, slots=True)
 class InputAttribute:
-    """The attribute ``name`` of input ``number`` holds what has the text ``held``; None where there is no such attribute.
+    """The attribute `name` of input `number` has the `repr` `held`, or does not exist if `held` is None.
 
-    Noted by the torch frontend where a function reads an attribute of a tensor that it is given.
+    The torch frontend adds it if a function reads an attribute of a tensor argument.
     """
 
     kind: ClassVar[str] = "input_attribute"
@@ -22,27 +22,22 @@ class InputAttribute:
     held: str | None
 
     def lines(self, names: Names) -> list[str]:
-        """One comparison of texts."""
         names.bind(attribute_of=attribute_of)
         return [names.require(f"attribute_of({names.given(self.number)}, {self.name!r}) == {self.held!r}")]
 
     def broken_by(self, call: Call) -> str | None:
-        """What the attribute holds, and held."""
         if self.number >= len(call.leaves) or (now := attribute_of(call.leaves[self.number], self.name)) == self.held:
             return None
         return f"{call.inputs[self.number].name} has {now or 'no'} .{self.name} and was recorded with {self.held or 'none'}"
 
     def mapped(self, replaced: Replaced) -> InputAttribute:
-        """Itself: a program of the same inputs."""
         return self
 
     def to_json(self, write: Writer) -> Any:
-        """All three."""
         return [self.number, self.name, self.held]
 
     @classmethod
     def from_json(cls, data: Any, read: Reader) -> InputAttribute:
-        """An input and two texts, which stand in the code as literals."""
         number, name, held = row(data, 3)
         if type(name) is not str or type(held) not in (str, type(None)):
             raise InvalidFile("input_attribute has no name of an attribute")
@@ -50,7 +45,7 @@ class InputAttribute:
 
 
 def attribute_of(array: Any, name: str) -> str | None:
-    """What an attribute of an array holds, as text; None where there is no such attribute.
+    """Return the `repr` of an attribute in the `__dict__` of an array, or None if there is no such attribute.
 
     >>> class Array:
     ...     pass

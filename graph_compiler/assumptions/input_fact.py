@@ -1,4 +1,4 @@
-"""Facts of the arrays of a call that no data type or shape tells: whether they need a gradient, in which order their elements lie."""
+"""Assumption about properties of arrays other than dtype and shape, such as `requires_grad` or stride order."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class InputFact:
-    """Of the first inputs, one after the other, the ``fact`` is as ``expected``: yes or no, a name, an order of axes (:func:`fact_of`).
+    """The property `fact` of the first inputs equals `expected`: a bool, a name, or an order of axes (see
+    :func:`fact_of`).
 
-    Noted by frontends where a function asks for the fact, or where its result depends on it.
+    Frontends add it if a function reads the property, or if its result depends on it.
     """
 
     kind: ClassVar[str] = "input_fact"
@@ -36,7 +37,6 @@ class InputFact:
     expected: tuple[Fact, ...]
 
     def lines(self, names: Names) -> list[str]:
-        """A comparison for each input."""
         names.bind(**{f"{self.fact}_of": _reader(self.fact)})
         return [
             names.require(f"{self.fact}_of({names.given(number)}) {'is' if isinstance(wanted, bool) else '=='} {wanted!r}")
@@ -44,7 +44,6 @@ class InputFact:
         ]
 
     def broken_by(self, call: Call) -> str | None:
-        """The first input of which it is another one."""
         for value, leaf, wanted in zip(call.inputs, call.leaves, self.expected):
             if fact_of(leaf, self.fact) != wanted:
                 return f"{value.name} {_WORDS.get(self.fact) or trait('facts')[self.fact].words}"
@@ -52,20 +51,17 @@ class InputFact:
 
     @property
     def is_of_source(self) -> bool:
-        """Whether it tells nothing of a program that is written for another framework."""
+        """True if the property has no meaning for a program written for another framework."""
         return self.fact not in _WORDS and trait("facts")[self.fact].is_of_source
 
     def mapped(self, replaced: Replaced) -> InputFact:
-        """Itself: a program of the same inputs."""
         return self
 
     def to_json(self, write: Writer) -> Any:
-        """The name and what was seen, orders of axes as lists."""
         return [self.fact, [list(wanted) if isinstance(wanted, tuple) else wanted for wanted in self.expected]]
 
     @classmethod
     def from_json(cls, data: Any, read: Reader) -> InputFact:
-        """One of the facts that there are, of inputs that there are."""
         fact, expected = row(data, 2)
         if (
             type(fact) is not str
@@ -86,8 +82,7 @@ def _read_fact(item: Any) -> Fact:
 
 
 def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
-    """From here on the graph holds only where the fact is so of its first inputs; of two such statements the one about more inputs
-    stays."""
+    """Assume a property of the first inputs. Of two such assumptions, the one about more inputs is kept."""
     known = next((one for one in graph.assumed(InputFact) if one.fact == fact), None)
     if known is None:
         graph.assume(InputFact(fact, tuple(expected)))
@@ -97,12 +92,15 @@ def assume_fact(graph: Graph, fact: str, expected: Sequence[Fact]) -> None:
 
 
 def fact_of(array: Any, fact: str) -> Fact:
-    """``is_contiguous`` or ``layout`` of an array, or a fact of a framework; what has no such fact is contiguous."""
+    """Return a property of an array: `"is_contiguous"`, `"layout"` or one that a framework registered.
+
+    Objects without such a property count as contiguous.
+    """
     return _reader(fact)(array)
 
 
 def _reader(fact: str) -> Callable[[Any], Fact]:
-    """What reads a fact of an array."""
+    """Return the function that reads a property."""
     own: dict[str, Callable[[Any], Fact]] = {"layout": _layout, "is_contiguous": _is_contiguous}
     found: Callable[[Any], Fact] = own[fact] if fact in own else trait("facts")[fact].read
     return found
@@ -115,7 +113,8 @@ def _is_contiguous(array: Any) -> bool:
 
 
 def _layout(array: Any) -> Fact:
-    """True for row-major order; else the axes from the outermost to the innermost one in memory, and the steps where there are gaps.
+    """Return True for row-major order; otherwise the axes from the outermost to the innermost in memory,
+    followed by the strides in elements if there are gaps.
 
     >>> import numpy as np
     >>> x = np.zeros((2, 3, 4))

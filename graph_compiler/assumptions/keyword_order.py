@@ -1,4 +1,4 @@
-"""The order of keywords, where the original can see it."""
+"""Assumption about the order of keyword arguments."""
 
 from __future__ import annotations
 
@@ -11,18 +11,17 @@ from ..ir.assumption import Call, Names, Reader, Replaced, Writer
 
 @dataclass(frozen=True, slots=True)
 class KeywordOrder:
-    """The keywords that ``**kwargs`` of the original takes come in the order of ``keywords``. Noted by the pipeline where there are two or
-    more."""
+    """The keywords that `**kwargs` of the original receives come in the order `keywords`. Added if there are
+    at least two.
+    """
 
     kind: ClassVar[str] = "keyword_order"
     keywords: tuple[str, ...]
 
     def lines(self, names: Names) -> list[str]:
-        """One comparison of lists."""
         return [names.require(f"[name for name in kwargs if name in {self.keywords!r}] == {list(self.keywords)!r}")]
 
     def broken_by(self, call: Call) -> str | None:
-        """Both orders."""
         now = [name for name in call.kwargs if name in self.keywords]
         if now == list(self.keywords):
             return None
@@ -32,16 +31,13 @@ class KeywordOrder:
         )
 
     def mapped(self, replaced: Replaced) -> KeywordOrder:
-        """Itself: a program of the same inputs."""
         return self
 
     def to_json(self, write: Writer) -> Any:
-        """The names."""
         return list(self.keywords)
 
     @classmethod
     def from_json(cls, data: Any, read: Reader) -> KeywordOrder:
-        """Texts, which stand in the code as literals: a keyword of ``**kwargs`` may be any."""
         if type(data) is not list or not all(type(name) is str for name in data):
             raise InvalidFile("keyword_order has no names")
         return cls(tuple(data))

@@ -1,4 +1,4 @@
-"""Which arrays share memory."""
+"""Detection of arrays that share memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ _MOST_WORK: Any = 10_000  # combinations of steps that are tried (the stubs of n
 
 
 def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
-    """Whether one of the arrays that are ``written`` shares memory with another one, or its elements with each other."""
+    """Return True if an array in `written` shares memory with another array, or two of its own elements
+    overlap.
+    """
     if all(map(_is_apart, arrays)) and len(set(map(id, arrays))) == len(arrays):
         return False
     places = [_place(array) for array in arrays]
@@ -25,12 +27,12 @@ def overlap(arrays: Sequence[Any], written: Sequence[int]) -> bool:
 
 
 def _is_apart(array: Any) -> bool:
-    """Whether an array has memory of its own, in which its elements follow each other: only a view of it lies there, too."""
+    """Return True if an array owns contiguous memory, so that only its views share it."""
     return type(array) is np.ndarray and (flags := array.flags).owndata and flags.forc
 
 
 def lie_together(one: Any, other: Any) -> bool:
-    """Whether two arrays have an element in one place in memory; True where it would take long to find out.
+    """Return True if two arrays share an element in memory, or if deciding that would take too long.
 
     >>> import numpy as np
     >>> x = np.zeros((3, 4))
@@ -44,7 +46,7 @@ def lie_together(one: Any, other: Any) -> bool:
 
 
 class _Steps:
-    """The places of an array's elements, as numpy knows them; nothing is read there."""
+    """Array interface with the memory layout of an array. Its elements are not read."""
 
     def __init__(self, array: Any) -> None:
         given = getattr(array, "__array_interface__", None) if hasattr(array, "strides") else None
@@ -61,7 +63,7 @@ class _Steps:
 
 
 def _repeats(array: Any) -> bool:
-    """Whether two elements may lie at one place in memory, as those of expanded arrays and of sliding windows do."""
+    """Return True if two elements may share memory, as in expanded arrays and sliding windows."""
     strides = getattr(array, "strides", None) or (array.stride() if hasattr(array, "stride") else ())
     reach = 0
     for step, size in sorted((abs(step), size) for step, size in zip(strides, array.shape) if size != 1):
@@ -72,7 +74,7 @@ def _repeats(array: Any) -> bool:
 
 
 def _place(array: Any) -> tuple[int, int] | None:
-    """First and last address of an array that can be written to."""
+    """Return the address range of a writable array, or None if it is empty or has no address."""
     if hasattr(array, "strides") and not hasattr(array, "data_ptr"):
         start = array.__array_interface__["data"][0]
         reach = sum((size - 1) * step for size, step in zip(array.shape, array.strides)) + array.itemsize

@@ -1,4 +1,4 @@
-"""Which of the arrays of a call are one object."""
+"""Assumption about which arguments are the same object."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ NO_ARRAY = -1  # stands for an input that is no array, or one whose identity doe
 
 @dataclass(frozen=True, slots=True)
 class SameArray:
-    """``firsts`` gives for each input the number of the first one that is the same object; ``NO_ARRAY`` where that does not matter.
+    """For each input, `firsts` has the index of the first input that is the same object, or `NO_ARRAY` if its
+    identity does not matter.
 
-    Arrays that were one object are one object in each call, and those that were two are two: a write to one shows in the other. Noted once
-    by each frontend whose arrays can be written to.
+    Inputs that were one object while recording are one object in each call, and distinct ones are
+    distinct, since a write to one shows in the other. Frontends with mutable arrays add it once.
     """
 
     kind: ClassVar[str] = "same_array"
     firsts: tuple[int, ...]
 
     def apart(self) -> list[int]:
-        """The inputs that are the first of their object."""
+        """Return the inputs that are the first of their object."""
         return [number for number, first in enumerate(self.firsts) if first == number]
 
     def lines(self, names: Names) -> list[str]:
-        """Comparisons of identities: one for each array that is another one, and one for all that are not."""
         is_one = [
             names.require(f"{names.given(number)} is {names.given(first)}")
             for number, first in enumerate(self.firsts)
@@ -43,7 +43,6 @@ class SameArray:
         return is_one
 
     def broken_by(self, call: Call) -> str | None:
-        """The first two that are one and were two, or the other way round."""
         arrays = [number for number, first in enumerate(self.firsts[: len(call.leaves)]) if first != NO_ARRAY]
         for number, other in itertools.combinations(arrays, 2):
             is_one = call.leaves[number] is call.leaves[other]
@@ -53,16 +52,13 @@ class SameArray:
         return None
 
     def mapped(self, replaced: Replaced) -> SameArray:
-        """Itself: a program of the same inputs."""
         return self
 
     def to_json(self, write: Writer) -> Any:
-        """The numbers."""
         return list(self.firsts)
 
     @classmethod
     def from_json(cls, data: Any, read: Reader) -> SameArray:
-        """Numbers of inputs, each of which is the first of its object."""
         if type(data) is not list or len(data) > len(read.inputs) or not all(type(first) is int for first in data):
             raise InvalidFile("same_array has no numbers of inputs")
         if not all(first == NO_ARRAY or 0 <= first <= number and data[first] == first for number, first in enumerate(data)):
@@ -71,6 +67,8 @@ class SameArray:
 
 
 def first_of_each(graph: Graph) -> list[int]:
-    """The number of the first input that is the same object, of each input; its own where nothing is assumed of it."""
+    """Return, for each input, the index of the first input that is the same object; its own index if nothing
+    is assumed.
+    """
     known = [first for assumption in graph.assumed(SameArray) for first in assumption.firsts]
     return [known[number] if number < len(known) and known[number] != NO_ARRAY else number for number in range(len(graph.inputs))]

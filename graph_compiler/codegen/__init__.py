@@ -1,4 +1,4 @@
-"""From a graph to the text of a flat Python function, and from that text to the function."""
+"""Code generation: from a graph to the source of a flat Python function, and from the source to the function."""
 
 from .lines import WIDTH as WIDTH
 from .loading import load as load

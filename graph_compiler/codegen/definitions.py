@@ -1,4 +1,4 @@
-"""Functions and classes of a module that stand in front of the function of a graph, and are called by it."""
+"""Functions and classes that precede the main function in generated source and are called by it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ OWN_NAME = "_the_name_of_this_definition_"  # in the text of a definition, until
 
 @dataclass
 class Definitions:
-    """Functions and classes of the module that operations call, inner ones first: text -> name; the same text is one definition."""
+    """Definitions of a module, dependencies first. Equal texts are one definition.
+
+    named: name for each text.
+    taken: names in use.
+    open: namespaces of functions that are being written.
+    origins: for each text, the lines where its nodes begin, counted from 0.
+    """
 
     named: dict[str, str] = field(default_factory=dict)
     taken: dict[str, None] = field(default_factory=dict)
@@ -22,7 +28,9 @@ class Definitions:
     origins: dict[str, list[tuple[int, Origin]]] = field(default_factory=dict)  # text -> the lines of its nodes, counted from 0
 
     def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
-        """The name of a definition whose text has ``OWN_NAME`` in its place."""
+        """Return the name for a definition, which stands in `text` as `OWN_NAME`. `wanted` is the preferred
+        name; names with these suffixes are reserved too.
+        """
         if text not in self.named:
             free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
             everywhere = (names, *self.open)
@@ -34,11 +42,13 @@ class Definitions:
         return self.named[text]
 
     def texts(self) -> list[str]:
-        """All of them, each before those that use it."""
+        """Return all definitions, each after those that it uses."""
         return [text.replace(OWN_NAME, name) for text, name in self.named.items()]
 
     def origins_in(self, source: str) -> list[tuple[int, Origin]]:
-        """At which line of a module that has all of them the line of each node begins, and where the call was made."""
+        """Return the lines in `source` where nodes of the definitions begin, and the locations of the
+        recorded calls.
+        """
         found = []
         for text, own in zip(self.texts(), self.named):
             first = source.count("\n", 0, source.find(text)) + 1

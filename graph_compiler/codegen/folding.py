@@ -1,4 +1,4 @@
-"""Puts an expression that is used once into the expression that uses it: ``y = jnp.sum(x * 2.0)`` in the place of two lines."""
+"""Inlining of expressions that are used once: ``y = jnp.sum(x * 2.0)`` instead of two lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _NEGATIVE = re.compile(r"(?<=[(,\[] )\((-[\w.]+)\)(?=[,)\]])|(?<=[(\[])\((-[\w.]
 
 
 def folded(expression: str, name: str, inner: str) -> str | None:
-    """The expression with ``inner`` in the place of ``name``; None where the name stands there more than once, or the result is too long.
+    """Return `expression` with `inner` substituted for `name`, or None if `name` occurs more than once or the
+    result is too long.
 
     >>> folded("jnp.sum(mul, axis=1)", "mul", "x * 2.0"), folded("mul + 1.0", "mul", "x * 2.0"), folded("mul * mul", "mul", "x + y")
     ('jnp.sum(x * 2.0, axis=1)', 'x * 2.0 + 1.0', None)
@@ -34,7 +35,7 @@ def folded(expression: str, name: str, inner: str) -> str | None:
 
 
 def _stands_alone(masked: str, start: int, end: int) -> bool:
-    """Whether what stands at this place is a whole argument or item."""
+    """Return True if the name is a whole argument, item or right-hand side, so no parentheses are needed."""
     before, after = masked[:start].rstrip(), masked[end:].lstrip()
     is_keyword = before.endswith("=") and before[-2:] not in ("==", "<=", ">=", "!=") and "(" in before
     opens = before.endswith(("(", "[", ",")) or is_keyword
@@ -43,14 +44,14 @@ def _stands_alone(masked: str, start: int, end: int) -> bool:
 
 
 def _binds_more(inner: str, before: str, after: str) -> bool:
-    """Whether an expression keeps together beside these operators: products beside sums, and both beside comparisons."""
+    """Return True if `inner` binds more tightly than the operators on both sides."""
     own = _weakest(inner)
     sides = [_BINDS.get(side, 0) for side in (_operator_at_end(before), _operator_at_start(after.lstrip())) if side]
     return own > 0 and all(0 < side < own for side in sides)
 
 
 def _weakest(expression: str) -> int:
-    """How the weakest operator outside of brackets binds; 0 where that is not known."""
+    """Return the precedence of the weakest operator outside of brackets, or 0 if it is unknown."""
     depth, found = 0, []
     for word in _STRING.sub("_", expression).split(" "):
         if depth == 0 and word in _WORDS:
@@ -62,7 +63,7 @@ def _weakest(expression: str) -> int:
 
 
 def _operator_at_end(text: str) -> str:
-    """The binary operator in front of an operand, which has a space on both sides."""
+    """Return the binary operator before an operand, `"unary"` for a sign, or an empty string."""
     before = text.rstrip()
     if not before or before.endswith(("(", "[", ",")):
         return ""
@@ -78,7 +79,7 @@ _BINDS = {**dict.fromkeys(("==", "!=", "<", "<=", ">", ">="), 1), "+": 5, "-": 5
 
 
 def tidied(expression: str) -> str:
-    """Negative numbers that are whole arguments stand without parentheses.
+    """Return the expression without parentheses around negative numbers that are whole arguments.
 
     >>> tidied("jnp.where(mask, (-1e9), x)")
     'jnp.where(mask, -1e9, x)'

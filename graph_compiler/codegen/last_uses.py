@@ -1,4 +1,4 @@
-"""Which values nothing needs any more, and which of them are large."""
+"""Liveness of values, and their sizes in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..sizes import product
 
 
 def last_uses(nodes: Iterable[Node], needed: Container[Value]) -> dict[Node, list[Value]]:
-    """node -> the values that nothing needs after it."""
+    """Return, for each node, the values that are not read after it and are not `needed`."""
     last: dict[Value, Node] = {}
     for node in nodes:
         last.update(dict.fromkeys((*node.outputs, *node.uses), node))
@@ -22,5 +22,5 @@ def last_uses(nodes: Iterable[Node], needed: Container[Value]) -> dict[Node, lis
 
 
 def bytes_of(value: Value) -> int:
-    """How much memory an array took while recording."""
+    """Return the size in bytes that an array had while recording."""
     return int(product(value.spec.hints)) * ITEMSIZE.get(value.dtype, 8)

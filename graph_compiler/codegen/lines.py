@@ -1,4 +1,4 @@
-"""Breaks lines of generated source that are longer than people read."""
+"""Line breaking of generated source."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ _KEPT = ("#", "raise ", "if ", "with ", "del ")  # more lines would not help to 
 
 
 def broken(line: str, indent: int = 0, end: str = "") -> list[str]:
-    """A statement, or a part of one, set in by so many blanks, as one line or as several; ``end`` follows the last.
+    r"""Return a statement, or a part of one, indented by `indent` spaces, as one or more lines of at most 120
+    columns. `end` follows the last one.
 
-    What stands between the brackets that close with the line, or the whole expression between new ones, goes to lines of its own: to one
-    where there is room for it, otherwise to one for each part.
+    The content of the brackets at the end of the line, or the whole expression in new parentheses, moves
+    to lines of its own: to one line if it fits, otherwise one per part.
 
     >>> broken("y = f(x, 1)")
     ['y = f(x, 1)']
-    >>> print(*broken(f"y = f({'a' * 50}, b=2) + g({'c' * 70}, [{'d' * 60}])"), sep="\\n")  # doctest: +NORMALIZE_WHITESPACE
+    >>> print(*broken(f"y = f({'a' * 50}, b=2) + g({'c' * 70}, [{'d' * 60}])"), sep="\n")  # doctest: +NORMALIZE_WHITESPACE
     y = (
         f(aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, b=2)
         + g(
@@ -46,8 +47,9 @@ def broken(line: str, indent: int = 0, end: str = "") -> list[str]:
 
 
 def _inside(masked: str) -> tuple[int, int] | None:
-    """From where to where a line can be broken: its expression, or what its last brackets hold; None where that would change its
-    meaning."""
+    """Return start and end of the part that can be broken: the expression, or the content of its last
+    brackets. Return None if a break would change the meaning.
+    """
     started = _START.match(masked)
     start = started.end() if started else 0
     commas, operators, brackets, has_slice = _outside_of_brackets(masked, start, len(masked))
@@ -59,7 +61,7 @@ def _inside(masked: str) -> tuple[int, int] | None:
 
 
 def _parts(line: str, masked: str, left: int, right: int) -> tuple[list[str], str]:
-    """What stands between the commas, or before each operator, and what follows each part."""
+    """Return the parts between commas, or before operators, and the separator that follows each part."""
     commas, operators, *_ = _outside_of_brackets(masked, left, right)
     edges = [left, *(commas or operators), right]
     parts = [line[a:b].lstrip(",").strip() for a, b in itertools.pairwise(edges)]
@@ -67,7 +69,7 @@ def _parts(line: str, masked: str, left: int, right: int) -> tuple[list[str], st
 
 
 def _outside_of_brackets(masked: str, left: int, right: int) -> tuple[list[int], list[int], list[tuple[int, int]], bool]:
-    """Places of the commas and the operators, of opening and closing brackets, and whether there is a colon."""
+    """Return the positions of commas, operators and outermost bracket pairs, and whether a colon occurs."""
     depth, opened, has_slice = 0, 0, False
     commas: list[int] = []
     operators: list[int] = []

@@ -1,4 +1,4 @@
-"""Turns generated source into a function whose tracebacks show the generated lines."""
+"""Loading of generated source. Tracebacks show the generated lines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ _retired: list[str] = []  # of functions that are gone: dropped here, for the co
 
 
 def load(program: Program, extra: Mapping[str, Any] | None = None) -> Callable[..., Any]:
-    """The function of a program. Its source stays in ``linecache`` as long as the function lives."""
+    """Return the function of a program. Its source stays in `linecache` while the function is alive.
+
+    Raise `FrameworkNotInstalled` if a module that the source imports is missing. `extra` names further
+    objects that the source refers to.
+    """
     while _retired:
         linecache.cache.pop(_retired.pop(), None)
     _last[0] += 1

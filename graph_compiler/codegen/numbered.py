@@ -1,4 +1,6 @@
-"""Functions of equal layers read their weights by the number of the layer: ``parameters[f"encoder.layer.{index}.weight"]``."""
+"""Weights read by layer index in functions shared by equal layers:
+``parameters[f"encoder.layer.{index}.weight"]``.
+"""
 
 from __future__ import annotations
 
@@ -12,16 +14,17 @@ from ..passes.layer_names import difference
 
 
 class Held(NamedTuple):
-    """An entry of a dict of the function: ``holder[name]``."""
+    """Entry of a dict that the function is passed: ``holder[name]``."""
 
     holder: str
     name: str
 
 
 class Weight(NamedTuple):
-    """The entry of a layer: the text in front of its number and behind it, and how much more it is than the number of the layer.
+    """Entry whose name contains the layer index.
 
-    Of an entry that all layers read, ``after`` is None.
+    before, after: text around the index; `after` is None if all layers read the same entry.
+    more: difference between the number in the name and the layer index.
     """
 
     holder: str
@@ -30,7 +33,7 @@ class Weight(NamedTuple):
     more: int = 0
 
     def text(self, index: str) -> str:
-        """The entry in a function whose variable ``index`` is the number of the layer.
+        """Return the expression for the entry, with the layer index in the variable `index`.
 
         >>> print(Weight("parameters", "layer.", ".weight").text("index"), Weight("parameters", "embed").text("index"))
         parameters[f"layer.{index}.weight"] parameters["embed"]
@@ -44,14 +47,18 @@ class Weight(NamedTuple):
 
 @dataclass(frozen=True)
 class Numbered:
-    """What the function of a region reads by itself, by the place of its inputs, and the number of each call."""
+    """Weights that the function of a region reads by layer index.
+
+    weights: entry for the position of an input.
+    numbers: layer index for each call.
+    """
 
     weights: Mapping[int, Weight]
     numbers: Mapping[Node, int]
 
     @property
     def holders(self) -> list[str]:
-        """The dicts that it reads."""
+        """Names of the dicts that the function reads."""
         return sorted({weight.holder for weight in self.weights.values()}, reverse=True)
 
 
@@ -59,7 +66,9 @@ NOTHING = Numbered({}, {})
 
 
 def numbered_calls(graph: Graph) -> dict[int, Numbered]:
-    """By the identity of a block that several calls run, what its function reads by number."""
+    """Return, for each block that several calls run (by `id`), the weights that its function reads by layer
+    index.
+    """
     calls: dict[int, list[Node]] = {}
     for node in distinct(graph.nodes):
         if node.op == "call" and not node.params["checkpoint"]:
@@ -91,7 +100,9 @@ def _numbered(nodes: Sequence[Node], held: Mapping[Value, Held]) -> Numbered:
 
 
 def common(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
-    """What stands in front of the number that alone differs, what behind it, and the numbers."""
+    """Return the text before and after the only number that differs between names, and the numbers. Return
+    None if more differs.
+    """
     another = next(name for name in names if name != names[0])
     pairs = [difference(names[0] if name != names[0] else another, name) for name in names]
     found = [pair for pair in pairs if pair is not None]
@@ -101,6 +112,6 @@ def common(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
 
 
 def quoted(name: str) -> str:
-    """In double quotes, where that takes nothing but these."""
+    """Return the name in double quotes, unless it needs escapes."""
     plain = repr(name)
     return f'"{name}"' if plain == f"'{name}'" and '"' not in name else plain

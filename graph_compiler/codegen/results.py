@@ -1,4 +1,4 @@
-"""The text of what a generated function returns: the tree of the original's result, with its own classes."""
+"""Text of the result of a generated function: the structure of the original's result, with its classes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ResultText:
 
 
 def result_text(graph: Graph, literal: Callable[[Any], Any], names: Namespace) -> ResultText:
-    """How ``graph`` returns its outputs."""
+    """Return the expression that builds the outputs of `graph`. `literal` returns the text of a leaf."""
     result = ResultText()
     result.text = _Results(result, names, (repr(literal(leaf)) for leaf in graph.outputs)).text(graph.output_tree)
     return result
@@ -73,7 +73,7 @@ class _Results:
         return self._spelled(value) or self._named_object(value)
 
     def _spelled(self, value: Any) -> str | None:
-        """Return an expression that makes an equal value, or None. Only values that never change are written so."""
+        """Return an expression for an equal value, or None. Only immutable values have one."""
         if isinstance(value, type):
             return self._class(value)
         if isinstance(value, enum.Enum):
@@ -91,7 +91,7 @@ class _Results:
         return f"{self._class(make)}({', '.join(map(repr, args))})"
 
     def _member(self, value: Any) -> str | None:
-        """Return the name of a member of a module, where that is what `repr` returns: `torch.float32`."""
+        """Return the name of a module member whose `repr` is its name, such as `torch.float32`, or None."""
         module, _, name = repr(value).rpartition(".")
         return self._imported(module, name) if name and getattr(sys.modules.get(module), name, None) is value else None
 
@@ -120,7 +120,9 @@ class _Results:
         return self._static(tuple(str(key) if isinstance(key, str) else key for key in keys))
 
     def _maker(self, cls: type) -> str:
-        """Return the name of the function that makes an object of `cls`: a copy, or the function that was registered."""
+        """Return the name of the function that builds an object of `cls`: one copied into the source, or the
+        registered one.
+        """
         make = maker_of(cls)
         if vars(making).get(make.__name__) is make:
             assert isinstance(make, FunctionType)
@@ -132,7 +134,7 @@ class _Results:
         return self._object(cls.__name__, cls)
 
     def _object(self, name: str, item: Any) -> str:
-        """Return the name by which the source refers to a class or function, which it imports where that is possible."""
+        """Return the name for a class or function in the source, which imports it if possible."""
         if _is_importable(item):
             return self._imported(item.__module__, item.__name__)
         if id(item) not in self.named:
@@ -141,7 +143,7 @@ class _Results:
         return self.named[id(item)]
 
     def _imported(self, module: str, name: str) -> str:
-        """Return the name by which the source refers to a member of a module."""
+        """Return the name for a member of a module in the source."""
         line = f"from {module} import {name}"
         if module == "builtins":
             return name
@@ -152,7 +154,7 @@ class _Results:
 
 
 def _is_called_by_name(tree: Branch) -> bool:
-    """Return True if a call of the class with the items by name makes a dataclass that holds them in their order."""
+    """Return True if calling the dataclass with its items as keywords keeps their order."""
     names = [field.name for field in dataclasses.fields(tree.type) if field.init]
     # A class may open an only item, such as the pairs of a dict.
     plain = len(tree.keys) > 1 or all(isinstance(child, Leaf) for child in tree.children)

@@ -1,7 +1,9 @@
-"""Writes the nodes of one block as lines: names, sizes, contexts, ``del`` after the last use of large values.
+"""Writer of the nodes of one block as lines: names, sizes, contexts, and `del` after the last use of large
+values.
 
-The block of the graph is the outermost scope. An operation that runs blocks writes each of them in a scope inside of its own one: as a
-nested function, or as the body of a statement. What a region captures is read by its outer name: functions of Python close over names.
+The block of the graph is the outermost scope. An operation with regions writes each of them in an inner
+scope: a nested function, or the body of a statement. Captured values keep their outer names, since Python
+functions close over names.
 """
 
 from __future__ import annotations
@@ -37,7 +39,15 @@ _STEP = "    "
 
 @dataclass
 class Shared:
-    """What all scopes of one program have in common."""
+    """State that all scopes of one program share.
+
+    names: names in use.
+    globals: objects that no text can express, by name.
+    reserved: names that no function of the module may use for another purpose.
+    numbered: weights read by layer index, by the `id` of a block.
+    functions: names of the functions written for blocks, by `id`.
+    stacks: nodes that stack weights of layers.
+    """
 
     dialect: Any
     structured: Mapping[str, Callable[[Any, Node], None]]
@@ -54,7 +64,7 @@ _NAME = re.compile(r"\w+")
 
 
 class Scope:
-    """One block on its way to text. ``roots`` are the values that are needed after its last node."""
+    """Block that is being written. `roots` are the values needed after its last node."""
 
     def __init__(
         self, shared: Shared, nodes: Sequence[Node], roots: Iterable[Value], outer: Scope | None = None, region: Region | None = None
@@ -82,11 +92,13 @@ class Scope:
 
     # ------------------------------------------------------------------------------ text of arguments
     def literal(self, structure: Any) -> Any:
-        """Nested arguments ready to be put into source: names, sizes and literals."""
+        """Return nested arguments with values, sizes and literals replaced by their text."""
         return map_structure(self._spelled, structure)
 
     def symbol(self, symbol: Symbol) -> str:
-        """The expression for a size. One that the outside has as well is read there, before the block."""
+        """Return the expression for a size. A size that the enclosing scope also has is read there, before
+        the block.
+        """
         if self.outer is not None and self.region is not None and symbol in self.region.sizes:
             return factor(repr(self.outer.literal(self.region.sizes[symbol])))
         if symbol.kind in ("item", "number"):
@@ -108,7 +120,7 @@ class Scope:
         return Text(text if text is not None else self._bound(item))
 
     def _bound(self, item: Any) -> str:
-        """A name for an object that no text can spell."""
+        """Return a name for an object that no text can express."""
         for name, known in self.shared.globals.items():
             if known is item:
                 return name
@@ -118,24 +130,24 @@ class Scope:
 
     # ------------------------------------------------------------------------------ lines
     def line(self, text: str) -> None:
-        """One more line, as deep as the scope stands."""
+        """Append a line at the current indentation."""
         self.lines.append(_STEP * self.depth + text if text else "")
 
     def blank(self) -> None:
-        """An empty line, unless the scope begins here or there is one already."""
+        """Append an empty line, unless the scope is empty or ends with one."""
         if self.lines and self.lines[-1]:
             self.line("")
 
     @contextmanager
     def indented(self, head: str) -> Iterator[None]:
-        """Writes ``head``, and the lines of the block below it."""
+        """Append `head`, and indent the lines written within the context."""
         self.line(head)
         self.depth += 1
         yield
         self.depth -= 1
 
     def write(self, after: Callable[[Sequence[Value]], None] | None = None) -> None:
-        """All nodes; ``after`` is told what each of them has made."""
+        """Write all nodes. `after` is called with the outputs of each."""
         for node in self.nodes:
             self._node(node, after)
 
@@ -174,14 +186,18 @@ class Scope:
         self._delete(node, gone)
 
     def _may_be_folded(self, node: Node) -> bool:
-        """Whether a line may go into the one that uses its result: that is used once, and is none of the user's variables."""
+        """Return True if the expression may be inlined into its user: it is used once and not assigned to a
+        variable of the user.
+        """
         if self.context or node.writes or node.is_random:
             return False
         (value,) = node.outputs
         return value not in self.needed and self.uses[value] == 1 and value.name not in node.origin.stored
 
     def _with_folded(self, node: Node, expression: str) -> str:
-        """The expression with those of the lines before it that it alone uses, and that come from the same line of the user's."""
+        """Return the expression with preceding expressions inlined that only it uses and that come from the
+        same line of the user's code.
+        """
         while self.foldable and self.foldable[-1][0] == len(self.lines) and not self.context:
             _, before, inner = self.foldable[-1]
             (value,) = before.outputs
@@ -196,7 +212,7 @@ class Scope:
         return expression
 
     def _drop_line(self) -> None:
-        """The last line goes into the next one: so do the calls that stand there."""
+        """Remove the last line, which the next one will contain, and move its origins there."""
         self.lines.pop()
         origins, place, last = self.origins, len(self.lines), len(self.origins)
         while last and origins[last - 1][0] >= place:
@@ -204,7 +220,9 @@ class Scope:
             origins[last] = place, origins[last][1]
 
     def _structured(self, node: Node) -> None:
-        """A node that runs blocks: the target's way to write it names its outputs, while its operands keep their names."""
+        """Write a node with regions. The target's writer names the outputs; the operands keep their names
+        meanwhile.
+        """
         self.context = ""
         before = len(self.lines)
         self.shared.structured[node.op](self, node)
@@ -215,11 +233,11 @@ class Scope:
         self._delete(node, self._release_after(node) if gone is None else gone)
 
     def release(self, node: Node) -> None:
-        """The names of operands that nothing needs after a node may be those of what it makes."""
+        """Let the outputs of `node` reuse the names of operands that are not needed after it."""
         self.released[node] = self._release_after(node)
 
     def name(self, node: Node) -> list[str]:
-        """Names for the outputs of a node; ``_`` for one of several that nothing uses."""
+        """Return names for the outputs of a node, with `_` for unused ones among several."""
         unused = self.made.intersection(self.last_use.get(node, ())).intersection(node.outputs) if len(node.outputs) > 1 else ()
         names = []
         for value in node.outputs:
@@ -228,19 +246,21 @@ class Scope:
         return names
 
     def new(self, wanted: str) -> str:
-        """A name that nothing has at the moment."""
+        """Return a name that is not in use."""
         name = self.names.unique(wanted)
         self.held[name] = None
         return name
 
     def _open(self, context: str, continues: bool) -> None:
-        """Opens the ``with`` block of the next line, unless that line continues the open one."""
+        """Open the `with` block of the next line, unless the line continues the one that is open."""
         if context and not (continues and context == self.context):
             self.line(f"with {context}:")
         self.context = context
 
     def _targets(self, node: Node, names: list[str]) -> str:
-        """What a node's result is assigned to: a name, or names in the structure that the call returns."""
+        """Return the assignment targets for the result of a node: a name, or names nested as in the returned
+        structure.
+        """
         if not names or node.result is None:
             return ", ".join(names)
         made = set(node.outputs)
@@ -254,13 +274,17 @@ class Scope:
         return text[1:-1] if text.startswith("(") else text
 
     def _release_after(self, node: Node) -> list[Value]:
-        """The values that nothing needs after this node. Their names may be used again, which frees their memory."""
+        """Return the values that are not needed after this node, and free their names; reusing a name frees
+        the memory.
+        """
         gone = [value for value in self.last_use.get(node, ()) if value in self.made and value not in node.outputs]
         self.free(map(self.text.__getitem__, gone))
         return gone
 
     def _delete(self, node: Node, gone: list[Value]) -> None:
-        """``del`` for large values that are needed no more and whose names the node's outputs did not take."""
+        """Write `del` for large values that are no longer needed and whose names the outputs of the node did
+        not reuse.
+        """
         large = [self.text[value] for value in gone if value not in self.folded and bytes_of(value) >= _DELETED_FROM_BYTES]
         if not large:
             return
@@ -270,7 +294,7 @@ class Scope:
             self.context = ""
 
     def guard(self, condition: Any, origin: Origin) -> None:
-        """Ends the call with ``GuardFailed`` where a condition on sizes does not hold."""
+        """Write the check of a condition on sizes, which raises `GuardFailed`."""
         text = repr(self.literal(condition))
         message = f"{text}, assumed by {portable(origin)}".replace("\\", "/").replace('"', "'")
         with self.indented(f"if not ({text}):"):
@@ -278,9 +302,10 @@ class Scope:
 
     # ------------------------------------------------------------------------------ blocks inside
     def inside(self, region: Region, inputs: Sequence[str], captured: Sequence[Any]) -> Inside:
-        """A region, written aside: its own inputs under the names ``inputs``, what it captures as it is called here.
+        """Return a region written to inner lines. Its inputs have the names `inputs`; captured values keep
+        their outer names.
 
-        Sizes that it has in common with this scope are read here, in front of the line that is written next.
+        Sizes shared with this scope are read here, before the next line.
         """
         block = region.block
         scope = Scope(self.shared, block.nodes, values_in(block.outputs), self, region)
@@ -289,9 +314,10 @@ class Scope:
         return Inside(scope, scope.results(block.outputs))
 
     def results(self, outputs: Sequence[Any]) -> list[str]:
-        """The text of what a block gives. The last lines go into it where they make results that nothing else uses.
+        """Return the texts of the outputs of a block. Trailing expressions that only produce an output are
+        inlined.
 
-        Calls that write or draw, and those beside them, are made in the order of the lines, which is then that of the results.
+        The order of calls that write or draw random numbers is kept.
         """
         text = [repr(self.literal(item)) for item in outputs]
         first, has_effect = len(text), False
@@ -307,7 +333,9 @@ class Scope:
         return text
 
     def apart(self, region: Region, inputs: Sequence[str]) -> Inside:
-        """A region, written aside for a function of its own: all inputs have names, and sizes are read from them."""
+        """Return a region written as a function of its own: all inputs are arguments, and sizes are read from
+        them.
+        """
         block = region.block
         scope = Scope(self.shared, block.nodes, values_in(block.outputs), self)
         scope.text.update(zip(block.inputs, inputs, strict=True))
@@ -318,12 +346,14 @@ class Scope:
         return Inside(scope, outputs)
 
     def drop(self, value: Value) -> None:
-        """Drops the line that makes a value: the node that is being written, which alone uses it, does without."""
+        """Remove the line that produces `value` if only the node being written uses it, and that node does
+        not need it.
+        """
         if self.uses[value] == 1 and value not in self.needed:
             self._drop_unread(self.text[value], [])
 
     def _drop_unread(self, name: str, outputs: Sequence[str]) -> None:
-        """Drops the line that reads a size that nothing uses."""
+        """Remove the line that assigns `name` if nothing reads it."""
         place = next((place for place, text in enumerate(self.lines) if text.lstrip().startswith(f"{name} = ")), None)
         if place is not None and not any(name in _NAME.findall(text) for text in (*self.lines[:place], *self.lines[place + 1 :], *outputs)):
             del self.lines[place]
@@ -331,8 +361,10 @@ class Scope:
                 origins[:] = [(line - (line > place), origin) for line, origin in origins]
 
     def define(self, wanted: str, write: Callable[[Scope, str], None], suffixes: Sequence[str] = ()) -> str:
-        """The name of a function or class of the module, which ``write(scope, name)`` writes into a scope of its own; it may define others
-        whose names have these ``suffixes``. What reads the same is written once."""
+        """Return the name of a module-level function or class, which `write(scope, name)` writes.
+
+        It may define others whose names end in `suffixes`. Equal texts become one definition.
+        """
         definitions = self.shared.definitions
         names = Namespace([*self.shared.reserved, *definitions.taken])
         definitions.open.append(names)
@@ -348,17 +380,19 @@ class Scope:
         return name
 
     def define_region(self, region: Region, write: Callable[[Scope, str], None]) -> str:
-        """As :meth:`define`, once for a region that several nodes have."""
+        """Return the name of the function for a region, which is written once if several nodes share the
+        region.
+        """
         known, block = self.shared.functions, id(region.block)
         known[block] = known.get(block) or self.define(region.name, write)
         return known[block]
 
     def numbered(self, region: Region) -> Numbered:
-        """What the function of a region reads by the number of a layer."""
+        """Return the weights that the function of a region reads by layer index."""
         return self.shared.numbered.get(id(region.block), NOTHING)
 
     def take(self, inside: Inside) -> None:
-        """The lines of a region, where they stand."""
+        """Append the lines of an inner scope at the current indentation."""
         lines = list(dropwhile(lambda text: not text, inside.scope.lines))
         first = len(self.lines) - (len(inside.scope.lines) - len(lines))
         self.inner_origins += [(first + place, origin) for place, origin in (*inside.scope.origins, *inside.scope.inner_origins)]
@@ -366,7 +400,7 @@ class Scope:
             self.line(text)
 
     def free(self, names: Iterable[str]) -> None:
-        """Names that are needed no more."""
+        """Make names available again."""
         for name in names:
             self.held.pop(name, None)
             self.names.release(name)
@@ -374,24 +408,23 @@ class Scope:
 
 @dataclass(frozen=True)
 class Inside:
-    """A region that was written: its lines, and the text of its outputs."""
+    """Region that has been written: its lines and the text of its outputs."""
 
     scope: Scope
     outputs: list[str]
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no line."""
         return not any(self.scope.lines)
 
     def reads(self, name: str) -> bool:
-        """Whether a name stands in it."""
+        """Return True if the name occurs in the lines or outputs."""
         return any(name in _NAME.findall(text) for text in (*self.scope.lines, *self.outputs))
 
     def expression(self) -> str | None:
-        """All of it as one expression, where it is one line that makes the only output."""
+        """Return the only output if there are no lines, or None."""
         return self.outputs[0] if self.is_empty and len(self.outputs) == 1 else None
 
     def free(self) -> None:
-        """Its names may be used again."""
+        """Make the names of the region available again."""
         self.scope.free(list(self.scope.held))

@@ -1,7 +1,7 @@
-"""Writes a graph as the text of one flat Python function.
+"""Writer of a graph as the source of a flat Python function.
 
-What the operations look like is the *dialect's* business: it turns a node into the text of an expression. This module
-lays out the rest: header, imports, helpers, names, sizes, guards, ``del`` after the last use of large values, and the result.
+The *dialect* turns a node into the text of an expression. This module lays out the rest: header, imports,
+helpers, names, sizes, guards, `del` after the last use of large values, and the result.
 """
 
 from __future__ import annotations
@@ -34,13 +34,18 @@ _IDENTIFIER = re.compile(r"(?<![\w.\"'])[A-Za-z_]\w*")
 
 @dataclass(frozen=True)
 class Program:
-    """Source text of a function, and what must be bound for it to run.
+    """Source of a function, and the objects that must be bound for it to run.
 
-    ``origins`` tell, in order, at which line of the text the line of each node begins, and where the call was made; ``inner_origins``
-    the same of the nodes of regions.
-    ``arguments`` are the leading arguments that are no user inputs (``"parameters"``, ``"constants"``), ``globals`` objects
-    that the text refers to but cannot spell, ``stacks`` the weights that it reads stacked, ``checks`` the guards whose values the function
-    returns beside its result.
+    name: name of the function.
+    arguments: leading arguments that are not inputs of the user's function (`"parameters"`,
+        `"constants"`).
+    input_names: names of the other arguments.
+    globals: objects that the source refers to and no text can express.
+    checks: guards on elements, whose values the function returns after its result.
+    origins: for each node in order, the line of the source where it begins, and the location of the
+        recorded call.
+    inner_origins: the same for nodes of regions.
+    stacks: weights that the source reads stacked.
     """
 
     source: str
@@ -55,13 +60,14 @@ class Program:
 
     @property
     def whole(self) -> str | None:
-        """The source, where it tells all that the function does; None where it refers to objects."""
+        """The source, or None if it refers to objects that no text can express."""
         return None if self.globals else self.source
 
 
 def write(graph: Graph, dialect: Dialect, header: str, target: Dialect | None = None) -> Program:
-    """The program text of ``graph``. Recorded calls are written with the helpers of the ``target``, and its way to write operations that
-    run blocks."""
+    """Return the program for `graph`. Recorded calls use the helpers of `target`, and its way to write
+    operations with regions.
+    """
     return _Writer(graph, dialect, target or dialect).program(header)
 
 
@@ -123,8 +129,7 @@ class _Writer:
         return Program(source, name, leading, inputs, bound, checks, own, inner, stacks)
 
     def _origins(self, source: str, lines: list[str], origins: list[tuple[int, Origin]]) -> tuple[tuple[int, Origin], ...]:
-        """Counted from the end, where the function ends: of its first lines some were left out of ``lines``, empty ones in front of a block
-        too."""
+        """Return line numbers counted from the end of the source, since leading lines may have been dropped."""
         after = [0, *itertools.accumulate(line.count("\n") + 1 for line in reversed(lines))]
         end, last = source.count("\n") + 1, len(self.scope.lines)
         return tuple((end - after[min(last - place, len(lines))], origin) for place, origin in origins)
@@ -152,7 +157,7 @@ class _Writer:
 
     # ------------------------------------------------------------------------------ guards and the result
     def _guards_on(self, made: Iterable[Value]) -> None:
-        """Checks the guards that the values just made are the last part of."""
+        """Write the guards whose last missing value was just produced."""
         pending = [pair for value in made for pair in self.inner_guards.get(value, ())]
         for guard, condition in {id(pair[0]): pair for pair in pending}.values():
             if all(symbol.source in self.scope.text for symbol in condition.symbols()):
@@ -192,7 +197,7 @@ class _Writer:
 
 
 def _told(graph: Graph, checks: tuple[Guard, ...]) -> list[str]:
-    """What a function returns beside its result, in words."""
+    """Return comments that describe what a function returns besides its result."""
     written = ", ".join(f"{effect.kind} {effect.target}" for effect in graph.effects)
     seen = "; ".join(
         f"{guard.condition.name} is {guard.expected!r:.40} ({portable(guard.origin)})"
@@ -207,7 +212,7 @@ def _told(graph: Graph, checks: tuple[Guard, ...]) -> list[str]:
 
 
 def _merged(imports: Iterable[str]) -> list[str]:
-    """Import lines, with one line for all that comes from a module.
+    """Merge imports from the same module.
 
     >>> _merged(["import math", "from jax import lax", "from jax import nn", "from jax import lax"])
     ['import math', 'from jax import lax, nn']
@@ -220,26 +225,27 @@ def _merged(imports: Iterable[str]) -> list[str]:
 
 
 def _needed(reads: list[str], lines: list[str]) -> list[str]:
-    """The lines, with those before them that read sizes which they use after all."""
+    """Return `lines`, preceded by those lines of `reads` whose sizes they use."""
     used = set(_identifiers("\n".join(lines)))
     kept = [line for line in reads if used.intersection(_identifiers(line.partition(" = ")[0]))]
     return [*kept, *lines] if kept or lines[0] else lines[1:]
 
 
 def _laid_out(line: str) -> str:
-    """A line as it stands in a function, as several where it is too long."""
+    """Return a line of the function with its indentation, broken if it is too long."""
     return "\n".join(broken(line.lstrip(), 4 + len(line) - len(line.lstrip()))) if line else ""
 
 
 def _identifiers(text: str) -> list[str]:
-    """The names that a piece of source uses, those in its strings left out."""
+    """Return the identifiers in a piece of source, without those in strings."""
     return _IDENTIFIER.findall(_STRING.sub('""', text))
 
 
 def _helpers(prelude: Any, function: str, known: frozenset[str] | None = None) -> list[FunctionType]:
-    """The functions of a prelude that the text uses (of recorded calls, of those that are ``known``), those that they use first.
+    """Return the prelude functions that the text uses, dependencies first. If `known` is given, the text may
+    only use these directly.
 
-    Its functions are those of its own package and of this one, and any other that its ``__all__`` names.
+    Functions of the prelude's own package, of this package, and those in its `__all__` count.
     """
     if prelude is None:
         return []
@@ -270,7 +276,7 @@ def _names_of(prelude: Any) -> frozenset[str]:
 
 @functools.cache  # of the functions of preludes, which are few
 def _source_of(helper: FunctionType) -> str:
-    """The text of a helper, in which a target may have names of its own ``spelled``."""
+    """Return the source of a helper, with its `spelled` names replaced by those of the target."""
     spelled: dict[str, str] = vars(helper).get("spelled", {})
     return (
         re.sub(r"\b\w+\b", lambda word: spelled.get(word[0], word[0]), inspect.getsource(helper)) if spelled else inspect.getsource(helper)
@@ -279,7 +285,7 @@ def _source_of(helper: FunctionType) -> str:
 
 @functools.cache
 def _used_by(helper: FunctionType) -> tuple[str, ...]:
-    """The names that the source of a helper uses, each once: not those of its own arguments and variables."""
+    """Return the distinct names that a helper uses, without its own arguments and variables."""
     codes = list(_codes_in(helper.__code__))
     own = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)} - {name for code in codes for name in code.co_names}
     return tuple(name for name in dict.fromkeys(_identifiers(_source_of(helper))) if name not in own)

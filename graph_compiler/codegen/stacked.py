@@ -1,7 +1,8 @@
 """Weights of all layers as one array: ``stacked_weights(parameters, "encoder.layer.*.weight", range(12))``.
 
-The helper takes them as they are stacked already, where they are, and stacks those of the layers otherwise. So a function runs on the
-weights by their own names, with gradients by these, and without stacking where the runtime has done that once.
+The helper returns the stacked array if the runtime has stored one, and stacks the layers' weights
+otherwise. So the function accepts weights under their own names and returns gradients under these, without
+stacking on each call.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ HELPER = "stacked_weights"  # of the prelude of a target
 
 
 class Stack(NamedTuple):
-    """Weights that are stacked: ``*`` stands in the name for the number of a layer."""
+    """Weights that are stacked. `*` in the name stands for the layer number."""
 
     name: str
     numbers: tuple[int, ...]
 
     def names(self) -> list[str]:
-        """Of the weights of the layers.
+        """Return the names of the layers' weights.
 
         >>> Stack("layer.*.weight", (0, 1)).names()
         ['layer.0.weight', 'layer.1.weight']
@@ -31,7 +32,7 @@ class Stack(NamedTuple):
         return [self.name.replace("*", str(number)) for number in self.numbers]
 
     def together(self) -> str:
-        """Of the array that has all of them.
+        """Return the name of the stacked array.
 
         >>> Stack("layer.*.weight", (0, 1)).together()
         'layer.0,1.weight'
@@ -39,14 +40,16 @@ class Stack(NamedTuple):
         return self.name.replace("*", ",".join(map(str, self.numbers)))
 
     def text(self) -> str:
-        """The call of the helper."""
+        """Return the call of the helper."""
         count = len(self.numbers)
         numbers = f"range({count})" if self.numbers == tuple(range(count)) else repr(self.numbers)
         return f"{HELPER}(parameters, {quoted(self.name)}, {numbers})"
 
 
 def stacks_of(graph: Graph) -> dict[Node, Stack]:
-    """The nodes that stack parameters whose names differ by a number alone. Nothing else may read these, and no call replaces them."""
+    """Return the nodes that stack parameters whose names differ only in a number. Nothing else may read or
+    replace these parameters.
+    """
     uses = Counter(value for node in graph.nodes for value in node.uses)
     uses.update(graph.roots())
     written = {effect.target for effect in graph.effects if effect.kind == "buffer"}

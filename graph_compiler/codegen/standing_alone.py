@@ -1,4 +1,4 @@
-"""What makes generated source a file that runs elsewhere: without this package, and without paths of this machine."""
+"""Portability of generated source: no dependency on this package, no paths of this machine."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ _INSTALLED = ("site-packages/", "dist-packages/")
 
 
 def portable(origin: Origin) -> Origin:
-    """The origin with its file as it is called on any machine."""
+    """Return the origin with a path that does not depend on the machine."""
     return replace(origin, file=portable_path(origin.file))
 
 
 @functools.lru_cache(maxsize=1024)
 def portable_path(file: str) -> str:
-    """A file from the folder of its outermost package on; what is no part of a package by its name.
+    """Return the path of a file from its outermost package on, or only its name if it is not part of a
+    package.
 
     >>> portable_path("/usr/lib/python3/site-packages/timm/layers/mlp.py"), portable_path("/home/me/model.py"), portable_path("<stdin>")
     ('timm/layers/mlp.py', 'model.py', '<stdin>')
