@@ -1,10 +1,12 @@
-"""The command line: convert, inspect, show and run graphs, and look at an installation. Needs typer and rich (``graph-compiler[cli]``)."""
+"""Command line: convert, inspect, show and run graphs, and check an installation. Needs typer and rich
+(``graph-compiler[cli]``).
+"""
 
 from __future__ import annotations
 
 
 def run() -> None:
-    """Runs the command that the arguments of the process name."""
+    """Run the command named by the arguments of the process."""
     from .app import app
 
     app()

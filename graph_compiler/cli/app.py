@@ -1,4 +1,4 @@
-"""The commands and their options."""
+"""Commands and their options."""
 
 from __future__ import annotations
 

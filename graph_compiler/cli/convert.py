@@ -1,4 +1,4 @@
-"""From a source on the command line to a graph that was checked."""
+"""Conversion of a source named on the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .exits import WrongInput
 
 @dataclass
 class Converted:
-    """A graph, and what was done to it."""
+    """Graph, and what was done to obtain and check it."""
 
     graph: Graph
     seconds: float
@@ -25,7 +25,7 @@ class Converted:
     not_verified: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """As ``--json`` prints it."""
+        """Return the data that `--json` prints."""
         graph = self.graph
         total = graph.summary().total
         return {
@@ -46,7 +46,11 @@ class Converted:
 
 
 def graph_of(source: str, to: str | None, texts: Sequence[str], framework: str | None = None, freeze: bool = False) -> Converted:
-    """The graph of a source: loaded where it was saved, otherwise recorded with these inputs or the original's own."""
+    """Return the graph of a source: loaded if it was saved, otherwise recorded with the given inputs or the
+    original's own examples.
+
+    Raise `WrongInput` if example inputs are needed, or are given for a saved graph.
+    """
     started = time.perf_counter()
     if sources.is_saved(source):
         if texts:
@@ -75,7 +79,7 @@ def _record_examples(graph: Graph) -> None:
 
 
 def verify(made: Converted, runs: int = 2) -> None:
-    """Compares the graph with its original, where that is there."""
+    """Compare the graph with its original, if there is one, and note the result."""
     if not made.graph.pipeline.has_original:
         made.not_verified = "it was loaded from a file, without its original"
         return
@@ -84,5 +88,5 @@ def verify(made: Converted, runs: int = 2) -> None:
 
 
 def size_of(path: Path) -> int:
-    """Bytes of a file, or of all files in a folder."""
+    """Return the bytes of a file, or of all files in a folder."""
     return sum(file.stat().st_size for file in path.rglob("*")) if path.is_dir() else path.stat().st_size

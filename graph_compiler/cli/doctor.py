@@ -1,4 +1,4 @@
-"""What is installed, whether it works, and what is known not to go together."""
+"""Check of the installation: versions, working frameworks, conversions, and known conflicts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ Conflict = tuple[Callable[[Versions, Mapping[str, str]], bool], str]
 
 
 def numbers(version: str | None) -> tuple[int, ...]:
-    """``"2.13.0+cpu"`` -> ``(2, 13, 0)``"""
+    """Return the release numbers of a version: ``"2.13.0+cpu"`` -> ``(2, 13, 0)``."""
     found = re.match(r"\d+(\.\d+)*", version or "")
     return tuple(map(int, found[0].split("."))) if found else ()
 
@@ -85,12 +85,11 @@ CONFLICTS: tuple[Conflict, ...] = (
 
 
 def own_version() -> str:
-    """The version of this package."""
     return str(import_module(__package__.partition(".")[0]).__version__)
 
 
 def installed(name: str) -> str | None:
-    """The version of a distribution, or of one that stands for it; None where there is none."""
+    """Return the version of a distribution or of an equivalent one, or None."""
     for one in (name, *_INSTEAD.get(name, ())):
         try:
             return metadata.version(one)
@@ -100,7 +99,7 @@ def installed(name: str) -> str | None:
 
 
 def examined(quick: bool = False) -> dict[str, Any]:
-    """Everything that was found, with ``problems`` in words."""
+    """Return all findings. `problems` lists what is wrong in words. With `quick`, only versions are compared."""
     versions = {name: installed(name) for name in (*PACKAGES, "jaxlib", "torchvision", "keras", "tensorflow-cpu", "tensorflow-gpu")}
     packages = {name: _package(name, versions[name], quick) for name in PACKAGES}
     problems = [f"{name}: {package['problem']}" for name, package in packages.items() if package["problem"]]
@@ -124,7 +123,7 @@ def examined(quick: bool = False) -> dict[str, Any]:
 
 
 def conflicts(versions: Versions, environment: Mapping[str, str]) -> list[str]:
-    """The rows of the table that hold here, in words."""
+    """Return the messages of the known conflicts that apply."""
     named = {**environment, **{name: version or "not installed" for name, version in versions.items()}}
     return [text.format_map(named) for holds, text in CONFLICTS if holds(versions, environment)]
 
@@ -143,7 +142,7 @@ def _package(name: str, version: str | None, quick: bool) -> dict[str, Any]:
 
 
 def _failure(code: str) -> str:
-    """The last line of what a fresh interpreter complains about; empty where the code runs."""
+    """Return the last line of the error that code raises in a new interpreter, or an empty string."""
     try:
         done = subprocess.run(
             [sys.executable, "-c", code], check=False, capture_output=True, text=True, timeout=_SECONDS, env=_environment()
@@ -157,13 +156,13 @@ def _failure(code: str) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """That of this process, in which a bare checkout is found too."""
+    """Return the environment of this process, with this checkout on `PYTHONPATH`."""
     root = str(Path(__file__).parents[2])
     return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))}
 
 
 def _conversions(working_packages: list[str]) -> dict[str, str]:
-    """``"torch to jax"`` -> ``"works"``, or why not."""
+    """Return ``"works"`` or the reason of failure for each pair such as ``"torch to jax"``."""
     found = {}
     for source in filter(working_packages.__contains__, _PROBES):
         targets = [name for name in backends.own if name in working_packages]
@@ -201,7 +200,7 @@ def _converted(source: str, targets: list[str]) -> dict[str, str]:
 
 
 def table(found: Mapping[str, Any]) -> Any:
-    """The packages and conversions as a table of rich."""
+    """Return packages and conversions as a table of rich."""
     from rich.table import Table
 
     drawn = Table(title=f"graph_compiler {found['graph_compiler']}, Python {found['python']}, {found['platform']}", title_justify="left")

@@ -1,4 +1,4 @@
-"""How a command ends: an exit code for each kind of problem, and one line that says what it is."""
+"""Exit codes, and one-line error messages of commands."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 class Exit(IntEnum):
-    """The exit codes."""
+    """Exit codes of the commands."""
 
     DONE = 0
     FAILED = 1  # the program that was given raised an exception, or this one has a fault
@@ -54,18 +54,20 @@ _CODES: tuple[tuple[type[BaseException], Exit], ...] = (
 
 
 class WrongInput(errors.GraphCompilerError):
-    """Something on the command line is none: said in one line."""
+    """Invalid argument on the command line."""
 
 
 def code_of(problem: BaseException) -> Exit:
-    """The exit code of a problem."""
+    """Return the exit code for an exception."""
     if isinstance(problem, WrongInput):
         return Exit.WRONG_INPUT
     return next(code for kind, code in _CODES if isinstance(problem, kind))
 
 
 def line_of(problem: BaseException) -> str:
-    """A problem in words; of an exception of the user's program its class and the line where it came from."""
+    """Return the message for an exception. For exceptions of the user's program, it has their class and
+    location.
+    """
     if isinstance(problem, KeyboardInterrupt):
         return "interrupted"
     if isinstance(problem, errors.GraphCompilerError):
@@ -76,14 +78,16 @@ def line_of(problem: BaseException) -> str:
 
 
 def _place_of(problem: BaseException) -> str:
-    """The innermost line of a file that is neither of this package nor installed."""
+    """Return the location of the innermost frame in the user's own files, or an empty string."""
     frames = [frame for frame in traceback.extract_tb(problem.__traceback__) if owner_of_file(frame.filename) == "user"]
     frames = [frame for frame in frames if not frame.filename.startswith("<")]
     return f"{frames[-1].filename}:{frames[-1].lineno}: " if frames else ""
 
 
 def ending(command: Command) -> Command:
-    """A decorator: a problem is one line on stderr, or an object of JSON, and an exit code. A command gives what ``--json`` prints."""
+    """Decorate a command: exceptions become a line on stderr, or a JSON object, and an exit code. The command
+    returns the data that `--json` prints.
+    """
 
     @functools.wraps(command)
     def ended(*args: Any, json_output: bool = False, debug: bool = False, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Inputs as they are written on the command line and in files."""
+"""Inputs given on the command line and in files."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ Given = tuple[tuple[Any, ...], dict[str, Any]]
 
 
 def parsed(texts: Sequence[str]) -> Given:
-    """``["x=float32[2,3]", "n=4"]`` -> positional and named arguments. Arrays are drawn at random, always the same.
+    """Return positional and named arguments for texts such as ``["x=float32[2,3]", "n=4"]``. Arrays are
+    random, with a fixed seed.
 
     >>> parsed(["int64[2]:3", "flag=true"])
     ((array([2, 1]),), {'flag': True})
@@ -152,7 +153,7 @@ def _array_of(file: Path) -> Any:
 
 
 def _loaded(file: Path) -> Any:
-    """The array of a file, or a dict of its arrays."""
+    """Return the array in a file, or a dict of its arrays. Raise `WrongInput` if it cannot be read."""
     try:
         held = np.load(file, allow_pickle=False)
         if not isinstance(held, np.lib.npyio.NpzFile):
@@ -165,8 +166,9 @@ def _loaded(file: Path) -> Any:
 
 # ------------------------------------------------------------------------------ arguments
 def fitted(given: Given, graph: IRGraph) -> Given:
-    """The arguments as the graph was recorded with them: what stands by position may have been recorded by name, and the other way
-    round."""
+    """Return the arguments in the form in which the graph was recorded: some may have to move from positions
+    to names, or from names to positions.
+    """
     (args, kwargs), found = given, list(paths(graph.input_tree))
     by_place = {path[1]: value.name for path, value in zip(found, graph.inputs) if path[0] == 0 and len(path) == 2}
     by_name = list(dict.fromkeys(path[1] for path in found if path[0] == 1 and path[1] not in kwargs))
@@ -177,7 +179,7 @@ def fitted(given: Given, graph: IRGraph) -> Given:
 
 
 def names_of_arguments(function: Any) -> list[str]:
-    """What a callable takes, for messages; empty where it does not say."""
+    """Return the names of the parameters of a callable for messages; an empty list if it has no signature."""
     try:
         return list(inspect.signature(entry_method(function, function)).parameters)
     except (TypeError, ValueError):

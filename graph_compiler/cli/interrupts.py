@@ -1,4 +1,4 @@
-"""Ends the process within a second of Ctrl-C, whatever its main thread does."""
+"""Termination of the process within a second of Ctrl-C."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def end_when_interrupted() -> None:
 
 
 def exit_interrupted() -> None:
-    """End the process without the seconds in which Python takes apart what frameworks have made."""
+    """End the process immediately, without the seconds that Python needs to release the objects of
+    frameworks.
+    """
     discard_partial()
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError, ValueError, OSError):  # None, closed, or a pipe that nobody reads
@@ -39,7 +41,7 @@ def exit_interrupted() -> None:
 
 
 def _watch(reader: socket.socket, writer: socket.socket) -> None:
-    """``writer`` is only kept open."""
+    """Wait for SIGINT on `reader`, then end the process after `SECONDS`. `writer` is only kept open."""
     while signal.SIGINT not in reader.recv(64):
         pass
     # Nothing ends this wait: the main thread ends the process, and so this thread.

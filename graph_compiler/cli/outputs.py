@@ -1,4 +1,4 @@
-"""Results by name, and the files they are written to."""
+"""Results by name, and the files that they are written to."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SUFFIXES = (".npz", ".npy", ".json")
 
 
 def named(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of a result as numpy arrays or plain values, each with its path.
+    """Yield the leaves of a result as numpy arrays or plain values, each with its path.
 
     >>> [name for name, _ in named({"logits": np.ones(2), "states": [np.ones(1), None]})]
     ['logits', 'states.0', 'states.1']
@@ -29,7 +29,7 @@ def named(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _parts(result: Any) -> list[tuple[Any, Any]] | None:
-    """What a container holds; None for a leaf."""
+    """Return (key, part) pairs of a container, or None for a leaf."""
     if isinstance(result, Mapping):
         return list(result.items())
     if is_dataclass(result) and not isinstance(result, type):
@@ -40,7 +40,7 @@ def _parts(result: Any) -> list[tuple[Any, Any]] | None:
 
 
 def as_json(leaves: Mapping[str, Any]) -> dict[str, Any]:
-    """Results as numbers, texts and nested lists."""
+    """Return results as numbers, strings and nested lists."""
     return {name: _plain(leaf) for name, leaf in leaves.items()}
 
 
@@ -53,7 +53,7 @@ def _plain(leaf: Any) -> Any:
 
 
 def write(leaves: Mapping[str, Any], path: Path) -> None:
-    """Writes results by the suffix of a path."""
+    """Write results to a file in the format of its suffix. Raise `WrongInput` for several arrays and `.npy`."""
     if path.suffix == ".json":
         path.write_text(json.dumps(as_json(leaves)), "utf-8")
         return
@@ -67,7 +67,7 @@ def write(leaves: Mapping[str, Any], path: Path) -> None:
 
 
 def checked_path(path: Path, suffixes: tuple[str, ...], force: bool) -> Path:
-    """A path that may be written to; ``WrongInput`` otherwise, before anything long is done."""
+    """Return `path` if it may be written to; raise `WrongInput` otherwise, before any long computation."""
     if suffixes and path.suffix not in suffixes:
         raise WrongInput(f"{path} is to be one of {', '.join(suffixes)}")
     if not path.resolve().parent.is_dir():

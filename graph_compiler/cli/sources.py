@@ -1,4 +1,6 @@
-"""What SOURCE on the command line stands for: a saved graph, an object of a Python module, or a model of Hugging Face."""
+"""Interpretation of SOURCE on the command line: a saved graph, an object of a Python module, or a Hugging
+Face model.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ _FILE_SUFFIXES = frozenset({
 
 
 def is_saved(source: str) -> bool:
-    """Whether this is a file or folder that a graph was saved to."""
+    """Return True if `source` is an existing file or folder of a saved graph."""
     path = Path(source)
     return (path / "graph.json").is_file() or path.is_file() and path.suffix != ".py"
 
@@ -50,7 +52,7 @@ def names_a_file(source: str) -> bool:
 
 
 def original(source: str) -> Any:
-    """The callable that a source names."""
+    """Return the callable that a source names. Raise `WrongInput` if there is none."""
     if ":" in source:
         return _callable(_object(source), source)
     path = Path(source)
@@ -112,7 +114,7 @@ def _found(name: str) -> Any:
 
 
 def _callable(found: Any, source: str) -> Any:
-    """A class as an object of it, a compiled function as its original."""
+    """Return a callable: an instance for a class, and the original for a graph."""
     if isinstance(found, Graph):
         found = found.pipeline.function
     if isinstance(found, type):
@@ -128,9 +130,10 @@ def _callable(found: Any, source: str) -> Any:
 
 
 def written_in(function: Any) -> str | None:
-    """The framework of a callable whose own code names none, by what its module has imported; None where that is none or several.
+    """Return the framework that the module of a callable imports, if its own code names none; None if it
+    imports none or several.
 
-    The arguments cannot tell, for on the command line all arrays are numpy's.
+    The arguments do not tell the framework, since arrays on the command line are always numpy's.
     """
     if framework_of(function, ((), {})) is not None:
         return None

@@ -1,4 +1,4 @@
-"""What people see of a graph: a page to look through it (``show``), and a table of its modules (``summary``)."""
+"""Views of a graph: an HTML page (``show``) and a table of its modules (``summary``)."""
 
 from __future__ import annotations
 

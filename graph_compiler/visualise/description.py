@@ -1,7 +1,7 @@
-"""What a page says of one variant, as data for JSON.
+"""Data of the page of one variant, as JSON.
 
-``items`` are the inputs, the operations and the output in program order; ``edges`` refer to them by number. Columns are stored instead of
-objects, and texts once, so that 20,000 operations take two or three megabytes.
+Items are the inputs, operations and outputs in program order, stored in columns. Strings are stored once.
+A graph of 20,000 operations takes two to three megabytes.
 """
 
 from __future__ import annotations
@@ -31,24 +31,31 @@ Entry = TypeVar("Entry", bound=Hashable)
 
 
 class Table(Generic[Entry]):
-    """Different entries in order, each told by its number."""
+    """Distinct entries, numbered in the order of their first occurrence."""
 
     def __init__(self) -> None:
         self.entries: dict[Entry, int] = {}
 
     def number(self, entry: Entry) -> int:
-        """The number of an entry, which is added where it is new."""
+        """Return the number of an entry, which is added if it is new."""
         return self.entries.setdefault(entry, len(self.entries))
 
     def to_json(self) -> list[Entry]:
-        """The entries in the order of their numbers."""
+        """Return the entries in order."""
         return list(self.entries)
 
 
 @dataclass
 class Items:
-    """The columns of all items. ``data`` are the items whose arrays one takes, ``held`` its parameters and constants, ``sized`` the items
-    whose sizes it reads; ``line`` is that of the generated source, ``place`` the user's."""
+    """Columns of all items. Entries of most columns are numbers into tables.
+
+    place: location in the user's code.
+    line: line of the generated source.
+    specs: dtypes and shapes of the results.
+    data: items whose arrays the item reads.
+    held: parameters and constants that it reads.
+    sized: items of which it reads only sizes.
+    """
 
     op: list[int] = field(default_factory=list)
     name: list[int] = field(default_factory=list)
@@ -63,7 +70,7 @@ class Items:
 
 
 class Description:
-    """Goes through the graph of a variant once."""
+    """Builder of the description of one variant."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant, self.graph = variant, without_checks(variant.graph)
@@ -75,7 +82,7 @@ class Description:
         self.arrays: list[list[Any]] = []  # of the user's model: parameters and constants
 
     def to_json(self) -> dict[str, Any]:
-        """Everything that the page knows of this variant."""
+        """Return the description."""
         self._held()
         self._inputs()
         for node, module, line in zip(self.graph.nodes, modules_of(self.graph), self._lines(), strict=True):
@@ -103,7 +110,7 @@ class Description:
         }
 
     def _lines(self) -> Iterator[int]:
-        """Where each node is written; those of a function where it is called."""
+        """Yield the line of the source for each node. Nodes of a called function have the line of the call."""
         for node, (line, _) in zip(self.variant.graph.nodes, self.variant.program.origins):
             is_called = node.op == "call" and not node.params["checkpoint"]
             count = sum(inner.op != GUARD for inner in node.regions[0].block.nodes) if is_called else 1
@@ -157,7 +164,9 @@ class Description:
         return list(dict.fromkeys(self.maker[value] for value in values if value in self.maker))
 
     def _spec(self, spec: ArraySpec) -> int:
-        """A shape as it was seen and, where that says more, in symbols."""
+        """Return the number of the entry for a spec: the recorded shape and, if it adds information, the
+        symbolic one.
+        """
         seen, symbols = f"{spec.dtype}{list(spec.hints)}", repr(spec)
         return self.specs.number((seen, "" if symbols == seen or len(symbols) > _LONGEST else symbols))
 
@@ -179,7 +188,7 @@ class Description:
 
 
 def _uses(arguments: Any) -> tuple[dict[Value, None], dict[Value, None]]:
-    """The values whose arrays are used, and those of which sizes or numbers are."""
+    """Return the values whose arrays are read, and those of which sizes or numbers are read."""
     data: dict[Value, None] = {}
     sized: dict[Value, None] = {}
     for item in iterate_structure(arguments):
@@ -191,7 +200,7 @@ def _uses(arguments: Any) -> tuple[dict[Value, None], dict[Value, None]]:
 
 
 def describe(variant: Variant) -> dict[str, Any]:
-    """What a page says of a variant."""
+    """Return the data of the page for a variant."""
     return Description(variant).to_json()
 
 

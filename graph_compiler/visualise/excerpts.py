@@ -1,4 +1,4 @@
-"""The user's lines around the calls that were recorded, as the files stand now, and names of files that tell nothing of the machine."""
+"""Excerpts of the user's code around recorded calls, and file names without paths of the machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ AROUND = 4  # lines before and after
 
 
 def excerpts(places: Iterable[tuple[str, int]]) -> dict[str, dict[int, str]]:
-    """file -> number of the line -> its text, for these lines and some around each. Files that are not there are left out."""
+    """Return, for each file, the text by line number of the given lines and four lines around each. Missing
+    files are left out.
+    """
     wanted: dict[str, set[int]] = {}
     for file, line in set(places):
         wanted.setdefault(file, set()).update(range(max(1, line - AROUND), line + AROUND + 1))
@@ -30,7 +32,7 @@ def _lines(file: str) -> list[str]:
 
 
 def short_name(file: str) -> str:
-    """A file as people name it: from the folder of packages or the current folder on.
+    """Return a path relative to `site-packages` or the current folder, or only the name of the file.
 
     >>> short_name("/opt/env/lib/python3.12/site-packages/transformers/models/bert/modeling_bert.py")
     'transformers/models/bert/modeling_bert.py'

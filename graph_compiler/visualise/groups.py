@@ -1,7 +1,7 @@
-"""The tree of groups that a page shows: modules within modules, and parts of what is too long to look at.
+"""Groups of operations on a page: modules within modules, and parts of long runs.
 
-A group holds neighbours in program order, which makes two things easy: an edge between groups never runs in a circle, and the child of a
-group that an operation belongs to is found by its number alone. A module that is called again later stands there twice.
+A group is a contiguous range in program order. So edges between groups never form a cycle, and the child
+that an operation belongs to follows from its number. A module that is called twice appears twice.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ MOST_CHILDREN = 64  # of one group: what can be laid out in some ten millisecond
 
 @dataclass
 class Group:
-    """A name, the path of the module (empty for a part of one), and what is inside: items by number, and groups."""
+    """Group of operations.
+
+    path: path of the module; empty for a part of one.
+    children: numbers of operations, and groups.
+    """
 
     name: str
     path: str = ""
     children: list[Group | int] = field(default_factory=list)
 
     def items(self) -> Iterator[int]:
-        """The numbers of all items inside, in program order."""
+        """Yield the numbers of all operations in the group, in program order."""
         for child in self.children:
             if isinstance(child, Group):
                 yield from child.items()
@@ -30,12 +34,12 @@ class Group:
                 yield child
 
     def to_json(self) -> list[object]:
-        """``[name, path, children]``, where a run of items is one ``"first-last"``."""
+        """Return ``[name, path, children]``, with runs of operations as ``"first-last"``."""
         return [self.name, self.path, list(_packed(self.children))]
 
 
 def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group:
-    """The items ``0 .. len(paths)`` in groups by the path of the module that each belongs to.
+    """Return the operations ``0 .. len(paths)`` grouped by the path of their module.
 
     >>> grouped("net", ["", "a", "a.b", "a.b", "", "a"]).to_json()
     ['net', '', ['0-0', ['a', 'a', ['1-1', ['b', 'a.b', ['2-3']]]], '4-5']]
@@ -44,7 +48,9 @@ def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group
 
 
 def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Group | int]:
-    """The children of a group at some depth: a group for each run of items that go on with the same name."""
+    """Return the children of a group: a group for each run of operations whose paths continue with the same
+    name.
+    """
     children: list[Group | int] = []
     for parts, run in groupby(items, key=lambda item: item[1][: depth + 1]):
         if len(parts) <= depth:
@@ -55,7 +61,9 @@ def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Gr
 
 
 def _joined(group: Group) -> Group | int:
-    """A group that holds nothing but one item is that item; one that holds only a group is one with it: ``encoder.layer``."""
+    """Return the only operation of a group instead of the group, or a group merged with its only subgroup:
+    ``encoder.layer``.
+    """
     if len(group.children) > 1:
         return group
     inner = group.children[0]
@@ -63,7 +71,7 @@ def _joined(group: Group) -> Group | int:
 
 
 def _split(group: Group, most: int) -> Group:
-    """A group with at most so many children each, by parts where there are more."""
+    """Return a group in which no group has more than `most` children; longer ones are divided into parts."""
     children = [_split(child, most) if isinstance(child, Group) else child for child in group.children]
     while len(children) > most:
         size = max(2, most // 2)  # few parts, each of which is still easy to look at

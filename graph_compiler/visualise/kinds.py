@@ -1,4 +1,4 @@
-"""What kind of operation a name is, for its colour: recorded calls of any framework and canonical operations alike."""
+"""Classification of recorded and canonical operations by name, for their colour."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = ("arithmetic", *(kind for kind, _ in _WORDS))
 
 @functools.lru_cache(maxsize=4096)
 def kind_of(op: str) -> str:
-    """The kind of an operation.
+    """Return the kind of an operation, one of `KINDS`.
 
     >>> kind_of("torch.nn.functional.linear"), kind_of("add")
     ('product', 'arithmetic')

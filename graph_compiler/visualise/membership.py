@@ -1,4 +1,4 @@
-"""The module that each operation of a graph is in, by its path in the user's model."""
+"""Assignment of operations to modules of the user's model."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from ..ir.node import Value
 
 
 def modules_of(graph: Graph) -> list[str]:
-    """The paths in the order of the operations, empty for those in no module.
+    """Return the path of the module for each operation; empty for operations outside of modules.
 
-    Some frameworks do not tell which module runs. There an operation is of the module whose parameters it takes, and so is one that puts
-    several results of that module together, such as the addition of a bias.
+    Some frameworks do not report the running module. Then an operation belongs to the module whose
+    parameters it reads, and an operation that only combines results of one module, such as the addition of
+    a bias, belongs to that module.
     """
     told = [node.origin.module for node in graph.nodes]
     if any(told) or not graph.parameters:
@@ -34,7 +35,7 @@ def modules_of(graph: Graph) -> list[str]:
 
 
 def _shared(paths: Sequence[str]) -> str:
-    """The innermost module that holds all of these.
+    """Return the innermost module that contains all of these.
 
     >>> _shared(["layers.0.query", "layers.0.key"]), _shared(["a", "b"])
     ('layers.0', '')

@@ -1,4 +1,4 @@
-"""What each module of a graph holds and gives: counted over the operations inside of it, those of its own modules included."""
+"""Statistics of the modules of a graph. Each module includes its submodules."""
 
 from __future__ import annotations
 
@@ -24,11 +24,17 @@ _MOST_OUTPUTS = 3
 
 @dataclass(frozen=True)
 class Row:
-    """One module; ``path`` is empty for the whole graph. ``parameters`` are numbers of elements, ``trained`` of those that are no buffers.
+    """Statistics of one module.
 
-    ``outputs`` are the arrays that are used outside of the module, as ``"float32[2, 4]"``; ``multiply_adds`` is None where the graph has
-    calls that cannot be told by their operation, and for a module with products in a loop that runs until a condition fails. Operations in
-    the blocks of loops and branches count once.
+    path: path of the module; empty for the whole graph.
+    kind: name of its class.
+    depth: number of modules that contain it.
+    operations: number of operations. Those in loops and branches count once.
+    outputs: arrays that are used outside of the module, as `"float32[2, 4]"`.
+    parameters: number of elements of its parameters and buffers.
+    trained: number of elements of trainable parameters.
+    multiply_adds: None if the graph cannot be lifted, or if the module contains products in a
+        `while_loop`.
     """
 
     path: str
@@ -42,12 +48,12 @@ class Row:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """Last part of the path."""
         return self.path.rpartition(".")[2]
 
 
 def rows_of(graph: Graph, variant: Variant) -> list[Row]:
-    """The whole graph, and every module in it, each below the one it is in."""
+    """Return the rows of the whole graph and of each module, each after the module that contains it."""
     program, counted = without_checks(variant.graph), _multiply_adds(graph, variant)
     modules = modules_of(program)
     operations = _summed(_operations(program, modules))
@@ -64,13 +70,13 @@ def rows_of(graph: Graph, variant: Variant) -> list[Row]:
 
 
 def _prefixes(path: str) -> list[str]:
-    """``a.b`` -> ``["", "a", "a.b"]``"""
+    """Return the paths of all modules that contain a module, and its own: ``a.b`` -> ``["", "a", "a.b"]``."""
     parts = path.split(".") if path else []
     return [".".join(parts[:depth]) for depth in range(len(parts) + 1)]
 
 
 def _in_order(modules: Sequence[str]) -> list[str]:
-    """The paths in the order of their first operation, but each below the module it is in."""
+    """Return the paths in the order of their first operation, each after the module that contains it."""
     tree: dict[str, Any] = {}
     for path in dict.fromkeys(modules):
         place = tree
@@ -86,7 +92,7 @@ def _in_order(modules: Sequence[str]) -> list[str]:
 
 
 def _summed(counts: Mapping[str, int]) -> Counter[str]:
-    """Counts by module, each counted in all modules that it is in."""
+    """Return counts in which each module includes its submodules."""
     total: Counter[str] = Counter()
     for path, count in counts.items():
         total.update(dict.fromkeys(_prefixes(path), count))
@@ -94,7 +100,7 @@ def _summed(counts: Mapping[str, int]) -> Counter[str]:
 
 
 def _operations(graph: IRGraph, modules: Sequence[str]) -> Counter[str]:
-    """By module, those in blocks of a node where the node is."""
+    """Return the number of operations per module. Operations in regions belong to the module of their node."""
     counts: Counter[str] = Counter()
     for node, path in zip(graph.nodes, modules):
         counts[path] += count_all([node])
@@ -102,7 +108,7 @@ def _operations(graph: IRGraph, modules: Sequence[str]) -> Counter[str]:
 
 
 def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] | None:
-    """By module; told from canonical operations, which a recording in the calls of its framework is lifted to."""
+    """Return the multiply-adds per module, or None if the graph cannot be lifted to canonical operations."""
     recorded = variant.recording.graph if variant.recording is not None else variant.graph
     try:
         canonical = recorded if recorded.dialect == "canonical" else graph.pipeline.frontend.lift_graph(recorded)
@@ -120,7 +126,7 @@ def _multiply_adds(graph: Graph, variant: Variant) -> Mapping[str, int | None] |
 
 
 def _outputs(graph: IRGraph, modules: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """What each module gives to operations outside of it, or as a result of the graph."""
+    """Return, per module, the values that operations outside of it use or the graph returns."""
     found: dict[str, dict[Value, None]] = {"": dict.fromkeys(values_in(graph.outputs))}
     of = dict(zip(graph.nodes, modules))
     made_in = {value: path for node, path in of.items() for value in node.outputs}
@@ -140,7 +146,7 @@ def _shown(values: Mapping[Value, None]) -> tuple[str, ...]:
 
 
 def _parameters(graph: IRGraph, recording: Recorded | None) -> dict[str, tuple[int, bool]]:
-    """name -> number of elements, and whether it is trained"""
+    """Return, for each parameter, its number of elements and whether it is trained."""
     weights = None if recording is None else recording.weights
     return {name: (math.prod(value.spec.hints), weights is None or _is_trained(weights, name)) for name, value in graph.parameters.items()}
 
@@ -150,7 +156,9 @@ def _is_trained(weights: Weights, name: str) -> bool:
 
 
 def _kind_of(function: Any, path: str) -> str:
-    """The class of the module that stands at a path of the original; empty where there is none, as in a graph that was loaded."""
+    """Return the name of the class of the module at a path of the original, or an empty string if there is
+    none, as in a loaded graph.
+    """
     found = getattr(function, "__self__", function)
     for part in path.split(".") if path else ():
         found = getattr(found, part, None) if not isinstance(found, (list, tuple, dict)) else _item(found, part)

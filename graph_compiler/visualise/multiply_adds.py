@@ -1,7 +1,7 @@
-"""How many multiplications, each with its addition, an operation does: one row for each operation that is made of products.
+"""Numbers of multiply-adds per operation, at the sizes of the recording.
 
-Sizes are those of the recording. Elementwise operations, reductions, normalisations and lookups count as none, as is usual where models are
-compared. What a block does counts as often as it is run: in a ``scan`` once a step; of branches, the one that does most.
+Elementwise operations, reductions, normalisations and lookups count 0, as is usual when models are
+compared. Loops count all iterations. Branches count as the most expensive one.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def _recurrent(out: Shape, x: Shape, hidden: Shape, ih: Shape, hh: Shape, *rest:
 
 
 def _steps(x: Shape, *weights: Shape) -> int:
-    """Every weight is used once in each step of each sequence."""
+    """Return the count of a recurrent layer: each weight is used once per time step of each sequence."""
     return math.prod(x[:-1]) * sum(map(math.prod, weights))
 
 
 def _multi_dot(out: Shape, *shapes: Shape) -> int:
-    """The cheapest order, as the operation has it."""
+    """Return the count for the cheapest order of products."""
     first, *_, end = shapes
     sizes = [first[0] if len(first) == 2 else 1, *(shape[-1] for shape in shapes[:-1]), end[1] if len(end) == 2 else 1]
 
@@ -45,7 +45,9 @@ def _multi_dot(out: Shape, *shapes: Shape) -> int:
 
 
 def _einsum(out: Shape, *shapes: Shape, equation: str) -> int:
-    """Two arrays at a time, from the left; what no later array and no result has is summed on the way."""
+    """Return the count for contracting two arrays at a time from the left, summing labels as soon as nothing
+    needs them.
+    """
     left, _, result = equation.replace(" ", "").partition("->")
     terms = [_labels(term, len(shape)) for term, shape in zip(left.split(","), shapes)]
     sizes = {
@@ -60,7 +62,7 @@ def _einsum(out: Shape, *shapes: Shape, equation: str) -> int:
 
 
 def _labels(term: str, ndim: int) -> list[str]:
-    """The labels of the axes; those of ``...`` are counted from the right."""
+    """Return the labels of the axes. Axes of ``...`` are numbered from the right."""
     before, dots, after = term.partition("...")
     return [*before, *(f"...{place}" for place in range(ndim - len(before) - len(after), 0, -1)), *after] if dots else [*term]
 
@@ -86,9 +88,9 @@ RULES: dict[str, Callable[..., int]] = {
 
 
 def multiply_adds(node: Node) -> int | None:
-    """Of one canonical operation at the sizes of the recording; 0 for what is not made of products.
+    """Return the count of a canonical operation, 0 if it contains no products.
 
-    None for a ``while_loop`` with products: its elements decide how many steps there are.
+    Return None for a `while_loop` with products, since its trip count depends on data.
     """
     if node.regions:
         return _of_blocks(node)
@@ -108,7 +110,9 @@ def _of_blocks(node: Node) -> int | None:
 
 
 def _times(node: Node) -> Fraction:
-    """How often the blocks are run; those that combine pairs, of as many pairs as they were recorded with."""
+    """Return how often the regions of a node run. Those of `associative_scan` combine many pairs at once, so
+    the result may be a fraction.
+    """
     if node.op != "associative_scan":
         return Fraction(hint_of(node.params.get("length", 1)))
     axis, pair = node.params["axis"], node.regions[0].block.inputs[0]
@@ -127,5 +131,5 @@ def _sum(counts: Iterable[int | None]) -> int | None:
 
 
 def _shapes(inputs: Iterable[Any]) -> Sequence[Any]:
-    """The shapes of the inputs; None for one that is left out."""
+    """Return the shapes of the inputs, None for omitted ones."""
     return [item.spec.hints if isinstance(item, Value) else None for item in inputs]

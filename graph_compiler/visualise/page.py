@@ -1,4 +1,4 @@
-"""One HTML file that needs nothing else: styles, scripts, libraries and the graph's data stand inside of it."""
+"""Self-contained HTML page of a graph: styles, scripts, libraries and data are embedded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SCRIPTS = ("model.js", "layout.js", "drawing.js", "panel.js", "page.js")
 
 
 def html(graph: Graph) -> str:
-    """The page of a graph, as text."""
+    """Return the page of a graph."""
     frontend = graph.pipeline.frontend.name
     data = {
         "name": graph.name,
@@ -40,7 +40,7 @@ def html(graph: Graph) -> str:
 
 
 def _embedded(data: Any) -> str:
-    """JSON that no text of the user's can end: within a script element nothing but ``<`` has a meaning."""
+    """Return JSON for a script element. `<` is escaped, so the user's strings cannot end the element."""
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 

@@ -1,4 +1,4 @@
-"""Writes the page of a graph and shows it: in a browser, or below the cell of a notebook."""
+"""Display of the page of a graph in a browser or notebook."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _MOST_LINES = 200
 
 
 def show(graph: Graph, path: str | os.PathLike[str] | None, open: bool | None) -> Path:
-    """See :meth:`graph_compiler.Graph.show`."""
+    """Write the page and open it; see :meth:`graph_compiler.Graph.show`."""
     text = html(graph)
     file = Path(path) if path is not None else Path(tempfile.mkdtemp(prefix="graph_compiler_")) / f"{_file_name(graph.name)}.html"
     file.write_text(text, "utf-8")
@@ -35,7 +35,7 @@ def _open(text: str, file: Path) -> None:
 
 
 def notebook_html(graph: Graph) -> str:
-    """A graph as the value of a cell: a line, and its source to unfold."""
+    """Return the HTML of a graph as the value of a notebook cell: a line, and its source to unfold."""
     head = escaping.escape(repr(graph))
     parts = [f"<code>{head}</code>"]
     for number, variant in enumerate(graph.variants):
@@ -58,7 +58,7 @@ def _in_notebook() -> bool:
 
 
 def _somebody_looks() -> bool:
-    """Whether this is a notebook or a terminal with a screen."""
+    """Return True in a notebook, and in a terminal with a display."""
     if _in_notebook():
         return True
     has_screen = sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))

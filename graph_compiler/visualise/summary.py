@@ -1,4 +1,4 @@
-"""A graph as a table of its modules: text by ``str()``, a table of rich or of HTML where these are drawn, data by ``rows``."""
+"""Table of the modules of a graph: as text, as a table of rich or HTML, and as data."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _UNITS = ((1_000_000_000_000, "T"), (1_000_000_000, "G"), (1_000_000, "M"), (10_
 
 
 class Summary:
-    """The table of one variant. ``rows`` holds all of it, the whole graph first; the table shows modules down to ``depth``.
+    """Table of the modules of one variant, down to `depth` levels. `rows` has all modules; the first row is
+    the whole graph.
 
     >>> import torch, graph_compiler
     >>> model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU(), torch.nn.Linear(4, 2))
@@ -46,11 +47,11 @@ class Summary:
 
     @property
     def total(self) -> Row:
-        """The whole graph."""
+        """Row of the whole graph."""
         return self.rows[0]
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The rows as plain data."""
+        """Return the rows as dicts."""
         return [asdict(row) for row in self.rows]
 
     # ------------------------------------------------------------------------------ text
@@ -70,7 +71,7 @@ class Summary:
 
     @property
     def footer(self) -> str:
-        """The totals in words."""
+        """Totals in words."""
         total = self.total
         operations = f"{total.operations:,} operation{'' if total.operations == 1 else 's'}"
         sums = "calls that cannot be counted" if total.multiply_adds is None else f"{total.multiply_adds:,} multiply-adds"
@@ -113,7 +114,7 @@ class Summary:
 
 
 def counted(number: int | None) -> str:
-    """A number of multiply-adds as people read it.
+    """Return a number of multiply-adds as text.
 
     >>> counted(4_089_184_256), counted(960), counted(None)
     ('4.09 G', '960', '?')
@@ -124,7 +125,9 @@ def counted(number: int | None) -> str:
 
 
 def summary(graph: Graph, depth: int | None = None, variant: int = 0) -> Summary:
-    """See :meth:`graph_compiler.Graph.summary`."""
+    """Return the table; see :meth:`graph_compiler.Graph.summary`. Raise `InvalidOption` for a depth or
+    variant that does not exist.
+    """
     if depth is not None and (type(depth) is not int or depth < 0):
         raise InvalidOption(f"depth= is {shown(depth)}, and has to be how many levels of modules are shown, or None for all")
     if type(variant) is not int or not 0 <= variant < len(graph.variants):
