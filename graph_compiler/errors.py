@@ -1,4 +1,4 @@
-"""Every error that graph_compiler raises on purpose: what happened, where, why, and what to do."""
+"""Errors and warnings of graph_compiler. The docstrings are the page docs/troubleshooting.md: cause, fix and an example that is run."""
 
 from __future__ import annotations
 
@@ -7,16 +7,36 @@ from difflib import get_close_matches
 
 
 class GraphCompilerError(Exception):
-    """Base of all errors of this package; catch it to catch them all."""
+    """Base class of all errors of this package.
+
+    Exceptions that your own code raises, for itself or for a call that does not suit it, are not wrapped: they stay what they are.
+
+    >>> import graph_compiler
+    >>> try:
+    ...     graph_compiler.compile(3)
+    ... except graph_compiler.errors.GraphCompilerError as problem:
+    ...     print(type(problem).__name__)
+    NotCompilable
+    """
 
 
 class UnsupportedOperation(GraphCompilerError):
-    """One or more recorded calls have no translation to the target.
+    """Raised when recorded calls have no translation to the target framework.
 
-    Cause: the traced function called something that has no row in the source framework's lifting
-    table and no decomposition into calls that have one, or the target framework has no row for it.
-    Remedy: the message lists *all* such calls with the line that made each; add a row for it
-    (docs/adding_an_operation.md), or replace the call. ``problems`` are the same calls, one text each.
+    The message lists all such calls, each with your line; ``problems`` has one string for each. It is raised as well for 64-bit floats in
+    JAX under ``numbers="strict"``.
+
+    Cause: no row of the source framework's frontend, or of the target's backend, covers the call, and it has no decomposition.
+    Fix: replace the call, or add a row for it as docs/adding_an_operation.md describes. ``graph.list_missing(target)`` tells beforehand.
+
+    >>> import torch, graph_compiler
+    >>> graph_compiler.transpile(lambda x: x.to_mkldnn(), to="jax", args=(torch.ones(2, 2),))
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.UnsupportedOperation: function makes 1 call that cannot be translated:
+      1. torch.Tensor.to_mkldnn: no row for it, and torch cannot open it ...
+        torch.Tensor.to_mkldnn at ...
+    Replace these calls, or add a row for each (docs/adding_an_operation.md).
     """
 
     def __init__(self, message: str, problems: Iterable[str] = ()) -> None:
@@ -25,127 +45,360 @@ class UnsupportedOperation(GraphCompilerError):
 
 
 class UnknownFramework(GraphCompilerError, ValueError):
-    """``to=`` or ``source=`` names a framework that has no backend or frontend here."""
+    """Raised when ``to=`` or ``source=`` names a framework without a backend or frontend.
+
+    Cause: a typing error, or a package with the backend or frontend that is not installed.
+    Fix: use one of the names in the message, or install the package that registers the name.
+
+    >>> import torch, graph_compiler
+    >>> graph_compiler.transpile(torch.relu, to="jaxx", args=(torch.ones(2),))
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.UnknownFramework: to='jaxx' is not supported; known are ...; did you mean 'jax'?
+    """
 
 
 class InvalidRegistration(GraphCompilerError, TypeError):
-    """A package registers a frontend or backend that is none: the message says what is missing, and what each part is for."""
+    """Raised when a package registers a frontend or backend that lacks required members, or under a name that is taken.
+
+    Cause: the entry point of the package is not importable, is of the wrong type, or its module misses a member of the contract.
+    Fix: add what the message lists; docs/extending.md has a complete example.
+
+    >>> import types
+    >>> from graph_compiler.contracts import Backend
+    >>> from graph_compiler.contracts.checked import require
+    >>> require(Backend, types.ModuleType("mine"), "mine")
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.InvalidRegistration: ...
+    """
 
 
 class FrameworkNotInstalled(GraphCompilerError, ImportError):
-    """The framework that was asked for cannot be imported on this machine."""
+    """Raised when a framework or optional package that is needed cannot be imported.
+
+    Cause: ``to=`` or ``source=`` names a framework that is not installed, or a saved graph needs one.
+    Fix: run the installation command in the message.
+    """
 
 
 class NotCompilable(GraphCompilerError, TypeError):
-    """The object given to ``compile`` or ``transpile`` is nothing that can be called and recorded."""
+    """Raised when an object cannot be recorded, or when a graph cannot become what was asked for.
+
+    Cause: the object is not a function, method, module or callable; ``trace`` found no source; ``as_module`` met state that a module
+    has no place for; ``jit`` got a NumPy function, which has no compiler.
+    Fix: pass a callable, and its example arguments as ``args=``. The message names the alternative.
+
+    >>> import graph_compiler
+    >>> graph_compiler.compile(3)
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.NotCompilable: 3 cannot be compiled: a function, a method or a module object is needed. ...
+    """
 
 
 class InvalidOption(GraphCompilerError, ValueError):
-    """An option of ``compile`` is none that exists, or does not go with the others."""
+    """Raised when an option does not exist, has an invalid value, or conflicts with another option.
+
+    Cause: usually a typing error; options are checked before anything is recorded.
+    Fix: use the name or value that the message suggests.
+
+    >>> import torch, graph_compiler
+    >>> graph_compiler.compile(torch.relu, static_argnum=0)
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.InvalidOption: compile has no option static_argnum=; did you mean 'static_argnums' or 'static_argnames'?
+    """
 
 
 class SourceNotFound(GraphCompilerError, ValueError):
-    """The framework that an object is written in cannot be told from the object; pass ``source=``."""
+    """Raised when the framework that a function is written in cannot be told, or is ambiguous.
+
+    Cause: neither the function nor its arguments name a framework, or code that names NumPy alone is called with TensorFlow arrays, whose
+    rules differ from NumPy's.
+    Fix: pass ``source=``.
+
+    >>> import numpy as np, tensorflow as tf, graph_compiler
+    >>> graph_compiler.transpile(lambda x: np.sort(x), to="jax", args=(tf.ones(2),))
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.SourceNotFound: function names numpy alone, and is called with arrays of tensorflow; ...
+    """
 
 
 class CallMismatch(GraphCompilerError, TypeError):
-    """A graph was called with another structure of arguments than it was recorded with."""
+    """Raised when arguments do not fit what is called, whichever variants are recorded.
+
+    Cause: ``functional`` was called without its parameters or without a random key it needs; an option names an argument that the function
+    does not have; a transformation of the target traces a call that changes state; batches differ between processes.
+    Fix: pass what the message names.
+
+    >>> import torch, graph_compiler
+    >>> graph = graph_compiler.transpile(torch.nn.Dropout(0.5), to="jax", args=(torch.ones(2),))
+    >>> graph.functional(graph.parameters, torch.ones(2))
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.CallMismatch: Dropout draws random numbers: pass a key, rng=jax.random.key(0), another at each call
+    """
 
 
 class GuardFailed(GraphCompilerError, ValueError):
-    """A condition that the recording relied on does not hold for this call, and no re-trace is allowed."""
+    """Raised when a call fits no recorded variant and none may be recorded for it.
+
+    Cause: the structure, a dtype, a guard on sizes or values, or something else that the recording relied on differs, and the graph has
+    ``on_miss="error"``, was loaded from a file, is called as ``functional``, or is traced by the target's compiler.
+    Fix: record a variant with ``graph.add_variant(args, kwargs)``, allow ``on_miss="retrace"``, or call the graph itself instead of
+    ``functional``. For a branch on values, decorate the function with ``graph_compiler.trace``.
+
+    >>> import torch, graph_compiler
+    >>> absolute = lambda x: x if x.sum() > 0 else -x
+    >>> graph = graph_compiler.transpile(absolute, to="jax", args=(torch.ones(2),), on_miss="error")
+    >>> graph(-torch.ones(2))
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.GuardFailed: function: this call fits no recorded variant: variant 0: ...
+    """
 
 
 class WeightsMissing(GraphCompilerError):
-    """A graph of a model on the device ``meta`` needs its weights, which were not given yet: give them with ``load_weights``."""
+    """Raised when a graph of a model on the device ``meta`` is used before it has weights.
+
+    Cause: the model was built without memory (``torch.device("meta")``), and no weights were loaded since.
+    Fix: call ``graph.load_weights(source)``.
+
+    >>> import torch, graph_compiler
+    >>> with torch.device("meta"):
+    ...     model = torch.nn.Linear(3, 2)
+    >>> graph_compiler.transpile(model, to="jax", args=(torch.ones(1, 3),)).parameters
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.WeightsMissing: Linear was recorded with its model on the device meta, and its weights are missing: weight, ...
+    """
 
 
 class WeightsMismatch(GraphCompilerError, ValueError):
-    """Arrays given to ``load_weights`` are not those of the model; the message names all that are missing, unexpected, or of another shape
-    or type."""
+    """Raised when arrays given to ``load_weights`` or ``to_source`` are not those of the model.
+
+    Cause: names are missing or unexpected, or shapes or dtypes differ. The message lists all of them; nothing was changed.
+    Fix: pass the arrays under their ``state_dict`` names, with the shapes of the model.
+
+    >>> import torch, graph_compiler
+    >>> graph = graph_compiler.transpile(torch.nn.Linear(3, 2), to="jax", args=(torch.ones(1, 3),))
+    >>> graph.load_weights({"weight": torch.ones(2, 4)})
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.WeightsMismatch: Linear: these are not the weights of the model; nothing was changed.
+      missing: bias
+      weight is float32[2, 4], and the model has float32[2, 3]
+    """
 
 
 class TargetRefused(GraphCompilerError):
-    """The framework that a graph is written for refuses what the original's framework computes: numbers, types or sizes that it does not
-    take.
+    """Raised when the target framework refuses a value, dtype or size when a graph runs.
 
-    The message names the recorded call and the user's line; ``__cause__`` is the framework's own exception.
+    The message names the recorded call and your line; ``__cause__`` is the framework's own exception. Where the original can run, and
+    raises for the same call, its exception is raised instead.
+
+    Cause: a singular matrix, an index out of range, or a dtype that the target's function does not take.
+    Fix: check the input at that line; convert dtypes before the call.
+
+    >>> import numpy as np, torch, graph_compiler
+    >>> graph = graph_compiler.transpile(torch.linalg.inv, to="numpy", args=(torch.eye(2),))
+    >>> graph.functional({}, np.zeros((2, 2), np.float32))
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.TargetRefused: torch.linalg.inv at ...: numpy refuses what was recorded there: LinAlgError: Singular matrix
     """
 
 
 class TooManyVariants(GraphCompilerError):
-    """A function had to be recorded again more often than ``max_variants`` allows, and its original cannot run instead, or shall not
-    (``on_limit="raise"``)."""
+    """Raised when a call needs more than ``max_variants`` recordings and the original cannot run instead.
+
+    By default the original runs, after one warning. The error is raised under ``on_limit="raise"``, with ``freeze=True``, and where the
+    target traces or differentiates the call.
+
+    Cause: something changes at every call that the graph is guarded on; the message names it.
+    Fix: pass it as an array, compute the branch with ``where`` or under ``graph_compiler.trace``, or raise ``max_variants``.
+
+    >>> import torch, graph_compiler
+    >>> absolute = lambda x: x if x.sum() > 0 else -x
+    >>> graph = graph_compiler.compile(absolute, args=(torch.ones(2),), max_variants=1, on_limit="raise")
+    >>> graph(-torch.ones(2))
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.TooManyVariants: function was recorded 1 times and this call fits none: variant 0: ...
+    """
 
 
 class TracingError(GraphCompilerError):
-    """The function did something during recording that cannot be seen, so no right graph exists."""
+    """Raised when a function does something while it is recorded that a graph cannot hold.
+
+    Cause: values leave the framework (``x.numpy()`` into a C extension), memory is reached behind the framework's back, state changes that
+    no graph can repeat, or statements under ``trace`` give values of other shapes or dtypes.
+    Fix: compute the line with the framework's own functions, or move it out of the function; the message names the alternative.
+
+    >>> import numpy as np, torch, graph_compiler
+    >>> graph_compiler.compile(lambda x: torch.from_numpy(np.sort(x.numpy())), args=(torch.ones(2),))
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.TracingError: torch.Tensor.numpy at ...: torch.Tensor.numpy hands the memory of a tensor that depends on the
+    inputs to code that cannot be recorded, so its result would be baked in. Compute it with torch, or move this line out ...
+    """
 
 
 class GradientRefused(GraphCompilerError):
-    """A gradient was taken through a rule of the user's (a ``torch.autograd.Function``, a backward hook) that is not known to the graph, or
-    through an operation that the framework has no derivative of.
+    """Raised when a gradient is taken that would be wrong or that the target does not have. Results are not affected.
 
-    Results are right all the same. Rules that multiply the gradient by numbers, element by element, are translated.
+    Cause: the gradient goes through a rule of yours (``torch.autograd.Function``, ``custom_vjp``, a backward hook) that decides by values
+    in Python, changes state or has no translation; or the target has no derivative for an operation.
+    Fix: take the gradient in the source framework, or write the rule without Python decisions on values.
+
+    >>> import jax, torch, graph_compiler
+    >>> class Flip(torch.autograd.Function):
+    ...     @staticmethod
+    ...     def forward(ctx, x):
+    ...         return x * 1
+    ...     @staticmethod
+    ...     def backward(ctx, gradient):
+    ...         return gradient if gradient.sum() > 0 else -gradient
+    >>> graph = graph_compiler.transpile(lambda x: Flip.apply(x).sum(), to="jax", args=(torch.ones(2),))
+    >>> jax.grad(lambda x: graph.functional({}, x))(jax.numpy.ones(2))
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.GradientRefused: a gradient is taken through the rule of Flip at ..., which the graph does not know ...
     """
 
 
 class NotTraced(GraphCompilerError):
-    """A lazily compiled function was asked for something that exists only after its first call."""
+    """Raised when a graph is asked for something that it has only once it is recorded, or only with its original.
+
+    Cause: a lazy graph was not called yet; or a graph from a file is asked for its original (``verify``, ``load_weights``, ``to_source``).
+    Fix: call the graph once, or compile with ``args=``.
+
+    >>> import torch, graph_compiler
+    >>> graph_compiler.compile(torch.relu).source
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.NotTraced: relu has not been called yet, so it has no source; call it once, or compile it with args=
+    """
 
 
 class VerificationFailed(GraphCompilerError, AssertionError):
-    """The graph and the original function gave different numbers."""
+    """Raised when ``verify`` finds that graph and original give different results.
+
+    Cause: rounding beyond the tolerance, a result that the source framework leaves open (order of equal elements, signs of eigenvectors),
+    something outside the arguments that is a constant of the graph (the date), or a bug.
+    Fix: the message names the first call that differs. Loosen ``rtol`` and ``atol`` for rounding; pass what changes as an argument; report
+    anything else.
+
+    >>> import datetime, torch, graph_compiler
+    >>> graph = graph_compiler.compile(lambda x: x + datetime.datetime.now().microsecond, args=(torch.ones(2),))
+    >>> graph.verify()
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.VerificationFailed: function: graph and original differ: ...
+    """
 
 
 class InvalidFile(GraphCompilerError, ValueError):
-    """A saved graph cannot be read (truncated, altered, foreign, of another version), or a graph holds what a file cannot hold."""
+    """Raised when a saved graph or weights file cannot be read, or a graph holds something that a file cannot hold.
+
+    Cause: the file is truncated, altered, of another kind or of another format version; or the graph keeps state outside its buffers.
+    Fix: save the graph again with this version; the message names what cannot be saved.
+
+    >>> import pathlib, tempfile, graph_compiler
+    >>> path = pathlib.Path(tempfile.mkdtemp(), "model.zip")
+    >>> _ = path.write_text("not a graph")
+    >>> graph_compiler.load(path)
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.InvalidFile: ...model.zip is no saved graph, or a damaged one: File is not a zip file
+    """
 
 
 class CollectiveFailed(GraphCompilerError):
-    """Processes that compute together could not exchange arrays: one has ended or waits elsewhere, or their arrays do not fit together.
+    """Raised when processes that compute together cannot exchange arrays. ``__cause__`` is the framework's own exception.
 
-    ``__cause__`` is the framework's own exception.
+    Cause: a process has ended, waits elsewhere, or sends arrays of other shapes.
+    Fix: look at the first process that failed; start all processes with the same program.
     """
 
 
 class NotSerialisable(GraphCompilerError, TypeError):
-    """A graph was pickled or copied; ``save`` and ``load`` take it to another process."""
+    """Raised when a graph or state cannot be pickled, copied or written to a file.
+
+    Cause: a lazy graph was not called yet; a graph holds what ``save`` refuses; a Keras model of a graph is saved by ``model.save``; an
+    array has a dtype that safetensors lacks.
+    Fix: call the graph once before, or use ``graph.save`` and ``graph_compiler.load``.
+
+    >>> import pickle, torch, graph_compiler
+    >>> pickle.dumps(graph_compiler.compile(lambda x: torch.relu(x)))
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.NotSerialisable: function has not been called yet, so that there is nothing of it to pickle; ...
+    """
 
 
 class NarrowedNumbers(UserWarning):
-    """A target without 64-bit floats computes with such arguments in 32 bits.
+    """Warning, given once per graph, that the target computes in 32 bits with 64-bit floats of the call.
 
-    Cause: JAX has 32-bit types unless it is told otherwise. Remedy: ``jax.config.update("jax_enable_x64", True)`` before anything is
-    compiled, or arguments of 32 bits.
+    Cause: JAX has 32-bit types unless ``jax_enable_x64`` is set.
+    Fix: ``jax.config.update("jax_enable_x64", True)`` before anything is compiled, or pass 32-bit arrays. ``numbers="strict"`` makes it an
+    ``UnsupportedOperation``.
+
+    >>> import warnings, numpy as np, graph_compiler
+    >>> with warnings.catch_warnings(record=True) as seen:
+    ...     warnings.simplefilter("always")
+    ...     graph = graph_compiler.transpile(lambda x: x * 2, source="numpy", to="jax", args=(np.ones(3),))
+    >>> print(seen[0].message)
+    function: x has 64-bit floats, with which jax computes in 32 bits. ...
     """
 
 
 class InvalidGraph(GraphCompilerError):
-    """A graph broke a rule of its form: a bug in a pass or in a row of a table, not in the user's code."""
+    """Raised when a graph breaks a rule of the intermediate representation: a bug in a pass or row, not in your code.
+
+    Cause: a pass, also one of your own (``passes=``), returned a block that the verifier rejects.
+    Fix: mend the pass; the message names the node and the rule.
+    """
 
 
 class InternalError(GraphCompilerError):
-    """A bug of graph_compiler: it raised, or made a framework raise, an exception that it does not handle.
+    """Raised for a bug of graph_compiler: an exception that it did not expect. ``__cause__`` is that exception.
 
-    The message names the user's line, what was being done, and how to report it; ``__cause__`` is the exception.
+    Cause: a mistake in this package.
+    Fix: report it as the message says. Until it is mended, compute the line that the message names in another way.
     """
 
 
 class Signal(Exception):
-    """An exception by which one part of this package tells another one to go on otherwise. It never leaves the package."""
+    """Exception by which one part of this package tells another to go on differently. It never leaves the package."""
 
 
 class UnknownOperation(GraphCompilerError, LookupError):
-    """An operation, or a parameter of one, is not in the vocabulary."""
+    """Raised when the vocabulary has no such operation, or an operation no such parameter. Passes and rows meet it.
+
+    Cause: a typing error in a pass, a row or a graph.
+    Fix: use the name that the message suggests; docs/support.md lists all operations.
+
+    >>> from graph_compiler import ops
+    >>> ops.get("matmull")
+    Traceback (most recent call last):
+        ...
+    graph_compiler.errors.UnknownOperation: the vocabulary has no operation 'matmull'; did you mean 'matmul' or 'all'?
+    """
 
 
 class DuplicateRow(GraphCompilerError, ValueError):
-    """Two declarations or two rows were registered under one name."""
+    """Raised when two declarations, rows or decompositions are registered under one name.
+
+    Cause: a frontend or backend, also of another package, repeats a row.
+    Fix: remove one of the two.
+    """
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Words that point at the known names most like ``name``: ``'; did you mean 'add'?'`` or ``''``.
+    """Return words that name the known names most similar to ``name``, such as ``"; did you mean 'add'?"``, or ``""``.
 
     >>> nearest("matmull", ["matmul", "exp"])
     "; did you mean 'matmul'?"
