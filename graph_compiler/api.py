@@ -62,25 +62,65 @@ def compile(
     trace_control_flow: bool | None = None,
     numbers: str = "target",
 ) -> Any:
-    """Records a callable and gives it back as a flat graph, for the same framework or for another (``to=``).
+    """Record a callable and return it as a flat graph, for its own framework or, with ``to=``, for another.
 
-    With ``args`` or ``kwargs`` (``args=()`` counts) it is recorded now: a :class:`Graph`; else at its first call: a :class:`LazyGraph`.
-    Several objects give a tuple. Also a decorator. Raises ``InvalidOption``, and ``UnsupportedOperation`` with all calls that have no row.
+    With ``args`` or ``kwargs`` (``args=()`` counts) it is recorded now, which returns a :class:`Graph`.
+    Otherwise the first call records it, and a :class:`LazyGraph` is returned. Without objects a decorator is
+    returned; several objects return a tuple.
+
     Args:
-        objs: functions, methods, modules, other callables; a class or Python module gives a copy whose functions are compiled when called.
-        to, source: framework to write for (``"torch"``, ``"jax"``, ``"tensorflow"``, ``"numpy"``); that of the callable if not clear.
-        args, kwargs: example arguments. Only their structure, dtypes, ranks and Python values matter later; sizes stay symbolic.
-        return_backend_compiled_fn: wrap the flat function in ``torch.compile``, ``jax.jit`` or ``tf.function``, with ``compile_options``.
-        stateful, arg_stateful_idxs, kwarg_stateful_idxs: objects that the callable changes; paths to such arguments (``[[0], [1, 0]]``).
-        array_caching, include_generators: compute once what is the same at every call; draw anew at each what depends on no array.
-        static_argnums, static_argnames: arguments that are part of the program: hashable, compared by value, one variant a value.
-        on_miss, max_variants, on_limit: for calls that fit nothing: ``"retrace"``, ``"error"``; at the limit: ``"original"``, ``"raise"``.
-        parameters: arguments of a JAX function (pytrees), by name or position, that become parameters of the graph, not of its calls.
-        freeze, verify, passes: weights are constants; each recording is compared with the original; your own passes, each verified.
-        roll, trace_control_flow, numbers: loops (``"auto"``, ``"scan"``, ``"never"``); :func:`trace`; ``"strict"`` refuses narrowed floats.
+        objs: Functions, methods, models and other callables. A class or Python module returns a copy whose
+            functions are compiled, each at its first call.
+        to: Framework to write for: ``"torch"``, ``"jax"``, ``"tensorflow"`` or ``"numpy"``. Default: the
+            source framework.
+        source: Framework that the callable is written in. Default: told from the object, its code and the
+            arguments.
+        args: Example positional arguments. Their structure, dtypes, ranks and Python values become part of
+            the graph; sizes stay symbolic.
+        kwargs: Example keyword arguments.
+        return_backend_compiled_fn: Compile the flat function with ``torch.compile``, ``jax.jit`` or
+            ``tf.function``. NumPy has no compiler, and runs it as written.
+        compile_options: Options of that compiler, such as ``{"jit_compile": True}``.
+        static_argnums: Positions of arguments that are part of the program. They are hashable and compared by
+            value; each value has a variant.
+        static_argnames: Names of such arguments.
+        parameters: Names or positions of arguments of a JAX function that become parameters of the graph.
+            Calls of the graph leave them out.
+        stateful: Objects that the callable changes and that are not found from it.
+        arg_stateful_idxs: Paths to positional arguments that the callable changes, such as ``[[0], [1, 0]]``.
+        kwarg_stateful_idxs: Paths to keyword arguments that the callable changes, such as ``[["cache"],
+            ["caches", 0]]``.
+        on_miss: What a call that fits no variant does: ``"retrace"`` records one, ``"error"`` raises
+            ``GuardFailed``.
+        max_variants: Largest number of variants.
+        on_limit: What a call beyond ``max_variants`` does: ``"original"`` runs the original after a warning,
+            ``"raise"`` raises ``TooManyVariants``.
+        array_caching: Fold constants: compute once what depends on no input, parameter or random number.
+        include_generators: Draw random numbers anew at each call. With False they are those of the recording.
+        freeze: Make the weights constants of the graph.
+        verify: Compare each new variant with the original, and raise ``VerificationFailed`` if they differ.
+        passes: Passes of your own, run over the finished graph; the result is verified.
+        roll: What repeated iterations and layers become. ``"auto"``: loops and functions; ``"scan"``: also
+            loops over stacked weights; ``"never"``: neither.
+        trace_control_flow: True records Python's ``if``, ``for`` and ``while`` on values as operations, as
+            :func:`trace` does. None does so where a later call fits no variant. False never does.
+        numbers: ``"strict"`` raises an error where the target would compute 64-bit floats in 32 bits;
+            ``"target"`` warns once.
+
+    Returns:
+        A :class:`Graph` or :class:`LazyGraph` for each object; the compiled copy of a class or module; or a
+        decorator.
+
+    Raises:
+        InvalidOption: An option does not exist or does not fit the others. Nothing was recorded.
+        NotCompilable: The object cannot be called or recorded.
+        SourceNotFound: The source framework cannot be told.
+        UnsupportedOperation: Calls have no translation to the target. All of them are listed.
+        TracingError: The function does something that a graph cannot hold.
 
     >>> import torch, graph_compiler
-    >>> graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))(torch.zeros(4, 5))
+    >>> graph = graph_compiler.compile(lambda x: (x + 1).sum(), args=(torch.zeros(2, 3),))
+    >>> graph(torch.zeros(4, 5))
     tensor(20.)
     """
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
@@ -199,11 +239,21 @@ def _graph(pipeline: Any, is_lazy: bool, static: tuple[Any, Any], *limits: Any) 
 @public
 @refusing_unknown(compile)
 def transpile(*objs: Any, source: str | None = None, to: str | None = None, **options: Any) -> Any:
-    """:func:`compile` for another framework: ``transpile(model, to="jax", args=(x,))``. Takes the same options.
+    """Record a callable and return it as a flat graph for another framework. Takes the options of
+    :func:`compile`.
 
-    Without ``to`` it is written for JAX, or for torch where it is written in JAX.
+    A transformers model needs no ``args``: it is recorded now with its own dummy inputs if it runs on them,
+    otherwise at its first call.
 
-    A transformers model needs no ``args``: it is recorded with its own dummy inputs where it runs on them, else at its first call.
+    Args:
+        objs: As in :func:`compile`.
+        source: As in :func:`compile`.
+        to: Framework to write for. Default: JAX, or torch if the source is JAX.
+        options: All other options of :func:`compile`.
+
+    Raises:
+        InvalidOption: ``to`` is missing, and the source framework, of another package, names no default. Otherwise
+            as :func:`compile`.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.transpile(torch.nn.Linear(3, 2), to="jax", args=(torch.ones(1, 3),))
@@ -228,11 +278,21 @@ class _Another:
 @public
 @refusing_unknown(compile)
 def unify(*objs: Any, source: str | None = None, **options: Any) -> Any:
-    """A callable that runs in whichever framework its arrays belong to: the source framework or any target, one graph for each.
+    """Return a callable that runs in the framework that its arrays belong to, with one graph for each framework.
 
-    Takes the options of :func:`compile` except ``to``. Arrays of two frameworks in one call are an error, but for numpy arrays, which are
-    converted where they stand beside others; a call without arrays runs in the source framework. With ``args`` or ``kwargs`` the graph
-    of *their* framework is recorded now.
+    NumPy arrays beside arrays of another framework are converted to that framework. A call without arrays
+    runs in the source framework. With ``args`` or ``kwargs`` the graph of *their* framework is recorded now,
+    otherwise each at its first call.
+
+    Args:
+        objs: Functions, methods and models; several return a tuple, none a decorator.
+        source: As in :func:`compile`.
+        options: Options of :func:`compile` except ``to``.
+
+    Raises:
+        InvalidOption: ``to`` was passed.
+        NotCompilable: The object is a class or Python module.
+        GuardFailed: At a call, if its arrays belong to two frameworks other than NumPy.
 
     >>> import torch, jax.numpy as jnp, graph_compiler
     >>> double = graph_compiler.unify(lambda x: torch.relu(x) * 2)
@@ -280,15 +340,23 @@ def _inside(obj: Any, one: Any, is_lazy: bool) -> Any:
 
 @public
 def load(path: str | os.PathLike[str], to: str | None = None) -> Graph:
-    """A graph that :meth:`Graph.save` wrote, ready to be called, for the framework it was written for or another (``to=``).
+    """Return the graph that :meth:`Graph.save` wrote to a file or folder, for the framework it was written for
+    or, with ``to=``, for another.
 
-    The file is data: nothing in it is executed, its source is written anew from the graph through the tables of operations, and calls of
-    a torch graph are looked up among the public functions that can be recorded. The original is not there: a call that fits no saved
-    variant raises ``GuardFailed`` with the reason. Containers and objects come back as what they were where the
-    module of their class is imported, otherwise as plain ones, with a notice for each class.
+    Nothing in the file is executed: the source is written anew from the saved operations, and calls of a
+    torch graph are looked up among the public functions that can be recorded. The original and its framework
+    need not be there. A call that fits no saved variant raises ``GuardFailed`` with the reason. Containers
+    and objects come back as their own classes if the module of the class is imported, otherwise as plain
+    ones, with one notice for each class.
+
+    Args:
+        path: Zip file, or folder.
+        to: Framework to write for. Default: the framework that the graph was saved for.
 
     Raises:
-        InvalidFile: whatever is wrong with the file.
+        InvalidFile: The file is damaged, altered, of another kind or of another format version.
+        FileNotFoundError: There is no such file.
+        UnknownFramework: ``to`` names a framework without a backend.
 
     >>> import os, tempfile, torch, graph_compiler
     >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))

@@ -42,11 +42,15 @@ if TYPE_CHECKING:
 
 
 class Graph(Retraced, Inspected, Viewed):
-    """A function or model, recorded and written for one framework. Call it as the original.
+    """Function or model that was recorded and written for one framework. It is called as the original is.
 
-    A call whose signature (structure, dtypes, ranks, Python arguments) and guards fit one of its ``variants`` runs that
-    flat function; otherwise the original is recorded again (``on_miss="retrace"``) or ``GuardFailed`` is raised
-    (``on_miss="error"``). Beyond ``max_variants`` the original runs itself, after a warning (``on_limit="original"``).
+    A graph holds *variants*: flat functions, each with the signature (structure, dtypes, ranks, Python
+    arguments) and guards that it was recorded under. A call runs the first variant that fits. If none fits,
+    the original is recorded again (``on_miss="retrace"``), or ``GuardFailed`` is raised
+    (``on_miss="error"``). Beyond ``max_variants`` the original runs, after a warning.
+
+    Plain attributes of the original (``config``, ``dtype``) are attributes of the graph. In the same
+    framework its methods are, too, and run the graph.
 
     >>> import torch, graph_compiler
     >>> graph = graph_compiler.compile(lambda x: x.reshape(-1) * 2, args=(torch.ones(2, 3),))
@@ -101,17 +105,31 @@ class Graph(Retraced, Inspected, Viewed):
     def verify(
         self, runs: int = 2, rtol: float | None = None, atol: float | None = None, seed: int = 0, args: Any = None, kwargs: Any = None
     ) -> Verified:
-        """Runs the original and every variant side by side on fresh random inputs, at other sizes and seeds.
+        """Run the original and every variant on fresh random inputs, and compare their results, arguments and
+        buffers. Restore all state.
 
-        Inputs have the recorded dtypes and ranks and elements from the range that was seen while recording; sizes that were equal stay
-        equal, and sizes that the original refuses or that a guard excludes are skipped. With ``args`` or ``kwargs``, just these are
-        used. Where the graph draws random numbers of another framework only structure, shapes and types are compared.
-        Results, arguments and buffers after the call count. Nothing is changed by it.
+        Inputs have the recorded dtypes and ranks, values in the range seen while recording, and other sizes.
+        Sizes that were equal stay equal; sizes that the original refuses or a guard excludes are skipped.
+        Where a graph for another framework draws random numbers, only structure, shapes and dtypes are
+        compared.
+
+        Args:
+            runs: Number of inputs for each variant.
+            rtol: Relative tolerance. Default: that of the dtype.
+            atol: Absolute tolerance. Default: that of the dtype.
+            seed: Seed of the inputs.
+            args: Positional arguments to use instead of random ones.
+            kwargs: Keyword arguments to use instead of random ones.
+
+        Returns:
+            A summary with the sizes and errors that were seen.
 
         Raises:
-            VerificationFailed: names the difference and the first recorded call where it shows, with its file and line.
-            InvalidOption: a tolerance, a number of runs or a seed that is none.
-            GuardFailed: no input could be found that the original takes and that meets the guards.
+            VerificationFailed: Results differ. Names the difference and the first recorded call that shows
+                it, with your line.
+            InvalidOption: A tolerance, ``runs`` or ``seed`` is invalid.
+            GuardFailed: No input was found that the original takes and that meets the guards.
+            NotTraced: The graph was loaded from a file, so there is no original.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.transpile(lambda x: torch.relu(x) + x.shape[0], to="jax", args=(torch.ones(2, 3),))
@@ -127,9 +145,25 @@ class Graph(Retraced, Inspected, Viewed):
 
     @public
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the graph to a zip file, or to a folder where ``path`` has no suffix: JSON and safetensors, no pickle, no code.
+        """Write the graph to a zip file, or to a folder if ``path`` has no suffix: JSON and safetensors, no code
+        and no pickle.
 
-        Parameters and constants go with it, as they are at the moment; :func:`graph_compiler.load` reads it without the original.
+        The file holds all variants, and the current values of parameters and constants.
+        :func:`graph_compiler.load` reads it without the original.
+
+        Args:
+            path: File or folder to write.
+
+        Raises:
+            InvalidFile: The graph holds something that a file cannot, such as state outside buffers. Nothing
+                was written.
+
+        >>> import os, tempfile, torch, graph_compiler
+        >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
+        >>> path = os.path.join(tempfile.mkdtemp(), "linear.zip")
+        >>> graph.save(path)
+        >>> os.path.exists(path)
+        True
         """
         from .saving import save
 
@@ -138,16 +172,18 @@ class Graph(Retraced, Inspected, Viewed):
 
     @public
     def load_weights(self, source: str | os.PathLike[str] | Mapping[str, Any]) -> Graph:
-        """Gives the original's modules their weights, and returns the graph: of a model that was built on the device ``meta``.
+        """Give weights to the original's modules, which were built on the device ``meta``, and return the graph.
 
-        ``source`` is a safetensors file, a folder of such files, or a dict of arrays of any framework by their ``state_dict`` names. All
-        weights and buffers have to be there, one name of tied ones will do; a non-persistent buffer is asked for only where it is on
-        ``meta``, too.
+        Args:
+            source: A safetensors file, a folder of such files, or a dict of arrays of any framework by
+                ``state_dict`` names. It holds all weights and buffers; tied weights need one name. A
+                non-persistent buffer is needed only if it is on ``meta``.
 
         Raises:
-            WeightsMismatch: names all that are missing, unexpected, or of another shape or type; nothing was changed.
-            InvalidFile: a file is no safetensors file.
-            NotTraced: there is no model of torch behind this graph, or nothing was recorded yet.
+            WeightsMismatch: Names all arrays that are missing, unexpected, or of another shape or dtype.
+                Nothing was changed.
+            InvalidFile: A file is not a safetensors file.
+            NotTraced: There is no torch model behind this graph, or nothing was recorded yet.
 
         >>> import torch, graph_compiler
         >>> with torch.device("meta"):
@@ -164,15 +200,17 @@ class Graph(Retraced, Inspected, Viewed):
 
     @public
     def to_source(self, values: Any) -> None:
-        """Gives the original's variables the numbers that a module of this graph holds: a model that was trained in another framework is
-        again one of its own.
+        """Write trained values back into the variables of the original model.
 
-        ``values`` is what :meth:`as_module` gave, or a dict of arrays of any framework by the names in :attr:`parameters`. All parameters
-        have to be there, with the shapes and types of the original, or those that the target has in their place (float32 for float64).
+        Args:
+            values: A module that :meth:`as_module` returned, or a dict of arrays of any framework by the
+                names in :attr:`parameters`. All parameters are needed, with the shapes and dtypes of the
+                original or those that the target has for them (float32 for float64).
 
         Raises:
-            WeightsMismatch: names all that are missing, unexpected, or of another shape or type; nothing was changed.
-            NotTraced: the graph was loaded from a file, or nothing was recorded yet.
+            WeightsMismatch: Names all arrays that are missing, unexpected, or of another shape or dtype.
+                Nothing was changed.
+            NotTraced: The graph was loaded from a file, or nothing was recorded yet.
 
         >>> import torch, graph_compiler
         >>> linear = torch.nn.Linear(3, 2)
@@ -189,9 +227,16 @@ class Graph(Retraced, Inspected, Viewed):
     # ------------------------------------------------------------------------------ for other frameworks and other modes
     @public
     def to(self, framework: str) -> Graph:
-        """The same recordings written for another framework, without recording again.
+        """Return a graph of the same recordings, written for another framework. Nothing is recorded again.
 
-        A guard that needed the elements of an array stays, although a recording for that framework might do without.
+        Guards on array values stay, although a recording for that framework might not need them.
+
+        Args:
+            framework: ``"torch"``, ``"jax"``, ``"tensorflow"`` or ``"numpy"``.
+
+        Raises:
+            UnsupportedOperation: Calls have no translation to ``framework``; see :meth:`list_missing`.
+            UnknownFramework: There is no such backend.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
@@ -210,7 +255,11 @@ class Graph(Retraced, Inspected, Viewed):
 
     @public
     def with_passes(self, *passes: GraphPass) -> Graph:
-        """The same recordings, written for the same framework in canonical operations, with these passes behind those of the graph.
+        """Return a graph of the same recordings in canonical operations, with these passes run after those of
+        this graph.
+
+        Args:
+            passes: Functions from a program to ``(program, changed)``, as in :mod:`graph_compiler.passes`.
 
         >>> import torch, graph_compiler
         >>> from graph_compiler.passes import strong_zero
@@ -221,7 +270,11 @@ class Graph(Retraced, Inspected, Viewed):
         return self._written_by(self.pipeline.with_passes(passes))
 
     def list_missing(self, framework: str) -> list[str]:
-        """The calls that cannot be written for ``framework``, in words; empty where the whole graph can.
+        """Return one string for each recorded call that cannot be written for ``framework``; an empty list if
+        all can.
+
+        Args:
+            framework: Name of the target.
 
         >>> import torch, graph_compiler
         >>> graph_compiler.compile(lambda x: x + 1, args=(torch.ones(2),)).list_missing("jax")
@@ -233,15 +286,20 @@ class Graph(Retraced, Inspected, Viewed):
 
     @public
     def as_module(self) -> Any:
-        """The graph as a trainable module of its framework, ``torch.nn.Module`` or ``flax.nnx.Module``; in numpy as a callable with
-        parameters.
+        """Return the graph as a trainable module of its framework: ``torch.nn.Module``, ``flax.nnx.Module`` or
+        ``keras.Model``.
 
-        In torch the module holds the very tensors of the original, so an optimizer step on one is seen by the other; copies of it, and
-        modules of what is written in another framework or was loaded, hold tensors of their own. In JAX it holds ``nnx.Param`` entries, and
-        ``nnx.BatchStat`` ones for buffers, under the original names.
-        Their modes (``train()`` and ``eval()``, ``training=`` of Keras) are those of the original's modules, and they draw from keys of
-        their own. In numpy, which has no derivatives, ``module[name]`` reads a parameter and ``module[name] = array`` replaces it.
-        ``NotCompilable`` where the graph keeps state outside of its buffers, for which a module has no place.
+        For NumPy, which has no derivatives, it is a callable whose parameters are read as ``module[name]``
+        and replaced as ``module[name] = array``.
+
+        In torch, the module of a torch graph holds the original's own tensors, so training one trains both.
+        All other modules hold copies: ``nnx.Param`` and ``nnx.BatchStat`` in JAX, variables in TensorFlow,
+        under the original names. Modes (``train()``, ``eval()``, ``training=``) are those of the original's
+        modules. Each module draws random numbers from its own key.
+
+        Raises:
+            NotCompilable: The graph keeps state outside buffers, for which a module has no place.
+            FrameworkNotInstalled: flax is missing for a graph in JAX.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
@@ -268,8 +326,18 @@ class Graph(Retraced, Inspected, Viewed):
         return spread(self._variants, self._call_signature(), args, kwargs)
 
     def train(self, mode: bool = True) -> Graph:
-        """Sets the training mode of the original's modules; the next call records a variant for it where there is none. Of a graph that
-        was loaded it chooses among the variants of the file, and a call that finds none of this mode is ``GuardFailed``."""
+        """Set the training mode of the original's modules, and return the graph. The next call records a variant
+        for the mode if there is none.
+
+        A graph that was loaded from a file selects among its saved variants; a call in a mode without one
+        raises ``GuardFailed``.
+
+        Args:
+            mode: True for training, False for evaluation.
+
+        Raises:
+            NotTraced: The original has no modules with modes.
+        """
         for variant in self._variants:
             if variant.recording is None or not variant.recording.weights.has_modes:
                 why = "was loaded from a file" if not self.pipeline.has_original else f"is written in {self.pipeline.frontend.name}"
@@ -278,17 +346,31 @@ class Graph(Retraced, Inspected, Viewed):
         return self
 
     def eval(self) -> Graph:
-        """``train(False)``."""
+        """Set evaluation mode: ``train(False)``."""
         return self.train(False)
 
     # ------------------------------------------------------------------------------ as a pure function
     @public
     def functional(self, parameters: Mapping[str, Any], /, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
-        """The graph as a pure function of its parameters and arguments, for ``jax.grad``, ``jax.jit``, ``torch.func`` and optimizers.
+        """Call the graph as a pure function of its parameters and arguments, for ``jax.grad``, ``jax.jit``,
+        ``torch.func`` and optimizers.
 
-        Returns the result, or ``(result, state)`` where the graph changes state: buffers, arrays of a closure and arguments (by their
-        number), which themselves stay as they are. ``rng`` is a key, needed where it draws random numbers. ``state=`` takes what an
-        earlier call gave (or :attr:`state`), where state is kept outside of buffers. Never records: ``GuardFailed`` where no variant fits.
+        Nothing is recorded and nothing is changed.
+
+        Args:
+            parameters: Arrays by name, as in :attr:`parameters`.
+            args: Positional arguments of the original.
+            rng: Random key of the target; needed if the graph draws random numbers.
+            kwargs: Keyword arguments of the original. ``state=`` takes the state that an earlier call
+                returned, or :attr:`state`, if the graph keeps state outside buffers.
+
+        Returns:
+            The result; or ``(result, state)`` if a call changes state. ``state`` is a dict of new values:
+            buffers and other state by name, changed arguments by their position.
+
+        Raises:
+            GuardFailed: No recorded variant fits.
+            CallMismatch: ``parameters`` is not a dict of the graph's parameters, or ``rng`` is missing.
 
         >>> import torch, graph_compiler
         >>> class Running(torch.nn.Module):
@@ -358,7 +440,11 @@ class Graph(Retraced, Inspected, Viewed):
     _hide_calls._dynamo_marked_constant = True  # type: ignore[attr-defined]
 
     def seed(self, number: int) -> None:
-        """Restarts the random numbers of all graphs of this framework; in torch this is ``torch.manual_seed``."""
+        """Seed the random numbers of all graphs for this framework. In torch this is ``torch.manual_seed``.
+
+        Args:
+            number: Seed, an integer.
+        """
         check_options({"seed": number})
         self.pipeline.target.target.seed(int(number))
 

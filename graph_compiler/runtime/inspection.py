@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Inspected:
-    """The part of a graph that only looks at what was recorded."""
+    """Properties and methods of a graph that only read what was recorded."""
 
     name: str
     _variants: list[Variant]
@@ -32,29 +32,31 @@ class Inspected:
 
     @property
     def variants(self) -> Sequence[Variant]:
-        """The variants recorded so far."""
+        """All recorded variants, oldest first."""
         return tuple(self._variants)
 
     @property
     def program(self) -> IRGraph:
-        """The program of the first variant, as it is written: printed, it shows each node with types and your line, regions set in below
-        it.
+        """Program of the first variant as it is written. Printed, it shows each operation with dtypes, shapes
+        and your line.
 
-        Walk it (``program.nodes``, ``node.regions``), run it with :class:`graph_compiler.passes.Interpreter`, or have it rewritten by a
-        pass of your own (``compile(..., passes=[...])``). Of the others see ``variants[i].graph``.
+        Walk it (``program.nodes``, ``node.regions``), run it with :class:`graph_compiler.passes.Interpreter`,
+        or rewrite it by a pass of your own (``compile(..., passes=[...])``). Programs of other variants are
+        ``variants[i].graph``.
         """
         return self._variants[0].graph
 
     @property
     def source(self) -> str:
-        """Generated source of the first variant; of the others see ``variants[i].source``."""
+        """Generated source of the first variant. That of others is ``variants[i].source``."""
         return self._variants[0].source
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """Weights and persistent buffers that the graph uses, by their ``state_dict`` names, as arrays of the graph's framework.
+        """Weights and persistent buffers that the graph uses, by ``state_dict`` names, as arrays of the graph's
+        framework.
 
-        ``WeightsMissing`` where the model is on ``meta``, and its weights were not loaded yet.
+        Raises ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
         """
         require_weights(self._variants)
         found: dict[str, Any] = {}
@@ -65,13 +67,15 @@ class Inspected:
 
     @property
     def state(self) -> Mapping[str, Any]:
-        """The buffers that a call of the graph writes to, and other places where it keeps state, by name, as they are at the moment."""
+        """Buffers that a call writes, and other state that it keeps, by name, with current values."""
         written = {name for variant in self._variants for name in variant.written_buffers()}
         return {**{name: array for name, array in self.parameters.items() if name in written}, **state_of(self._variants)}
 
     @property
     def trained(self) -> frozenset[str]:
-        """Names of the parameters that the original trains: none that are frozen, no buffers (in numpy: what calls write to)."""
+        """Names of the parameters that the original trains: no frozen ones and no buffers. In NumPy, no arrays
+        that calls write to.
+        """
         return self._differentiable - self.frozen
 
     @property
@@ -83,7 +87,9 @@ class Inspected:
 
     @property
     def frozen(self) -> frozenset[str]:
-        """Names of the parameters that the original keeps from training (``requires_grad=False``) at the moment."""
+        """Names of the parameters that the original currently excludes from training
+        (``requires_grad=False``).
+        """
         owners = self._recordings()
         return frozenset(name for name in self._differentiable if (owner := owners.get(name)) is not None and owner.weights.is_frozen(name))
 
@@ -93,35 +99,42 @@ class Inspected:
 
     @property
     def constants(self) -> Mapping[str, Any]:
-        """Arrays that were computed once, of the first variant."""
+        """Arrays of the first variant that were computed once."""
         return dict(self._variants[0].constants)
 
     @property
     def guards(self) -> Sequence[str]:
-        """What the first variant assumes beyond its signature, in words."""
+        """Guards of the first variant in words."""
         return tuple(str(guard) for guard in self._variants[0].graph.guards)
 
     @property
     def gave_up(self) -> Sequence[GaveUp]:
-        """What was tried while the variants were recorded, and left for another way; see :class:`GaveUp`.
-
-        Results are right all the same: what was left is more general, or faster.
+        """More general or faster ways to record that were tried and abandoned; each says what and why. Results
+        are right all the same.
         """
         return tuple(dict.fromkeys([*(each for variant in self._variants for each in variant.gave_up), *self._gave_up]))
 
     def to_networkx(self) -> networkx.MultiDiGraph:
-        """The first variant as a ``networkx.MultiDiGraph``: see :meth:`graph_compiler.ir.Graph.to_networkx`."""
+        """Return the first variant as a ``networkx.MultiDiGraph`` of operations."""
         return self._variants[0].graph.to_networkx()
 
     def explain(self) -> str:
-        """Every variant in words: what it was recorded with, why, and what it assumes; and the latest calls that were refused, with the
-        reason."""
+        """Return a text that says, for each variant, what it was recorded with, why, and what it assumes; and
+        why the latest calls were refused.
+
+        >>> import torch, graph_compiler
+        >>> print(graph_compiler.compile(torch.relu, args=(torch.ones(2),)).explain())
+        relu: 1 variant
+        variant 0, recorded because: args= given
+          inputs: arg_0 float32[2]
+          1 operation, 0 parameters, 0 constants
+        """
         from .explain import explain
 
         return explain(self.name, self._variants, self._refused, self._limit.explain(), self._gave_up)
 
     def function_frequencies(self) -> dict[str, int]:
-        """How often each operation stands in the graph, the most frequent first; all variants together.
+        """Return how often each operation occurs in all variants together, most frequent first.
 
         >>> import torch, graph_compiler
         >>> graph_compiler.compile(lambda x: (x.sin() + 1).sin(), args=(torch.ones(2),)).function_frequencies()

@@ -13,7 +13,10 @@ from .graph import Graph
 
 
 class LazyGraph(Graph):
-    """A graph without variants yet: the first call records one, with that call's arguments.
+    """Graph that its first call records, with the arguments of that call. Decorators and ``compile`` without
+    ``args`` return it.
+
+    Before the first call, properties such as ``source`` raise ``NotTraced``.
 
     >>> import torch, graph_compiler
     >>> @graph_compiler.compile

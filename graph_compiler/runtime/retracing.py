@@ -204,7 +204,14 @@ class Retraced:
 
     @public
     def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
-        """Records the original with these arguments and keeps the result."""
+        """Record the original with these arguments, and return the new variant. The original runs; the graph
+        does not.
+
+        Args:
+            args: Positional arguments.
+            kwargs: Keyword arguments.
+            why: Reason that :meth:`explain` shows.
+        """
         with self._recording():
             return self._adopt(self._recorded(args, kwargs, why))
 

@@ -14,7 +14,9 @@ from .graph import Graph
 
 
 class UnifiedGraph:
-    """A function that runs in the framework of its arguments; ``graphs`` holds one graph a framework, each made at its first use."""
+    """Callable that runs in the framework of its arguments. ``graphs`` maps a framework to its graph, made at
+    the first use.
+    """
 
     def __init__(self, name: str, source: str, graph_for: Callable[[str], Graph]) -> None:
         self.name = self.__name__ = name
@@ -26,7 +28,7 @@ class UnifiedGraph:
         return self.graph_of(*args, **kwargs)(*args, **kwargs)
 
     def graph_of(self, *args: Any, **kwargs: Any) -> Graph:
-        """The graph that a call with these arguments runs."""
+        """Return the graph that a call with these arguments runs."""
         framework = self._framework_of(args, kwargs)
         if framework not in self.graphs:
             self.graphs[framework] = self._graph_for(framework)

@@ -27,11 +27,15 @@ class Viewed:
     _views: ClassVar[Callable[[], Views]]  # loads the room at its first use
 
     def show(self, path: str | os.PathLike[str] | None = None, open: bool | None = None) -> Path:
-        """Writes the graph as one HTML page that needs nothing else, and gives its path.
+        """Write the graph as one self-contained HTML page, and return its path.
 
-        Modules are groups that open by a click; an operation shows its shapes, its line in the generated source and yours; guards, state
-        and a search over all names stand beside it. Without ``path`` the page goes to a temporary folder. ``open`` shows it in the
-        browser, in a notebook below the cell; None does so where no ``path`` is given and somebody sits at the terminal or notebook.
+        Modules are groups that open by a click. An operation shows its shapes, its generated line and yours.
+        Guards, state and a search are beside it.
+
+        Args:
+            path: File to write. Default: a file in a temporary folder.
+            open: True shows the page in the browser, or below the cell of a notebook. None does so if there
+                is no ``path`` and a person is at the terminal or notebook.
 
         >>> import os, tempfile, torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(1, 3),))
@@ -41,10 +45,15 @@ class Viewed:
         return type(self)._views().show(self, path, open)
 
     def summary(self, depth: int | None = None, variant: int = 0) -> Any:
-        """A table of the modules: class, operations, output shapes, parameters and multiply-adds at the sizes that were recorded.
+        """Return a table of the modules: class, operations, output shapes, parameters and multiply-adds at the
+        recorded sizes.
 
-        ``depth`` is how many levels of modules are shown. The table is text by ``str()``, draws itself in rich and in notebooks, and holds
-        its data in ``rows`` (all levels, the whole graph first), which :meth:`to_dicts` gives as plain dicts.
+        ``str()`` of the table is text; rich and notebooks draw it. ``rows`` holds the data of all levels, and
+        ``to_dicts()`` returns it as dicts.
+
+        Args:
+            depth: Number of levels of modules to show. Default: all.
+            variant: Index of the variant.
 
         >>> import torch, graph_compiler
         >>> graph = graph_compiler.compile(torch.nn.Linear(3, 2), args=(torch.ones(4, 3),))

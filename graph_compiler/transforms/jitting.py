@@ -18,7 +18,7 @@ from .functions import Function, Wrapped, found_for, framework_for, name_of, whe
 
 
 class Jitted(Wrapped):
-    """A function that its first call records, for the framework of the arguments, and compiles; ``graph`` is what was recorded."""
+    """Function that its first call records for the framework of the arguments, and compiles."""
 
     def __init__(self, function: Callable[..., Any], static: dict[str, Any], device: Any) -> None:
         functools.update_wrapper(self, function, updated=())
@@ -70,12 +70,12 @@ class Jitted(Wrapped):
 
     @property
     def graph(self) -> Graph | None:
-        """The latest graph; None before the first call."""
+        """Latest graph; None before the first call."""
         return next(reversed(self._graphs.values()), None)
 
     @property
     def source(self) -> str:
-        """The source of the graph; nothing before the first call."""
+        """Generated source of the latest graph; empty before the first call."""
         return self.graph.source if self.graph is not None else ""
 
     def __repr__(self) -> str:
@@ -90,20 +90,25 @@ def jit(
     static_argnames: str | Sequence[str] | None = None,
     device: Any = None,
 ) -> Any:
-    """The function, recorded at its first call and compiled by the compiler of the framework that it is written in: ``jax.jit``,
-    ``torch.compile``, or ``tf.function(jit_compile=True)``. Also a decorator, with options or without.
+    """Record a function at its first call, and compile it with the compiler of its own framework.
 
-    What XLA makes of it for JAX, and Inductor for torch, is kept between processes: in ``$GRAPH_COMPILER_CACHE``, by default in the user's
-    cache folder. ``GRAPH_COMPILER_CACHE=off`` keeps nothing. Where the user has told JAX or torch a folder, that one is used.
+    That is ``jax.jit``, ``torch.compile`` or ``tf.function(jit_compile=True)``. Programs that XLA compiles
+    for JAX and Inductor for torch are stored between processes in ``$GRAPH_COMPILER_CACHE``, by default the
+    user's cache folder; ``GRAPH_COMPILER_CACHE=off`` stores nothing. A folder that you have given to JAX or
+    torch is used instead.
 
     Args:
-        static_argnums, static_argnames: arguments that are part of the program, as in :func:`graph_compiler.compile`.
-        device: where the arguments are put before each call: a device of the framework, or its name (``"cpu"``, ``"cuda:0"``). Weights
-            stay where the model has them.
+        function: Function or model. Without it a decorator is returned.
+        static_argnums: Positions of arguments that are part of the program, as in
+            :func:`graph_compiler.compile`.
+        static_argnames: Names of such arguments.
+        device: Device, or its name (``"cpu"``, ``"cuda:0"``), that arguments are placed on before each call.
+            Weights stay where they are.
 
     Raises:
-        NotCompilable: at the call, for a function of NumPy, which has no compiler.
-        InvalidOption: there is no such device.
+        NotCompilable: The argument cannot be called; or, at the call, the function is NumPy's, which has no
+            compiler.
+        InvalidOption: At the call, if there is no such device.
 
     >>> import jax.numpy as jnp, graph_compiler
     >>> @graph_compiler.jit

@@ -12,19 +12,25 @@ from .statements import Statements
 
 
 def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | str = False) -> Any:
-    """The function with ``if``, ``while``, ``for``, ``and``, ``or``, ``not``, ``assert`` and conditional expressions that are recorded on
-    values which depend on the inputs: both sides of a condition as a ``branch``, loops as a ``while_loop`` or a ``scan`` of the graph.
+    """Mark a function whose ``if``, ``while`` and ``for`` on values are recorded as operations of the graph.
 
-    Called as it is, it does what it did. Where :func:`compile` records it, one variant serves all values and numbers of steps, also inside
-    of ``jax.jit``, ``tf.function`` and ``torch.compile``. ``break``, ``continue``, early ``return``, ``for ... else`` and the user's own
-    functions that it calls are included. On values that Python knows, statements run as Python's own. A decorator, with options or without.
+    Conditions become ``branch`` with both sides recorded; loops become ``while_loop`` or ``scan``. ``and``,
+    ``or``, ``not``, ``assert``, conditional expressions, ``break``, ``continue``, early ``return``, ``for ...
+    else`` and your own functions that it calls are included. One variant serves all values and trip counts,
+    also inside ``jax.jit``, ``tf.function`` and ``torch.compile``. Statements on values that Python knows run
+    as Python's own. Called without ``compile``, the function does what it did.
 
     Args:
-        function: a function or method of NumPy, torch, JAX or TensorFlow (eager), with its source in a file.
-        checkpointing: True keeps what goes from step to step of a counted loop alone, and computes each step again in the backward pass.
+        function: Function or method in NumPy, torch, JAX or eager TensorFlow, with its source in a file.
+            Without it a decorator is returned.
+        checkpointing: True stores only the carry of each iteration of a ``scan`` for the backward pass, and
+            computes the iteration again.
 
-    Raises ``NotCompilable`` for what has no source, and generators; when it is recorded ``TracingError``, with file and line, where a
-    variable would have another shape or type from step to step, or from branch to branch, or an object outside would be changed.
+    Raises:
+        NotCompilable: The object is not a Python function or has no source, or is a generator.
+        InvalidOption: ``checkpointing`` is not True or False.
+        TracingError: When it is recorded, if a variable changes its shape or dtype between iterations or
+            branches, or an object outside the function would be changed. Names your line.
 
     >>> import numpy as np, graph_compiler
     >>> @graph_compiler.trace
@@ -35,6 +41,9 @@ def trace(function: Callable[..., Any] | None = None, *, checkpointing: bool | s
     ...     return count
     >>> halvings(5.0)
     3
+    >>> graph = graph_compiler.compile(halvings, to="jax", args=(np.array(5.0, "float32"),))
+    >>> int(graph(np.array(100.0, "float32"))), len(graph.variants)
+    (7, 1)
     """
     if function is None:
         return lambda function: trace(function, checkpointing=checkpointing)
