@@ -46,6 +46,7 @@ def compiled_or_plain(
     def call(*args: Any) -> Any:
         try:
             return chosen[0](*args)
+        # Compilers have no class of their own for what they refuse: `reason` knows it by its words, and all else is raised.
         except Exception as problem:
             why = None if chosen[0] is function else reason(problem)
             if why is None:

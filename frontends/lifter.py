@@ -284,6 +284,8 @@ class Lifter:
         except NotImplementedError as problem:
             self._problem(node, str(problem) or "not implemented")
         except GraphCompilerError as problem:
+            if is_fault(problem):
+                raise
             self._problem(node, str(problem))
         # Rows ask frameworks for what they would give, which may refuse it in any words.
         except Exception as problem:

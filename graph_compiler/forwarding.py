@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 FORWARDING: set[CodeType] = set()
+PASSING: set[CodeType] = set()
 
 
 def forwards(function: Function) -> Function:
@@ -26,3 +27,12 @@ def forward(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     C code, and a call that does not fit its function, have no frame of their own: they raise in this one.
     """
     return function(*args, **kwargs)
+
+
+def passes_on(function: Function) -> Function:
+    """Mark a method that users call and that leaves its exceptions to the public function of this package that it calls.
+
+    A wrapper in its place would break the graphs of compilers that follow modules.
+    """
+    PASSING.add(function.__code__)
+    return function

@@ -305,6 +305,23 @@ def long_functions(sources: list[Source]) -> Iterator[str]:
                 yield f"{source.path}:{function.lineno}: {function.name} has {lines} lines"
 
 
+def unexplained_handlers(sources: list[Source]) -> Iterator[str]:
+    """Yield handlers of any exception that neither raise it again at their end nor have the reason on the line above."""
+    for source in sources:
+        lines = source.text.splitlines()
+        for node in ast.walk(source.tree):
+            if (
+                not isinstance(node, ast.ExceptHandler)
+                or node.type is not None
+                and ast.unparse(node.type) not in ("Exception", "BaseException")
+            ):
+                continue
+            last = node.body[-1]
+            raises_it = isinstance(last, ast.Raise) and (last.exc is None or ast.unparse(last.exc) == node.name)
+            if not raises_it and not lines[node.lineno - 2].lstrip().startswith("#"):
+                yield f"{source.path}:{node.lineno}: any exception is caught; name those that mean something, or say why all do"
+
+
 def wrong_lengths(sources: list[Source], exceptions: dict[str, str]) -> Iterator[str]:
     """Files that are too long without a reason, and reasons without such a file."""
     lengths = {source.path: len(source.text.splitlines()) - sum(map(docstring_lines, ast.walk(source.tree))) for source in sources}
@@ -373,6 +390,7 @@ RULES: dict[str, Callable[[list[Source]], Iterator[str]]] = {
     "every file says what it is": missing_docstrings,
     "every function is annotated": missing_annotations,
     "functions fit a screen": long_functions,
+    "no handler hides bugs": unexplained_handlers,
     "files stay short": lambda sources: wrong_lengths(sources, EXCEPTIONS),
 }
 
@@ -557,3 +575,16 @@ def test_planted_long_file_is_found(tmp_path: Path) -> None:
     assert list(wrong_lengths(sources, {})) == ["graph_compiler/long.py: 401 lines"]
     assert not list(wrong_lengths(sources, {"graph_compiler/long.py": "one algebra, one file"}))
     assert len(list(wrong_lengths(sources, {"graph_compiler/long.py": " ", "graph_compiler/short.py": "why"}))) == 2
+
+
+@pytest.mark.parametrize("handler", ["Exception:\n    pass", "BaseException as problem:\n    raise ValueError from problem", ":\n    pass"])
+def test_planted_handler_is_found(handler: str, tmp_path: Path) -> None:
+    bad = f"try:\n    f()\nexcept {handler}\n".replace("except :", "except:")
+    legal = {
+        "graph_compiler__a": bad.replace("except", "# The user's code may raise anything.\nexcept"),
+        "graph_compiler__b": "try:\n    f()\nexcept Exception as problem:\n    clean()\n    raise\n",
+        "graph_compiler__c": "try:\n    f()\nexcept (KeyError, ValueError):\n    pass\n",
+    }
+    assert not list(unexplained_handlers(plant(tmp_path, **legal)))
+    found = list(unexplained_handlers(plant(tmp_path, **legal, graph_compiler__bad=bad)))
+    assert len(found) == 1 and found[0].startswith("graph_compiler/bad.py:3: ")

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 import graph_compiler
-from graph_compiler import errors, transforms
+from graph_compiler import errors, parallel, transforms
 from graph_compiler.codegen import source
-from graph_compiler.errors import InternalError, InvalidGraph, TracingError
+from graph_compiler.errors import InternalError, InvalidGraph, TracingError, UnknownOperation, UnsupportedOperation
 from graph_compiler.runtime import boundary, pipeline
 from graph_compiler.runtime.statements_traced import StatementsTraced
 from graph_compiler.tracing.recorder import Recorder
@@ -122,6 +122,32 @@ def test_no_attempt_of_a_frontend_hides_a_bug(monkeypatch: pytest.MonkeyPatch, f
     assert caught.value.__cause__ is problem
 
 
+def refused_by_jax(*args: Any) -> Any:
+    """A trace that JAX refuses, asked for by code of the package. JAX takes its frames out of the traceback."""
+    source = "import jax\ndef planted(*args):\n    return jax.make_jaxpr(lambda x: jax.lax.dot(x, x))(jax.numpy.ones((2, 3)))"
+    scope: dict[str, Any] = {"__name__": "graph_compiler.planted"}
+    exec(compile(source, "planted.py", "exec"), scope)
+    return scope["planted"](*args)
+
+
+def test_what_jax_refuses_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = importlib.import_module("graph_compiler.frontends.jax.lifting.table").rows
+    monkeypatch.setattr(rows, "get", lambda name: refused_by_jax)
+    with pytest.raises(UnsupportedOperation, match=r"could not be translated \(ValueError"):
+        graph_compiler.compile(lambda x: x + 1, source="jax", to="torch", args=(importlib.import_module("jax").numpy.ones(2),))
+
+
+@pytest.mark.parametrize("problem", (*FAULTS, UnknownOperation("no operation of this name")), ids=lambda problem: type(problem).__name__)
+@pytest.mark.parametrize("framework", ["torch", "numpy", "jax", "tensorflow"])
+def test_no_row_hides_a_bug(monkeypatch: pytest.MonkeyPatch, framework: str, problem: Exception) -> None:
+    function, args = softened(framework)
+    lifter = importlib.import_module("graph_compiler.frontends.lifter").Lifter
+    monkeypatch.setattr(lifter, "_check_types", raising(problem))
+    with pytest.raises((InternalError, InvalidGraph, UnknownOperation)) as caught:
+        graph_compiler.compile(function, source=framework, to="numpy" if framework != "numpy" else "torch", args=args)
+    assert problem in (caught.value, caught.value.__cause__)
+
+
 # ------------------------------------------------------------------------------ the message
 def test_the_message_names_the_line_the_stage_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pipeline, "canonical_passes", raising(KeyError("axis")))
@@ -171,6 +197,35 @@ def test_no_raw_error_leaves(monkeypatch: pytest.MonkeyPatch, name: str) -> None
     with pytest.raises(InternalError) as caught:
         CALLS[name](graph)
     assert caught.value.__cause__ is problem and __file__ in str(caught.value)
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+def test_no_raw_error_leaves_a_module_of_a_graph(monkeypatch: pytest.MonkeyPatch, to: str) -> None:
+    module = graph_compiler.transpile(lambda x: np.maximum(x, 0) * 2, source="numpy", to=to, args=(X,)).as_module()
+    problem = KeyError("axis")
+    monkeypatch.setattr(importlib.import_module("graph_compiler.runtime.module_calls"), "in_mode", raising(problem))
+    with pytest.raises(InternalError) as caught:
+        module(X if to != "torch" else importlib.import_module("torch").ones(6))
+    assert "KeyError: 'axis'" in str(caught.value) and f"{__file__}:" in str(caught.value)
+
+
+def test_no_raw_error_leaves_a_module_around_the_originals_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = pytest.importorskip("torch")
+    graph = graph_compiler.compile(torch.nn.Linear(2, 2), args=(torch.ones(3, 2),))
+    problem = KeyError("axis")
+    monkeypatch.setattr(type(graph), "_miss", raising(problem))
+    with pytest.raises(InternalError) as caught:
+        graph.as_module()(torch.ones(3, 2, dtype=torch.float64))
+    assert caught.value.__cause__ is problem
+
+
+@pytest.mark.parametrize("name", ["psum", "pmean", "pmax", "pmin", "all_gather", "axis_index", "axis_size"])
+def test_no_raw_error_leaves_a_collective(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    problem = KeyError("axis")
+    monkeypatch.setattr(importlib.import_module("graph_compiler.parallel.collectives"), "_is_recorded", raising(problem))
+    with pytest.raises(InternalError) as caught:
+        getattr(parallel, name)(*(("devices",) if name.startswith("axis") else (X, "devices")))
+    assert caught.value.__cause__ is problem
 
 
 # ------------------------------------------------------------------------------ what is no bug

@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 from flax import nnx
 
+from ...forwarding import passes_on
+
 
 class _Part(nnx.Module):  # type: ignore[misc,unused-ignore]
     """One level of the names."""
@@ -74,6 +76,7 @@ class GraphModule(nnx.Module):  # type: ignore[misc,unused-ignore]
         super().eval(**attributes)
         self._is_training = False
 
+    @passes_on
     def __call__(self, *args: Any, rng: Any = None, **kwargs: Any) -> Any:
         is_traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((args, kwargs)))
         key = self._next_key if rng is None else lambda: rng

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...forwarding import passes_on
+
 
 class GraphModule:
     """Calls a graph with the arrays that it holds, under the original names; ``module[name] = array`` gives it another one."""
@@ -15,6 +17,7 @@ class GraphModule:
         self.graph = graph
         self.parameters: dict[str, np.ndarray[Any, Any]] = dict(graph.parameters)
 
+    @passes_on
     def __call__(self, *args: Any, rng: np.random.Generator | None = None, **kwargs: Any) -> Any:
         """The graph's result; buffers that it writes to are kept. ``rng`` is a generator for its random numbers."""
         key = self.graph.variants[0].target.next_key if rng is None else lambda: rng

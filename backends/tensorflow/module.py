@@ -9,6 +9,7 @@ import keras
 import tensorflow as tf
 
 from ...errors import InvalidOption, NotSerialisable
+from ...forwarding import passes_on
 from ...ops.dtypes import is_floating
 from ...trees import Tree, flatten, statics, unflatten
 from . import native
@@ -107,6 +108,7 @@ class GraphModule(keras.Model):
                 self.__dict__["_seeds"] = keras.random.SeedGenerator(_seed(self._graph))
         return tf.cast(self._seeds.next() % (2**31 - 1), tf.int32)
 
+    @passes_on
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """As any Keras model. Numbers and flags, which Keras refuses, and keywords, some of which are its own (``mask``), go past it as the
         ``form``.
@@ -118,6 +120,7 @@ class GraphModule(keras.Model):
             return _as_dicts(self._call_graph(args, kwargs))
         return self._call_graph(args, kwargs)
 
+    @passes_on
     def _call_graph(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         options = {name: kwargs.pop(name) for name in ("training", "rng") if name in kwargs}
         args, kwargs = self._graph._spread(args, kwargs)
@@ -126,6 +129,7 @@ class GraphModule(keras.Model):
             return super().__call__(*args, **kwargs, **options)
         return super().__call__(*arrays, form=_Form(tree), **options)
 
+    @passes_on
     def call(self, *args: Any, training: Any = None, rng: Any = None, form: Any = None, **kwargs: Any) -> Any:
         """The graph's result; the variables of buffers that it writes to are given their new values."""
         if form is not None:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from ...errors import NotCompilable
+from ...forwarding import passes_on
 from ...ir.call_signature import call_signature
 from .standing import Standing
 
@@ -63,6 +64,7 @@ class _Named(torch.nn.Module):
             )
             return getattr(self._graph if own is None else own, name)
 
+    @passes_on
     def _slow_forward(self, *args: Any, **kwargs: Any) -> Any:
         """What ``torch.jit.trace`` calls: what a recording relies on is looked at outside of the trace, which notes each look at a
         tensor."""
@@ -136,6 +138,7 @@ class GraphModule(_Named):
         holder, last = self._place(name)
         self._standing.note(name, holder._parameters if last in holder._parameters else holder._buffers, last)
 
+    @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The graph's result; the buffers are then those that the call has made."""
         if torch.compiler.is_dynamo_compiling() and (found := self._followed(args, kwargs)) is not None:
@@ -156,6 +159,7 @@ class GraphModule(_Named):
         places = {name: self._place(name) for name in self._standing.names}
         return {name: getattr(holder, last) for name, (holder, last) in places.items()}
 
+    @passes_on
     def _with_own(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result with the tensors that stand here; buffers are written to in place, as layers of torch do."""
         held = {**self._graph.parameters, **self._own()}
@@ -213,6 +217,7 @@ class HoldingModule(_Named):
         places = {name: self._place(name) for name in self._names}
         return {name: getattr(holder, last) for name, (holder, last) in places.items()}
 
+    @passes_on
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """The graph's result; buffers that it writes to are kept."""
         if torch.compiler.is_dynamo_compiling() and (found := self._followed(args, kwargs)) is not None:

@@ -43,8 +43,9 @@ def told(name: str) -> Iterator[None]:
         raise _concrete(name, problem) from problem
     except _CONVERSIONS as problem:
         raise _concrete(name, problem) from problem
+    # flax has no class of its own for all of these.
     except Exception as problem:
-        if "trace level" not in str(problem):  # flax has no class of its own for all of these
+        if "trace level" not in str(problem):
             raise
         raise TracingError(
             f"{_place_of(problem)}: {name} gives a module or variable of flax.nnx that it refers to to a transformation, or changes it "

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax._src.traceback_util import api_boundary
 
 from ...assumptions import SameArray
 from ...assumptions.input_fact import assume_fact
@@ -80,6 +81,9 @@ def opens(item: Any) -> bool:
     return not is_model(item) and not type(item).__module__.startswith(("flax.", "jax."))
 
 
+# JAX removes its frames from the tracebacks of what leaves the outermost of its functions. Inside of this one they stay until it is known
+# who has raised.
+@api_boundary
 def record(request: Request) -> Recording:
     """Traces the function. Sizes are symbols; those of which JAX needs the number are fixed, and it is traced again.
 

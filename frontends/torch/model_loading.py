@@ -39,7 +39,8 @@ def _require_hub(name: str) -> None:
         hub.HfApi().model_info(name, timeout=_SECONDS)
     except hub.errors.HfHubHTTPError:
         return  # The hub has answered, and transformers says what is wrong better.
-    except Exception as problem:  # Which class it is depends on the HTTP client that this version of the hub's library uses.
+    # The class depends on the HTTP client that this version of the hub's library uses.
+    except Exception as problem:
         raise OSError(
             f"{hub.constants.ENDPOINT} cannot be reached ({type(problem).__name__}: {problem}), and it is not cached"
         ) from problem

@@ -97,6 +97,7 @@ def ending(command: Command) -> Command:
                 found = command(*args, json_output=json_output, debug=debug, **options)
         except (typer.Exit, typer.Abort):
             raise
+        # All that ends a command is reported, and told by its exit status.
         except BaseException as problem:
             if isinstance(problem, (SystemExit, GeneratorExit)):
                 raise

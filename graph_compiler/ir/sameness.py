@@ -23,8 +23,9 @@ def same_program(left: Graph, right: Graph) -> bool:
     captured = [{name: array for name, (_, array) in graph.constants.items()} for graph in (left, right)]
     if captured[0].keys() != captured[1].keys() or any(array is not captured[1][name] for name, array in captured[0].items()):
         return False
+    descriptions = _description(left), _description(right)
     try:
-        return bool(_description(left) == _description(right))
+        return bool(descriptions[0] == descriptions[1])
     # Objects with an equality of their own, such as arrays, may raise anything.
     except Exception:
         return False

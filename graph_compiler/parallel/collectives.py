@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from ..contracts import Parallelism
 from ..contracts.parallelism import running_axes
 from ..errors import InvalidOption
+from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..tracing.control_flow.regions import regions
 from ..transforms.functions import owner_of
@@ -19,6 +20,7 @@ from .engines import engine_named, loaded_engines
 T = TypeVar("T")
 
 
+@public
 def psum(x: T, axis_name: str) -> T:
     """The sum over the devices of an axis: of each array in ``x``, and of each number, with the shape and dtype that it has.
 
@@ -34,21 +36,25 @@ def psum(x: T, axis_name: str) -> T:
     return _over("psum", x, axis_name)
 
 
+@public
 def pmean(x: T, axis_name: str) -> T:
     """The mean over the devices of an axis; integers give floats. See :func:`psum`."""
     return _over("pmean", x, axis_name)
 
 
+@public
 def pmax(x: T, axis_name: str) -> T:
     """The largest over the devices of an axis, element by element. It has no gradient in JAX. See :func:`psum`."""
     return _over("pmax", x, axis_name)
 
 
+@public
 def pmin(x: T, axis_name: str) -> T:
     """The smallest over the devices of an axis, element by element. It has no gradient in JAX. See :func:`psum`."""
     return _over("pmin", x, axis_name)
 
 
+@public
 def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T:
     """The arrays of all devices, in their order: [devices, *shape], the new axis at ``axis``; joined along ``axis`` where ``tiled``.
 
@@ -58,6 +64,7 @@ def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T
     return map_structure(functools.partial(_arranged, axis, tiled), found) if axis or tiled else found
 
 
+@public
 def axis_index(x: Any, axis_name: str | None = None) -> Any:
     """The number of this device on an axis, an int32 array of no axes: ``axis_index(axis_name)``.
 
@@ -69,6 +76,7 @@ def axis_index(x: Any, axis_name: str | None = None) -> Any:
     return _of_axis("axis_index", x, name, axis_name is not None)
 
 
+@public
 def axis_size(axis_name: str) -> int:
     """How many devices an axis has; in a function that is recorded a size of the graph. See :func:`psum`."""
     if not _is_recorded(axis_name):

@@ -10,8 +10,10 @@ from typing import Any
 from ..contracts import DeviceAxis, Parallelism, Spread
 from ..contracts.parallelism import Arrays, Opened
 from ..errors import CallMismatch, GuardFailed, InvalidOption, NotCompilable
+from ..forwarding import forward
 from ..runtime import Graph
 from ..runtime.boundary import public
+from ..tracing.faults import is_fault
 from ..transforms.flat import is_value
 from ..trees import likeness
 from .calls import FlatFunction, GivenCall, SplitCall
@@ -226,9 +228,11 @@ class Parallel:
 
         def reduced(stacked: Any) -> Any:
             try:
-                found = given(stacked)
+                found = forward(given, stacked)
             # The function is the user's, and may raise anything.
             except Exception as problem:
+                if is_fault(problem):
+                    raise
                 raise self._misreduced(f"fails with {type(problem).__name__}: {problem}", stacked) from problem
             if not is_value(found):
                 raise self._misreduced(f"gives a {type(found).__name__}, and has to give an array", stacked)

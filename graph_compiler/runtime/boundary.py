@@ -14,6 +14,7 @@ from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 from ..errors import GraphCompilerError, InternalError
+from ..forwarding import PASSING
 from ..ir.node import Node
 from ..tracing.faults import owner_of_frame, owner_of_problem
 from ..tracing.reach.origin import owner_of
@@ -69,7 +70,7 @@ def as_told(problem: Exception, doing: str) -> Exception:
 def _is_nested(frame: FrameType) -> bool:
     """Return True if the public function that runs in ``frame`` was called, however indirectly, by this package."""
     above = frame.f_back
-    while above is not None and not _is_own(above):
+    while above is not None and (not _is_own(above) or above.f_code in PASSING):
         above = above.f_back
     return above is not None
 

@@ -422,7 +422,11 @@ class Graph(Retraced, Inspected, Viewed):
         """
         from .module_calls import step
 
-        return step(self, held, args, kwargs, key, training, is_traced)
+        try:
+            return step(self, held, args, kwargs, key, training, is_traced)
+        except Exception as problem:
+            leave(problem, self.name)
+            raise
 
     def _follow(
         self, held: Mapping[str, Any], args: tuple[Any, ...], kwargs: dict[str, Any], training: bool | None

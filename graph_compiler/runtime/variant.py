@@ -214,6 +214,7 @@ class Variant:
                 return self.as_numbers(outcome) if self._numbers else outcome
             result = self._checked(outcome)
             return self.as_numbers(result) if self._numbers else result
+        # Generated code calls the target, which may raise anything.
         except Exception as problem:
             return self._failed(problem, unwritten)
 
@@ -230,6 +231,7 @@ class Variant:
             outcome = self._called(*leading, *leaves)
             result, effects, checks = self._parts(outcome)
             result = self._guarded(result, checks)
+        # Generated code calls the target, which may raise anything.
         except Exception as problem:
             for put_back in reversed(before):
                 put_back()
@@ -281,10 +283,8 @@ class Variant:
         return outcome if self._returns_more else (outcome, (), ())
 
     def _failed(self, problem: Exception, unwritten: Callable[[], bool] | None = None) -> Any:
-        """A call that fails may go another way in the original (``try``), or fail there in the user's own terms: it is recorded again.
-
-        Not where the function has written to memory that nobody saved.
-        """
+        """Return ``Missed``: a call that fails may go another way in the original (``try``), or fail there in the user's own terms. Raise
+        ``problem`` if the function has written to memory that nobody saved, or if a bug of this package has raised it."""
         if not isinstance(problem, GuardFailed):
             has_written = self.writes and not self._saves and not (unwritten is not None and unwritten())
             if has_written or self.target.is_signal(problem) or is_fault(problem):
@@ -346,6 +346,7 @@ class Variant:
         ``CallMismatch`` for a missing parameter, ``TargetRefused`` where only the original's framework takes such arguments."""
         try:
             return (self.function if compiled else self.flat)(*leading, *leaves)
+        # Each exception leaves as another one, or as it is.
         except Exception as problem:
             if isinstance(problem, KeyError) and problem.args[0] in self.graph.parameters:
                 raise lacking(self.graph, problem.args[0]) from None

@@ -103,7 +103,10 @@ class Verification:
             actual = self._graph(leaves, seed)
         except GuardFailed:
             return False
+        # Generated code calls the target, which may raise anything.
         except Exception as problem:
+            if is_fault(problem):
+                raise
             raise VerificationFailed(
                 f"{self.name}: the graph alone raises {type(problem).__name__}: {problem}\n  with {_described(leaves)}"
             ) from problem
@@ -192,7 +195,8 @@ class Verification:
                     call = self.recording.graph.maker(value)
                     assert call is not None
                     return f"the first call that differs is {call.origin}{written}"
-        except Exception as problem:  # the message about the mismatch matters more than where it is
+        # The message about the mismatch matters more than where it is, and tells what went wrong here.
+        except Exception as problem:
             return f"the call where it begins could not be found ({type(problem).__name__}: {problem})"
         return "every call agrees by itself: what differs is the form, an effect, or a value taken over from the recording"
 

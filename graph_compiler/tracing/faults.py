@@ -19,6 +19,7 @@ Owner = Literal["user", "framework", "own"]
 GENERATED = "<graph_compiler "
 _PRELUDE = ".prelude."  # modules of which functions are copied into generated code
 # Errors of this package that only a bug of it raises.
+_VERDICT = "_graph_compiler_is_fault"  # attribute of an exception: what `is_fault` has found
 BUGS = (InvalidGraph, UnknownOperation, DuplicateRow, InternalError)
 
 
@@ -44,8 +45,13 @@ def is_fault(problem: BaseException) -> bool:
     """
     if isinstance(problem, (GraphCompilerError, Signal)):
         return isinstance(problem, BUGS)
-    last = problem.__traceback__
-    while last is not None and last.tb_next is not None:
-        last = last.tb_next
-    # What a framework raises may say that this way is not possible, whoever has called it.
-    return isinstance(problem, Exception) and last is not None and owner_of_frame(last.tb_frame) == "own"
+    if not isinstance(problem, Exception) or problem.__traceback__ is None:
+        return False
+    # JAX removes its frames from the traceback of what leaves it, so that a later look could take this package for the one that raised.
+    if _VERDICT not in problem.__dict__:
+        last = problem.__traceback__
+        while last.tb_next is not None:
+            last = last.tb_next
+        # What a framework raises may say that this way is not possible, whoever has called it.
+        problem.__dict__[_VERDICT] = owner_of_frame(last.tb_frame) == "own"
+    return bool(problem.__dict__[_VERDICT])

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidOption, nearest
+from ..forwarding import forwards
 from ..runtime.boundary import public
+from ..tracing.faults import is_fault
 
 Rate = Callable[[int], Any]
 
@@ -104,12 +106,15 @@ def _function(own: Any) -> Rate:
     return own if callable(own) else lambda step: own
 
 
+@forwards
 def called(rate: Rate, step: int) -> float:
     """The rate of an update, as a float. ``InvalidOption`` where the function gives none."""
     try:
         found = float(rate(step))
     # The schedule is the user's function, and may raise anything.
     except Exception as problem:
+        if is_fault(problem):
+            raise
         raise InvalidOption(f"the schedule gives no number for step {step}: {type(problem).__name__}: {problem}") from problem
     if not math.isfinite(found):
         raise InvalidOption(f"the schedule gives {found} for step {step}")

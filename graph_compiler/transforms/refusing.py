@@ -16,6 +16,7 @@ def refusing(words: str, function: Function) -> Iterator[None]:
     another way to the derivative."""
     try:
         yield
+    # Frameworks refuse derivatives by exceptions of all kinds: `lacks` knows them by their words, and all else is raised.
     except Exception as problem:
         if is_inside() or isinstance(problem, GraphCompilerError):
             raise

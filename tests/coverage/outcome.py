@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable
 from typing import Any
 
-from graph_compiler.errors import GraphCompilerError, TargetRefused
+from graph_compiler.errors import GraphCompilerError, InternalError, TargetRefused
 
 RIGHT, WRONG, REFUSED, CRASHED, TIMEOUT, SKIPPED = "right", "wrong", "refused", "crashed", "timeout", "skipped"
 STATUSES = (RIGHT, WRONG, REFUSED, CRASHED, TIMEOUT, SKIPPED)
@@ -31,14 +31,15 @@ class Skipped(Exception):
 
 
 def outcome_of(judge: Callable[[], dict[str, Any] | None]) -> Outcome:
-    """Runs a judgement: it returns facts where all is right, and raises where something is not."""
+    """Run a judgement. It returns facts where all is right, and raises where something is not."""
     try:
         return Outcome(RIGHT, facts=judge() or {})
     except Skipped as reason:
         return Outcome(SKIPPED, str(reason))
     except AssertionError as difference:
         return Outcome(WRONG, _short(difference))
-    except TargetRefused as problem:  # where a row of ours gives the target what it does not take, mostly
+    # A target refuses mostly where a row gives it what it does not take.
+    except (TargetRefused, InternalError) as problem:
         return Outcome(CRASHED, _short(problem))
     except GraphCompilerError as problem:
         return Outcome(REFUSED, _short(problem))

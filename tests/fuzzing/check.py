@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 import graph_compiler
-from graph_compiler.errors import GraphCompilerError, TargetRefused
+from graph_compiler.errors import GraphCompilerError, InternalError, TargetRefused
 
 from ..programs.table import LIFTED, TARGETS, state_of
 from ..support.canonical import lifted
@@ -121,7 +121,7 @@ def _of_call(original: Any, function: Any, graph: Any, make_call: Any, setting: 
 
 
 def _of_error(problem: Exception, expected: Any) -> Verdict:
-    if isinstance(problem, GraphCompilerError) and not isinstance(problem, TargetRefused):
+    if isinstance(problem, GraphCompilerError) and not isinstance(problem, (TargetRefused, InternalError)):
         return Verdict("error", f"{type(problem).__name__}: {_general(str(problem))}", str(problem))
     if isinstance(expected, Exception) and type(problem) is type(expected):
         return Verdict("right", f"as torch: {type(problem).__name__}", str(problem))

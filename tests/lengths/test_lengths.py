@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ..support.gave_up import assert_gave_up
 from ..support.selection import pairs
 from .inside import COMPILERS, GRADIENTS, check_compiled, check_gradients
 from .programs import COUNTED, RIGHT, SIZED
@@ -17,12 +18,14 @@ WAYS = [f"{source} {to}" for source in ("numpy", "torch") for to in ("numpy", "t
 def test_one_recording_serves_all_numbers_of_steps(name: str, way: str) -> None:
     graph, variants = check(COUNTED[name], *way.split())
     assert variants == 1, graph.explain()
+    assert_gave_up(graph)
 
 
 @pytest.mark.parametrize(("name", "way"), pairs(SIZED, WAYS))
 def test_one_recording_serves_all_sizes(name: str, way: str) -> None:
     graph, variants = check(SIZED[name], *way.split(), number=5)
     assert variants == 1, graph.explain()
+    assert_gave_up(graph)
 
 
 @pytest.mark.parametrize(("name", "way"), pairs(RIGHT, WAYS))

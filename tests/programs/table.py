@@ -96,8 +96,8 @@ def compiled(program: Program, function: Any, to: str, lazy: bool) -> Any:
     return graph
 
 
-def check(program: Program, to: str, lazy: bool) -> None:
-    """Every call gives what the original gives, changes the arguments as it does, and leaves the same state behind."""
+def check(program: Program, to: str, lazy: bool) -> Any:
+    """Return the graph, after every call has given what the original gives, changed the arguments as it does, and left the same state."""
     original, function = program.make(), program.make()
     seed(0)
     graph = compiled(program, function, to, lazy)
@@ -116,6 +116,7 @@ def check(program: Program, to: str, lazy: bool) -> None:
         assert _classes(attributes_of(function)) == _classes(attributes_of(original))
     if program.variants is not None:
         assert len(graph.variants) == program.variants, graph.explain()
+    return graph
 
 
 def _classes(tree: Any) -> dict[Any, type]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from ..support.gave_up import assert_gave_up
 from ..support.selection import pairs
 from .running import TARGETS, assert_gives, compiled, function_of, given, library, wanted
 from .table import PROGRAMS
@@ -21,6 +22,7 @@ def test_one_recording_serves_all_calls(way: str, to: str) -> None:
     for args in row.calls:
         assert_gives(graph(*given(args, to)), wanted(row, source, args))
     assert len(graph.variants) <= row.variants, graph.explain()
+    assert_gave_up(graph)
 
 
 @pytest.mark.parametrize(("way", "compiler"), pairs([way for way in WAYS if PROGRAMS[way.split()[0]].variants == 1], ["jax", "tensorflow"]))

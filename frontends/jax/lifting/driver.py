@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax._src.traceback_util import api_boundary
 
 from ....errors import UnsupportedOperation
 from ....ir.graph import Graph
@@ -23,6 +24,8 @@ from . import functions, primitives
 from .table import JaxBuilder, rows
 
 
+# Frames of JAX stay in tracebacks until it is known who has raised, as where functions are recorded.
+@api_boundary
 def lift_graph(graph: Graph) -> Graph:
     """The canonical graph of a recorded one; ``UnsupportedOperation`` lists every call that has no row and cannot be opened."""
     return _JaxLifter(graph).run()

@@ -19,6 +19,7 @@ from ....errors import UnsupportedOperation
 from ....forwarding import forward
 from ....ir.node import Node, Value
 from ....sizes import Size, apply, product
+from ....tracing.faults import is_fault
 from ....trees import iterate_structure, map_structure
 from ..basics.dtypes import torch_dtype
 from ..basics.names import resolve
@@ -68,6 +69,8 @@ def _trace(function: Callable[..., Any], values: list[Value], args: list[Any], k
         return make_fx(call, decomposition_table=_decompositions(), tracing_mode="symbolic")(*examples)
     # What torch's tracer cannot follow it refuses in any words.
     except Exception as problem:
+        if is_fault(problem):
+            raise
         raise UnsupportedOperation(
             f"no row for it, and torch cannot open it ({type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''})"
         ) from problem
