@@ -123,7 +123,7 @@ class _Attempt:
         self.functions = functions
         self.globals, self.shown = GlobalReads(functions), Shown(self._reads(request.numbers) if hypotheses.reads else None)
         self.loops = TracedLoops(self.recorder, self.shown, lambda: self.locator.locate("a step of a loop", 3), hypotheses.loops)
-        self.session = Session(self.shown, SYMBOLS)
+        self.session = Session(self.shown, SYMBOLS, jax.core.eval_context)
         self.before = EnvironmentGuards([*all_of(functions), *outside_of(reached)])
         self.types: list[Any] = []  # of the arrays
         self.numbers: dict[int, Any] = {}  # of steps, by their places among the leaves

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -97,6 +99,14 @@ class States:
     def note(self) -> None:
         """What is now was recorded."""
         self.host, self.seen = host_state(), [repr(state_of(item)) for item in self.generators]
+
+    @contextmanager
+    def apart(self) -> Iterator[None]:
+        """What is drawn inside the block is no part of the recording."""
+        try:
+            yield
+        finally:
+            self.note()
 
     def check(self, capture: Any) -> None:
         """:class:`UnseenDraw` where something was drawn since then."""

@@ -160,7 +160,7 @@ def _attempt(request: Request, hypotheses: Hypotheses) -> tuple[Recording, list[
             capture.loops.run_rest = partial(hypotheses.steps.run, capture.recorder)
         known = weights.world.owners()  # places of objects that earlier calls were given are out of reach
         before, kept, inputs = _before(code), Kept([place for place in places if id(place.held.owner) in known]), Inputs(capture)
-        asked = _Asked(code, library)
+        asked = _Asked(code, library, capture)
         call = call_of(tree, [inputs.enter(name, leaf) for name, leaf in zip(input_names(function, args, tree), leaves)])
         count = len(inputs.made)
         try:
@@ -197,8 +197,8 @@ _PROBES = Probes(*SETTINGS, *refused({random: DRAWS[random]}), *MATH)
 class _Asked:
     """What code asks for while it runs: globals by text, and settings of the process."""
 
-    def __init__(self, code: Reached, library: LibraryCode) -> None:
-        self.globals, self.settings = GlobalReads(code.functions), Session(symbols=SYMBOLS)
+    def __init__(self, code: Reached, library: LibraryCode, capture: Capture) -> None:
+        self.globals, self.settings = GlobalReads(code.functions), Session(symbols=SYMBOLS, outside=capture.states.apart)
         spaces = (*(function.__globals__ for function in code.functions), *library.spaces)
         self.seen = probing(_PROBES, self.settings, spaces, self.globals.places())
 

@@ -199,7 +199,7 @@ class _Attempt:
         self.tree: Tree = plain_classes(tree)
         self.reached = reached = reach_of(self._referred())
         refuse_outside(reached.found())
-        self.globals, self.session = GlobalReads(reached.functions), Session()
+        self.globals, self.session = GlobalReads(reached.functions), Session(outside=tf.init_scope)
         self.before = EnvironmentGuards([*all_of(reached.functions), *outside_of(reached, self._referred())])
         self.mode = mode_of(request.function)
         self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()), self.mode)

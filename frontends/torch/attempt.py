@@ -7,6 +7,7 @@ import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -38,7 +39,7 @@ from .capture.capture import Capture
 from .capture.first_run import FirstRun
 from .capture.regions import TorchRegions
 from .checks import recorded
-from .compat import is_any_autocast_enabled
+from .compat import is_any_autocast_enabled, no_torch_dispatch, no_torch_function
 from .compiling import Compiling, Seen, compiling, differs_outside, kept
 from .gradients.kernel_by_kernel import KernelByKernel
 from .memory.kept_views import KeptViews
@@ -174,7 +175,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
         recorder = Recorder(request.name, "torch")
         views, by_kernel = hypotheses.kept_views, hypotheses.by_kernel
         capture = Capture(recorder, weights, request.same_framework, request.draws, keys, reading, by_kernel, views)
-        session.trace = capture
+        session.trace, session.outside = capture, partial(_outside, capture)
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays
         call = call_of(tree, entered)
@@ -213,6 +214,13 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
     facts += outside_of((function, *given, *reads.globals.functions()), state.free(containers), weights, containers.holds)
     has_numbers = reading.any or bool(hypotheses.numbers)
     return Attempt(Recording(graph, weights, EnvironmentGuards(facts, versions_of), state.places, has_numbers), left, is_other_code)
+
+
+@contextmanager
+def _outside(capture: Capture) -> Iterator[None]:
+    """Nothing is recorded inside the block, and the generators are afterwards as before."""
+    with no_torch_function(), no_torch_dispatch(), capture.generators.undone():
+        yield
 
 
 def _entries(weights: Weights) -> list[Entry]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 from ..environment.conjunction import EnvironmentGuard
@@ -26,22 +26,37 @@ class Probe(NamedTuple):
     on_read: Callable[..., Any]
 
 
+_paused = threading.local()
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """No probe tells a session of this thread inside the block."""
+    before, _paused.is_so = getattr(_paused, "is_so", False), True
+    try:
+        yield
+    finally:
+        _paused.is_so = before
+
+
 class Session:
     """One recording, as shims see it: what frontends have it hold for their own rows, and what was noted.
+
+    ``outside`` makes a context in which the framework computes at once and records nothing.
 
     >>> session = Session()
     >>> session.note("modules", session), session.noted("modules") == [session], session.noted("threads")
     (None, True, [])
     """
 
-    def __init__(self, trace: Any = None, symbols: Any = None) -> None:
-        self.trace, self.symbols, self._thread = trace, symbols, threading.get_ident()
+    def __init__(self, trace: Any = None, symbols: Any = None, outside: Callable[[], AbstractContextManager[Any]] = nullcontext) -> None:
+        self.trace, self.symbols, self.outside, self._thread = trace, symbols, outside, threading.get_ident()
         self._asked: dict[Any, tuple[str, Callable[[], Any]]] = {}
         self._noted: dict[str, dict[int, Any]] = {}
 
     def hears(self) -> bool:
-        """Whether the caller runs in the thread of the recording: what others read meanwhile is no part of the function."""
-        return threading.get_ident() == self._thread
+        """Return True in the thread of the recording, where it is not paused: what is read elsewhere is no part of the function."""
+        return threading.get_ident() == self._thread and not getattr(_paused, "is_so", False)
 
     def note(self, what: str, item: Any) -> None:
         """Something was read, or happened, that concerns this object."""
@@ -83,7 +98,7 @@ class Probes:
     def here(self) -> tuple[Session, ...]:
         """The open sessions of this thread, the innermost last."""
         sessions: tuple[Session, ...] = getattr(self._here, "sessions", _NO_SESSIONS)
-        return sessions
+        return _NO_SESSIONS if sessions and getattr(_paused, "is_so", False) else sessions
 
     def anywhere(self) -> tuple[Session, ...]:
         """The open sessions of all threads."""
@@ -97,7 +112,8 @@ class Probes:
                 self._make_shims()
                 put_all(self._shims)
             self._open = (*self._open, session)
-        before, self._here.sessions = self.here(), (*self.here(), session)
+        before = getattr(self._here, "sessions", _NO_SESSIONS)
+        self._here.sessions = (*before, session)
         try:
             yield
         finally:

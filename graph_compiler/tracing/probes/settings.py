@@ -18,6 +18,7 @@ import numpy as np
 
 from ...forwarding import forwards
 from .files import FILES
+from .imports import IMPORTS
 from .kinds import ASSUME, REFUSE
 from .probe import Probe
 
@@ -67,6 +68,7 @@ SETTINGS: tuple[Probe, ...] = (
     *assumed({logging: ("getLogger",)}, _of_logger),
     *assumed({np.random: ("get_state",)}, _of_state),
     *FILES,
+    *IMPORTS,
     *refused({
         os: ("urandom",),
         uuid: ("uuid1", "uuid4"),
