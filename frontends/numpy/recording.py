@@ -35,6 +35,7 @@ from ...tracing.probes.host_math import MATH
 from ...tracing.probes.host_random import DRAWS, restore_host_state
 from ...tracing.probes.settings import SETTINGS, refused
 from ...tracing.reach.containers import slotted
+from ...tracing.reach.free_parts import free_parts
 from ...tracing.reach.library_code import LibraryCode, library_code
 from ...tracing.reach.origin import following_libraries
 from ...tracing.reach.walk import Policy
@@ -292,15 +293,12 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
 
 def _environment(code: Reached, asked: _Asked, graph: Graph, weights: Weights, containers: Containers) -> EnvironmentGuards:
     """What a recording relies on: everything the function refers to but its arrays, and the types of these."""
-    parts = weights.parts() | weights.kept.parts()
+    free = free_parts(weights.parts() | weights.kept.parts(), containers.holds)
     read_anew = set(map(id, weights.buffers()))
-
-    def is_free(item: Any, key: Any) -> bool:
-        return (id(item), key) in parts or (id(item), None) in parts or containers.holds(item)
 
     def contents(item: Any) -> Any:
         return None if id(item) in read_anew else _elements(item)
 
-    facts = [*asked.globals.facts(), *asked.settings.facts(), *facts_outside(code, contents=contents, free=is_free)]
+    facts = [*asked.globals.facts(), *asked.settings.facts(), *facts_outside(code, contents=contents, free=free)]
     held = EnvironmentGuard("{}()", (weights.hold_types(graph),), "the shape or type of an array that the function keeps")
     return EnvironmentGuards([held, *weights.views.facts(), *facts] if graph.parameters else facts)

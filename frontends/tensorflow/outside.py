@@ -16,6 +16,7 @@ import tensorflow as tf
 from ...tracing import Reached, facts_outside
 from ...tracing.environment.conjunction import EnvironmentGuard
 from ...tracing.environment.same_value import same_items
+from ...tracing.reach.free_parts import FreeParts
 from ...tracing.reach.walk import Policy
 
 # Whose methods read what the user gave them, or sets between calls: the activation of a layer, the rate of an optimizer.
@@ -49,7 +50,7 @@ _KEPT = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}  # which it has onc
 def outside_of(reached: Reached, roots: Iterable[Any]) -> list[EnvironmentGuard]:
     """What these callables refer to is as it was; of layers of Keras, also what their own code reads."""
     facts = (fact for layer in layers_of(reached, roots) for fact in (*_of_layer(layer), *_of_keras(layer)))
-    return [*facts_outside(reached, _of_others, _contents, _is_kept_by_tensorflow), *facts, *_settings(reached)]
+    return [*facts_outside(reached, _of_others, _contents, _FREE), *facts, *_settings(reached)]
 
 
 def _of_others(owner: Any) -> Iterator[EnvironmentGuard]:
@@ -120,9 +121,8 @@ def _is_library(module: str) -> bool:
     return module.startswith(("keras.", "tensorflow."))
 
 
-def _is_kept_by_tensorflow(holder: Any, key: Any) -> bool:
-    """Whether it is an attribute of a ``tf.function`` by which TensorFlow keeps what it has traced."""
-    return isinstance(holder, type(_FUNCTION)) and key in _KEPT
+# Attributes of a `tf.function` in which TensorFlow keeps what it has traced.
+_FREE = FreeParts(lambda holder: _KEPT if isinstance(holder, type(_FUNCTION)) else ())
 
 
 def _is_leaf(item: Any) -> bool:

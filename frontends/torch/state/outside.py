@@ -18,7 +18,8 @@ from torch.utils.hooks import RemovableHandle
 from ....tracing import Reached, facts_outside
 from ....tracing.environment.conjunction import EnvironmentGuard
 from ....tracing.environment.versions import dicts_of_attribute
-from ....tracing.reach.outside import Free, code_fact
+from ....tracing.reach.free_parts import FreeParts
+from ....tracing.reach.outside import code_fact
 from ....tracing.reach.self_contained import is_self_contained
 from ....tracing.reach.walk import is_constant
 from ..memory.memory import is_shared
@@ -29,7 +30,7 @@ from .reached_modules import POLICY, has_attributes
 _HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
 
-def outside_of(objects: Iterable[Any], free: Free, weights: Weights, is_input: Callable[[Any], bool]) -> list[EnvironmentGuard]:
+def outside_of(objects: Iterable[Any], free: FreeParts, weights: Weights, is_input: Callable[[Any], bool]) -> list[EnvironmentGuard]:
     """What these callables refer to: closures, globals, attributes, hooks, the children of modules, and the tensors of modules that are
     none of ``weights``.
 

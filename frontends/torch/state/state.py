@@ -19,7 +19,7 @@ from ....ir.aliases import Aliases
 from ....ir.graph import Effect
 from ....sizes import Size, Symbol
 from ....tracing.reach.containers import COMPILED, MISSING, is_whole
-from ....tracing.reach.outside import Free
+from ....tracing.reach.free_parts import FreeParts, free_parts
 from ....tracing.reach.world import ORDER, Change, Held, World
 from ....tracing.state.append_only import ListShims
 from ....tracing.state.iterators import iterators_in, refuse_outside
@@ -172,18 +172,11 @@ class State:
         tree = Branch(tuple, tuple(range(len(self.places) + len(draws.trees))), (*self._trees, *draws.trees))
         return RecordedState((*self.places, *draws.draws), tree, tuple(self.replaced), tuple(containers.written.items()))
 
-    def free(self, containers: Containers) -> Free:
-        """Which parts of containers a graph reads anew at each call: the places, and what is inside of them."""
+    def free(self, containers: Containers) -> FreeParts:
+        """Return the parts of containers that a graph reads at each call: the places, and what is inside of them."""
         parts = {(id(place.held.owner), None if place.whole else place.key) for place in self.places}
 
-        def is_free(item: Any, key: Any) -> bool:
-            item = vars(item) if isinstance(item, torch.Tensor) else item  # whose attributes are the container
-            return (id(item), key) in parts or (id(item), None) in parts or containers.holds(item)
-
-        def is_given(item: Any, key: Any) -> bool:
-            return containers.holds(vars(item) if isinstance(item, torch.Tensor) else item)
-
-        return is_free if parts else is_given
+        return free_parts(parts, containers.holds, lambda item: vars(item) if isinstance(item, torch.Tensor) else item)
 
     def restore(self) -> None:
         """Puts everything back."""

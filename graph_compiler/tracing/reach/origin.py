@@ -9,6 +9,7 @@ import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
@@ -108,9 +109,26 @@ def _owner(name: Any, file: Any, frameworks: frozenset[str]) -> Owner:
         return "framework"
     if package in sys.stdlib_module_names:
         return "python"
-    if any(folder in file for folder in _INSTALLED):
+    if any(folder in file for folder in _INSTALLED) or _is_installed(file):
         return "library"
     return "python" if file.startswith(_PYTHON) else "user"
+
+
+def _is_installed(file: str) -> bool:
+    """Return True if an installer put the file into a folder of `sys.path` (`pip install --target`)."""
+    folders = [folder for folder in sys.path if folder and file.startswith(f"{folder.rstrip(os.sep)}{os.sep}")]
+    return any(file[len(folder.rstrip(os.sep)) + 1 :].partition(os.sep)[0] in _installed_in(folder) for folder in folders)
+
+
+@functools.lru_cache(maxsize=256)
+def _installed_in(folder: str) -> frozenset[str]:
+    """Return the names of packages and modules in a folder that the records of its installed distributions list.
+
+    An editable installation has its record elsewhere, so its code stays the user's.
+    """
+    # An egg-info folder lies beside the sources that somebody works on, and has no record.
+    found = [each for each in metadata.distributions(path=[folder]) if each.read_text("RECORD")]
+    return frozenset(file.parts[0] for each in found for file in each.files or ())
 
 
 def _folders() -> Iterator[tuple[str, str]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import functools
 import os
 import reprlib
 import threading
@@ -18,6 +17,7 @@ from ..environment.versions import dict_of_class
 from ..source.code_names import names_read
 from .absent import Sought, absent_attributes, absent_globals, hidden_by_class, keys_fact, names_of_whole
 from .abstract import registered_with
+from .free_parts import NO_FREE_PARTS, FreeParts
 from .library import answers_of
 from .library_data import library_facts
 from .namespaces import names_of_builtins
@@ -29,14 +29,13 @@ _UNSET = object()
 _STOOD_IN = frozenset({"builtins", "math"})  # modules whose functions have shims while something is recorded, in any thread
 # Classes of most of what facts tell of, which have no elements that a write could change.
 _NO_BUFFERS = frozenset({dict, list, tuple, set, frozenset, str, int, float, bool, type(None), type, types.FunctionType})
-Free = Callable[[Any, Any], bool]  # whether a part of a container (a whole one: None) is read anew at each call
 
 
 def facts_outside(
     reach: Reached,
     facts_of: Callable[[Any], Iterable[EnvironmentGuard]] = lambda owner: (),
     contents: Callable[[Any], Any] = lambda item: None,
-    free: Free = lambda holder, key: False,
+    free: FreeParts = NO_FREE_PARTS,
 ) -> list[EnvironmentGuard]:
     """Everything within reach is the same object as now, numbers and strings the same value.
 
@@ -66,7 +65,7 @@ def facts_outside(
     return [*found, *(EnvironmentGuard("{}({}) == {}", (contents, *pair), "the elements of an array") for pair in buffers)]
 
 
-def _globals(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
+def _globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
     used = {(id(function.__globals__), name): function.__globals__ for function in reach.functions for name in reach.globals_of(function)}
     for (_, name), held in used.items():
         if not _stays(held[name]) and not free(held, name):
@@ -82,7 +81,7 @@ def _stays(item: Any) -> bool:
     return is_plain or isinstance(item, types.ModuleType)
 
 
-def _cells(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
+def _cells(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
     for name, cell in reach.cells:
         if cell_is_filled(cell) and not free(cell, 0):
             yield same_fact("{}.cell_contents", (cell,), cell.cell_contents, f"the variable {name} of an enclosing function")
@@ -93,7 +92,7 @@ def code_fact(function: types.FunctionType) -> EnvironmentGuard:
     return same_fact("{}.__code__", (function,), function.__code__, f"the code of {function.__name__}")
 
 
-def _functions(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
+def _functions(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
     sought = Sought(reach)
     for function in reach.functions:
         yield code_fact(function)
@@ -103,15 +102,11 @@ def _functions(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
         own, what = vars(function), function.__name__
         for name in (name for name in reach.attributes(function) if name in own and not free(own, name)):
             yield _entry(f"the attribute {name} of {what}", own, name)
-        yield from absent_attributes(sought, function, own, what, functools.partial(_free_in, free, own))
+        # The attributes of a function are the parts of its dict.
+        yield from absent_attributes(sought, function, own, what, FreeParts(lambda _, own=own: free.keys_of(own)))
 
 
-def _free_in(free: Free, own: dict[str, Any], _: Any, name: Any) -> bool:
-    """The attributes of a function are the parts of its dict."""
-    return free(own, name)
-
-
-def _variables(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
+def _variables(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
     for variable in reach.variables:
         if not free(variable, 0):
             yield same_fact("{}.get({})", (variable, _UNSET), variable.get(_UNSET), f"the context variable {variable.name}")
@@ -133,7 +128,7 @@ def _library_objects(reach: Reached) -> Iterator[EnvironmentGuard]:
             yield EnvironmentGuard("{}({}) == {}", (row.read, item, row.read(item)), row.what)
 
 
-def _environment(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
+def _environment(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
     """All of it, where the user's own code names it."""
     if not any(_ENVIRONMENT & names_read(function.__code__) for function in reach.functions):
         return
@@ -144,7 +139,7 @@ def _environment(reach: Reached, free: Free) -> Iterator[EnvironmentGuard]:
     yield EnvironmentGuard("{}() == {}", (now, now()), "an environment variable")
 
 
-def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]], free: Free) -> Iterator[EnvironmentGuard]:
+def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]], free: FreeParts) -> Iterator[EnvironmentGuard]:
     watched = {id(cls) for cls in reach.owners if isinstance(cls, type)}
     fleeting = {id(reference()) for reference in reach.references}  # no fact may hold on to them
     sought, of_class = Sought(reach), {cls: _of_class(reach, cls, watched) for cls in set(map(type, reach.owners))}
@@ -161,7 +156,7 @@ def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]
         if hiding:
             yield EnvironmentGuard("{}.isdisjoint({})", (frozenset(hiding), own), f"an attribute of {what} that hides its class's", own)
         if isinstance(owner, type):
-            yield from hidden_by_class(reach, owner, watched)
+            yield from hidden_by_class(sought, owner, watched)
         else:
             yield from absent_attributes(sought, owner, own, what, free)
         if reach.is_whole(owner):
@@ -184,7 +179,7 @@ def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
     return [name for base in cls.__mro__ if id(base) in watched for name in reach.attributes(base)]
 
 
-def _containers(reach: Reached, free: Free, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:
+def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:
     """What containers hold; those that a name or attribute stands for are ``known_as`` it."""
     for items in reach.containers:
         if isinstance(items, (tuple, frozenset)) or free(items, None):

@@ -20,6 +20,7 @@ from ...registration import responds_to, trait
 from ..source.code_names import attributes_set, catches, fragments_read, names_read
 from .containers import slots_of
 from .library import is_asked, is_holding, reads_itself
+from .name_index import NameIndex
 from .namespaces import OF_IMPORTS, names_in, names_of_builtins, reads_modules_whole, taken_by_name
 from .origin import INTERNAL, is_internal, is_users, owner_of
 from .originals import module_of, original_of
@@ -64,9 +65,7 @@ class Reached:
     """
 
     def __init__(self, roots: Iterable[Any], policy: Policy = Policy()) -> None:
-        self.names: set[str] = set(policy.called)
-        self.changed: set[str] = set()  # names of attributes that code sets: of a class, those count whose setters are functions
-        self.fragments: set[str] = set()  # of names that code puts together; the empty one is a part of every name
+        self._index = NameIndex(policy.called)
         self.functions: list[types.FunctionType] = []
         self.cells: list[tuple[str, types.CellType]] = []
         self.containers: list[Any] = []
@@ -81,14 +80,24 @@ class Reached:
         self._seen: dict[int, Any] = {}
         self._read_whole: set[int] = set()  # identities of modules whose dict is read
         self._waiting = deque[Any]()  # a list, for what leads to each other may be as long as a linked list of the user's
-        self._scanned = self._known = 0  # how many of the owners were gone through, and with how many names
-        self._told: dict[str, bool] = {}  # names of attributes, and whether code may read them
-        self._told_with = 0  # how many names and fragments were known then
-        self.extend(roots)
+        self._indexed = 0  # the number of owners whose attributes are in the index
+        self._wait(roots)
+        self._walk()
+
+    @property
+    def names(self) -> set[str]:
+        """Names that code within reach reads."""
+        return self._index.reads
+
+    @property
+    def fragments(self) -> set[str]:
+        """Parts of names that code within reach composes; the empty one is a part of every name."""
+        return self._index.fragments
 
     def extend(self, roots: Iterable[Any]) -> None:
-        """Goes on to what else is within reach: of more roots, and of modules that were imported since."""
+        """Go on to what more roots, modules that were imported since and attributes that were set since refer to."""
         self._wait((*roots, *(module for function in self.functions for module in self._imported(function))))
+        self._indexed = 0
         self._walk()
 
     def attributes(self, owner: Any) -> list[str]:
@@ -97,30 +106,26 @@ class Reached:
 
     def read_of(self, owner: Any) -> dict[str, Any]:
         """The attributes of an owner that its code may read."""
+        return self._attributes(owner, lambda name, item, *kind: self._index.is_used(name, *kind))
+
+    def _attributes(self, owner: Any, is_used: Callable[[str, Any, bool, bool], bool]) -> dict[str, Any]:
+        """Return the attributes of an owner that count whatever names are used, and those that ``is_used`` tells."""
         held = attributes_of(owner)
         if self.is_whole(owner):
             return {name: held[name] for name in names_in(held)}
         if self._wraps(type(owner)):
             return {name: held[name] for name in vars(owner)}
-        hidden, is_read = self._policy.hidden, self._is_read_of_module if isinstance(owner, types.ModuleType) else self._is_read
-        is_set = _set_by_functions(held, self.changed) if isinstance(owner, type) else ()
+        hidden, in_module, in_class = self._policy.hidden, isinstance(owner, types.ModuleType), isinstance(owner, type)
         return {
             name: item
             for name, item in held.items()
-            if name not in hidden and (is_read(name) or name in is_set if name[:2] != "__" else _is_operator(owner, item))
+            if name not in hidden
+            and (
+                is_used(name, item, in_module, in_class and responds_to(type(item), "__set__"))
+                if name[:2] != "__"
+                else _is_operator(owner, item)
+            )
         }
-
-    def _is_read(self, name: str) -> bool:
-        """Whether code may read an attribute of this name: it has the name, or puts it together. Many objects have the same ones."""
-        if self._told_with != (known := len(self.names) + len(self.fragments)):
-            self._told, self._told_with = {}, known
-        if (told := self._told.get(name)) is None:
-            told = self._told[name] = name in self.names or any(fragment in name for fragment in self.fragments)
-        return told
-
-    def _is_read_of_module(self, name: str) -> bool:
-        """As :meth:`_is_read`, of a Python module, of which code that goes through all attributes reads no more than others."""
-        return name in self.names or any(fragment in name for fragment in self.fragments if fragment)
 
     def is_whole(self, owner: Any) -> bool:
         """Whether code reads the dict of a module, so that any name in it counts."""
@@ -141,19 +146,16 @@ class Reached:
 
     # ------------------------------------------------------------------------------ the walk
     def _walk(self) -> None:
-        """Visits what is waiting, and the attributes of each owner: again of all of them where more names have become known."""
+        """Visit what is waiting, and each attribute once its name is known to be read."""
         while True:
             while self._waiting:
                 self._visit(self._waiting.popleft())
-            known = len(self.names) + len(self.changed) + len(self.fragments)
-            if self._known < known:
-                self._known, self._scanned = known, 0
-            if self._scanned == len(self.owners):
-                return
-            while not self._waiting and self._scanned < len(self.owners):
-                owner = self.owners[self._scanned]
-                self._scanned += 1
-                self._wait(self.read_of(owner).values())
+            self._wait(self._index.released())
+            if not self._waiting:
+                if self._indexed == len(self.owners):
+                    return
+                self._wait(self._attributes(self.owners[self._indexed], self._index.add).values())
+                self._indexed += 1
 
     def _visit(self, item: Any) -> None:
         item = original_of(item)
@@ -172,16 +174,16 @@ class Reached:
             self._wait([vars(function).get("__wrapped__")])
         if owner in INTERNAL and function.__name__ not in trait("entry_methods"):
             return None
-        self.names |= names_read(function.__code__)
-        self.changed |= attributes_set(function.__code__)
-        self.fragments |= fragments_read(function.__code__)
+        self._index.read(names_read(function.__code__))
+        self._index.set(attributes_set(function.__code__))
+        self._index.compose(fragments_read(function.__code__))
         if owner in INTERNAL:
             return None
         if owner == "library":
             for inner in layers(vars(function).get("__wrapped__")):
                 if is_users(inner):
                     self._wait([inner])
-                self.names |= names_read(inner.__code__)  # and no fragments: a library's decorators read by text whatever there is
+                self._index.read(names_read(inner.__code__))  # and no fragments: a library's decorators read by text whatever there is
             used = (function.__globals__.get(name) for name in names_read(function.__code__))
             return self._wait(item for item in used if getattr(item, "__globals__", None) is function.__globals__)
         self.functions.append(function)
@@ -190,7 +192,7 @@ class Reached:
         put_in = (vars(builtins)[name] for name in names_of_builtins(function))
         globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *self._imported(function), *put_in]
         if reads_modules_whole(function):
-            self._read_whole |= {id(item) for item in globals_used if isinstance(item, types.ModuleType)}
+            self._read_whole_modules(item for item in globals_used if isinstance(item, types.ModuleType))
         self._wait((*enclosed(function), *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
         return None
 
@@ -198,8 +200,14 @@ class Reached:
         """The modules that code takes by their names, as far as these are loaded."""
         modules = list(taken_by_name(function))
         if reads_modules_whole(function):
-            self._read_whole |= set(map(id, modules))
+            self._read_whole_modules(modules)
         return modules
+
+    def _read_whole_modules(self, modules: Iterable[types.ModuleType]) -> None:
+        for module in modules:
+            if id(module) not in self._read_whole:
+                self._read_whole.add(id(module))
+                self._wait(self.read_of(module).values() if is_users(module) else ())
 
     def _wait(self, items: Iterable[Any]) -> None:
         self._waiting.extendleft([*items][::-1])  # what is found first is gone into first
@@ -253,7 +261,7 @@ class Reached:
 
     def _getter(self, getter: Any) -> None:
         """Of ``operator.attrgetter("a.b")`` and ``methodcaller("a")``: the names that they read."""
-        self.names |= {name for text in getter.__reduce__()[1] if isinstance(text, str) for name in text.split(".")}
+        self._index.read(name for text in getter.__reduce__()[1] if isinstance(text, str) for name in text.split("."))
 
     def _wraps(self, cls: type) -> bool:
         """Whether objects of a class are read for the user's code by methods of a library."""
@@ -291,11 +299,6 @@ def attributes_of(owner: Any) -> dict[str, Any]:
     if not isinstance(owner, (type, types.ModuleType)):
         held.update((name, getattr(owner, name)) for name in slots_of(owner) if hasattr(owner, name))
     return held
-
-
-def _set_by_functions(held: dict[str, Any], names: set[str]) -> set[str]:
-    """Of the names of attributes that are set, those for which a class has a property."""
-    return {name for name in names & held.keys() if responds_to(type(held[name]), "__set__")}
 
 
 def _is_operator(owner: Any, item: Any) -> bool:

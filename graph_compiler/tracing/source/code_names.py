@@ -12,10 +12,11 @@ _READS = ("LOAD", "IMPORT_FROM")
 _BY_TEXT = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
 _ANYTHING = frozenset({"vars", "__dict__", "eval", "exec", "globals", "__getattribute__"})
 
+_MOST_CODES = 32768  # a large package has some ten thousand functions
 HANDLERS = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=_MOST_CODES)
 def names_read(code: types.CodeType) -> frozenset[str]:
     """The names of globals and attributes that code reads, functions inside of it included.
 
@@ -26,7 +27,7 @@ def names_read(code: types.CodeType) -> frozenset[str]:
     return frozenset(read).union(*map(names_read, _inner(code)))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=_MOST_CODES)
 def attributes_set(code: types.CodeType) -> frozenset[str]:
     """The names of attributes that code sets or deletes, functions inside of it included.
 
@@ -39,7 +40,7 @@ def attributes_set(code: types.CodeType) -> frozenset[str]:
     return frozenset(changed).union(*map(attributes_set, _inner(code)))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=_MOST_CODES)
 def compares_identities(code: types.CodeType) -> bool:
     """Whether code, functions inside of it included, asks whether two objects are one (``a is b``, ``id(a)``).
 
@@ -52,7 +53,7 @@ def compares_identities(code: types.CodeType) -> bool:
     return asks or "id" in names_read(code) or any(map(compares_identities, _inner(code)))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=_MOST_CODES)
 def imports_of(code: types.CodeType) -> frozenset[str]:
     """The modules that code imports when it runs, functions inside of it included, without those that are named from where it stands.
 
@@ -65,7 +66,7 @@ def imports_of(code: types.CodeType) -> frozenset[str]:
     return frozenset(part for whole in wholes for part in (whole, whole.partition(".")[0])).union(*map(imports_of, _inner(code)))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=_MOST_CODES)
 def globals_read(code: types.CodeType) -> frozenset[str]:
     """The names of globals, and of Python's own functions, that code reads, functions inside of it included.
 
@@ -76,7 +77,7 @@ def globals_read(code: types.CodeType) -> frozenset[str]:
     return frozenset(read).union(*map(globals_read, _inner(code)))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=_MOST_CODES)
 def texts_of(code: types.CodeType) -> frozenset[str]:
     """The texts in code, functions inside of it included.
 
@@ -86,7 +87,7 @@ def texts_of(code: types.CodeType) -> frozenset[str]:
     return frozenset(item for item in code.co_consts if isinstance(item, str)).union(*map(texts_of, _inner(code)))
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=_MOST_CODES)
 def fragments_read(code: types.CodeType) -> frozenset[str]:
     """Parts of the names of attributes that code reads by text; the empty part, which every name has, where nothing is known of them.
 
@@ -104,7 +105,7 @@ def fragments_read(code: types.CodeType) -> frozenset[str]:
     return found | (frozenset(texts) or {""})
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=_MOST_CODES)
 def catches(code: types.CodeType) -> bool:
     """Whether code may go on after an exception: ``try``, or ``contextlib.suppress``.
 

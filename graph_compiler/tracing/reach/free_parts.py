@@ -1,0 +1,57 @@
+"""Parts of containers that a graph reads at each call, so that no guard compares them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+_ALL = (None,)
+
+
+@dataclass(frozen=True)
+class FreeParts:
+    """A set of parts of containers.
+
+    keys_of: returns the keys of an object's free parts; the key None stands for all of them.
+
+    >>> free = FreeParts(lambda item: ["step"])
+    >>> free({}, "step"), free({}, "rate"), free({}, None), free.without({}, frozenset({"step", "rate"}))
+    (True, False, False, frozenset({'rate'}))
+    """
+
+    keys_of: Callable[[Any], Collection[Any]] = lambda item: ()
+
+    def __call__(self, item: Any, key: Any) -> bool:
+        keys = self.keys_of(item)
+        return None in keys or key in keys
+
+    def without(self, item: Any, keys: frozenset[Any]) -> frozenset[Any]:
+        """Return the keys of an item that are not free; `keys` itself if none is."""
+        free = self.keys_of(item)
+        if None in free:
+            return frozenset()
+        return keys if keys.isdisjoint(free) else keys.difference(free)
+
+
+def free_parts(
+    parts: Iterable[tuple[int, Any]],
+    is_whole: Callable[[Any], bool],
+    container_of: Callable[[Any], Any] = lambda item: item,
+) -> FreeParts:
+    """Return the parts that are given as identities of containers and keys, and all parts of the containers that `is_whole` tells.
+
+    `container_of` returns the container of an object's attributes.
+    """
+    keys: dict[int, set[Any]] = {}
+    for container, key in parts:
+        keys.setdefault(container, set()).add(key)
+
+    def keys_of(item: Any) -> Collection[Any]:
+        container = container_of(item)
+        return _ALL if is_whole(container) else keys.get(id(container), ())
+
+    return FreeParts(keys_of)
+
+
+NO_FREE_PARTS = FreeParts()
