@@ -56,7 +56,8 @@ class Sought:
     def not_inherited(self, cls: type) -> frozenset[str]:
         """Return the names that neither a base of a class nor its metaclass defines: without asking the class, whose metaclass may raise
         anything."""
-        above = (*cls.__mro__[1:], *type(cls).__mro__)
+        metaclass: type = type(cls)
+        above = (*cls.__mro__[1:], *metaclass.__mro__)
         if above not in self._not_above:
             self._not_above[above] = self.names.difference(*map(vars, above))
         return self._not_above[above]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import os
 import reprlib
 import threading
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
 from ..environment.conjunction import EnvironmentGuard
@@ -103,7 +104,11 @@ def _functions(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
         for name in (name for name in reach.attributes(function) if name in own and not free(own, name)):
             yield _entry(f"the attribute {name} of {what}", own, name)
         # The attributes of a function are the parts of its dict.
-        yield from absent_attributes(sought, function, own, what, FreeParts(lambda _, own=own: free.keys_of(own)))
+        yield from absent_attributes(sought, function, own, what, FreeParts(functools.partial(_keys_of, free, own)))
+
+
+def _keys_of(free: FreeParts, own: dict[str, Any], _: Any) -> Collection[Any]:
+    return free.keys_of(own)
 
 
 def _variables(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
