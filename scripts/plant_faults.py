@@ -1,32 +1,48 @@
-"""Plant one fault after the other in the package, and see whether ``scripts/test --changed`` finds each.
+"""Plant one fault after the other in a copy of the checkout, and see whether the cases that ``scripts/test --changed`` adds find each.
 
-A fault is some lines at the end of a file, which make one row, rule, pass, kind of guard or writer of that file wrong. The file is restored
-after each run. A fault that no test finds is a hole in the selection.
+A fault is some lines at the end of a file, which make one row, rule, pass, kind of guard or writer of that file wrong. The cases that
+``tests/support/affected.py`` maps to the file run until one fails, those first that are likely to. A fault that no case finds is a hole in
+the tests, or in that table.
 
     python scripts/plant_faults.py --list
     python scripts/plant_faults.py lower:jax          # the faults whose name contains the text
-    python scripts/plant_faults.py --results /tmp/faults.jsonl   # continues where it stopped
+    nice python scripts/plant_faults.py --results /tmp/faults.jsonl   # continues where it stopped
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import functools
 import importlib
 import json
+import multiprocessing
+import os
+import re
+import runpy
+import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tests.support import affected, selection  # noqa: E402
+
 TARGETS = ("torch", "jax", "tensorflow", "numpy")
+FRAMEWORKS = ("torch", "jax.numpy", "tensorflow", "keras", "transformers", "flax", "equinox", "optax", "torch._dynamo")
+LIKELY = 40  # cases that are tried before all others
+# the frameworks are loaded before pytest could rewrite their assertions
+OPTIONS = ("-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 
 # ---------------------------------------------------------------------------------------------- what is planted
 ROW = """
@@ -140,12 +156,13 @@ class Fault:
 
 # ---------------------------------------------------------------------------------------------- where
 def faults() -> Iterator[Fault]:
-    for target in TARGETS:
-        yield from _of_tables("lower", target, ROOT / "backends" / target / "lowering", ROW)
-        yield from _of_writers(target)
-        yield from _of_tables("lift", target, ROOT / "frontends" / target / "lifting", RULE)
-    yield from _of_passes()
     yield from _of_guards()
+    yield from _of_passes()
+    for target in TARGETS:
+        yield from _of_writers(target)
+        yield from _of_tables("lower", target, ROOT / "backends" / target / "lowering", ROW)
+    for target in TARGETS:
+        yield from _of_tables("lift", target, ROOT / "frontends" / target / "lifting", RULE)
 
 
 def _of_tables(kind: str, framework: str, folder: Path, lines: str) -> Iterator[Fault]:
@@ -211,18 +228,134 @@ def _relative(path: Path) -> str:
 
 
 # ---------------------------------------------------------------------------------------------- runs
-def is_found(fault: Fault) -> tuple[bool, float, str]:
-    """Return whether the suite fails with the fault planted, after how many seconds, and the first failure."""
-    path = ROOT / fault.file
-    before, started = path.read_text("utf-8"), time.monotonic()
-    command = [sys.executable, "-m", "pytest", "-n", "2", "--changed", "HEAD", "-x", "-q", "--tb=no"]
+def forked(function: Callable[[], Any], seconds: float, log: Path) -> Any:
+    """Return what a function gives in a fork of this process, which has loaded nothing of the package; None if it dies or takes longer."""
+    context = multiprocessing.get_context("fork")
+    ours, theirs = context.Pipe(duplex=False)
+
+    def call() -> None:
+        with log.open("a", encoding="utf-8") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+        theirs.send(function())
+
+    process = context.Process(target=call, daemon=True)
+    process.start()
+    theirs.close()
     try:
-        path.write_text(before + fault.lines, "utf-8")
-        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return ours.recv() if ours.poll(seconds) else None
+    except EOFError:
+        return None
+    finally:
+        process.kill()
+        process.join()
+
+
+def copied(folder: Path) -> Path:
+    """Copy the files of the checkout, those that are not committed yet among them, and return the folder."""
+    listed = subprocess.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True)
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, folder / name)
+    return folder
+
+
+def enter(folder: Path) -> None:
+    """Import the package and its tests from a copy of the checkout."""
+    os.chdir(folder)
+    sys.dont_write_bytecode = True
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:  # those of the checkout
+        del sys.modules[name]
+    sys.path[:] = [str(folder), *(entry for entry in sys.path if entry not in ("", str(ROOT), str(ROOT / "scripts")))]
+
+
+class _Cases:
+    """Plugin of pytest: keeps the given cases of what is collected, in their order, and notes the first that fails."""
+
+    def __init__(self, nodes: list[str] | None) -> None:
+        self.nodes, self.failed, self.ran = nodes, list[str](), 0
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        if self.nodes is None:
+            self.nodes = [item.nodeid for item in items if item.get_closest_marker("slow") is None]
+            return
+        place = {node: number for number, node in enumerate(self.nodes)}
+        items[:] = sorted((item for item in items if item.nodeid in place), key=lambda item: place[item.nodeid])
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.ran += report.when == "call"
+        if report.failed:
+            self.failed.append(report.nodeid)
+
+
+def collect(folder: Path) -> list[str]:
+    """Return the ids of all cases that are not slow."""
+    enter(folder)
+    plugin = _Cases(None)
+    pytest.main([*OPTIONS, "--collect-only", "-q"], [plugin])
+    return plugin.nodes or []
+
+
+def run(folder: Path, nodes: list[str], options: tuple[str, ...] = ("-x",)) -> tuple[int, list[str], int]:
+    """Return the exit status of a run of cases, those that failed, and how many ran."""
+    enter(folder)
+    plugin = _Cases(nodes)
+    files = sorted({node.partition("::")[0] for node in nodes})
+    code = pytest.main([*OPTIONS, "--tb=short", *options, *files], [plugin])
+    return int(code), plugin.failed, plugin.ran
+
+
+def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
+    """Return the cases that a change of the file of a fault can affect: those that are likely to find it, and the others.
+
+    A case that the selection names for what is faulty comes first, then those with its name in their ids, then the rest of the selection.
+    """
+    chosen, named = selection.selected(nodes), selection.table()["cases"]
+    kind, _, rest = fault.name.partition(":")
+    name = _plain(fault.name.rpartition(":")[2].rpartition(".")[2].removesuffix("_p"))
+
+    def rank(node: str) -> tuple[int, int]:
+        if f"{kind} {rest.partition(':')[0]} {rest.rpartition(':')[2]}" in named.get(node, ()) or f"{kind} {rest}" in named.get(node, ()):
+            return 0, selection.digest(node)
+        places = (name in _plain(node.partition("[")[2]), node in chosen, name in _plain(node.partition("[")[0]))
+        return {(True, True): 1, (True, False): 2}.get(places[:2], 3 if places[2] else 4 if places[1] else 5), selection.digest(node)
+
+    ordered = sorted(affected.affected(nodes, [fault.file]), key=rank)
+    likely = [node for node in ordered if rank(node)[0] < 4][:LIKELY]
+    return likely, [node for node in ordered if node not in set(likely)]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def outcome(fault: Fault, folder: Path, nodes: list[str], seconds: float, log: Path) -> dict[str, Any]:
+    """Return what became of a fault: ``found`` by a case, ``missed`` by all that the change affects, ``broken`` if nothing could be
+    collected, or ``unfinished`` after the given seconds."""
+    path, started = folder / fault.file, time.monotonic()
+    before, ran = path.read_text("utf-8"), 0
+    result = "missed"
+    first: list[str] = []
+    path.write_text(before + fault.lines, "utf-8")
+    try:
+        for cases in filter(None, ranked(fault, nodes)):
+            answer = forked(functools.partial(run, folder, cases), seconds, log)
+            if answer is None or answer[0] != 0:
+                result = "unfinished" if answer is None else {1: "found"}.get(answer[0], "broken")
+                first = answer[1] if answer else []
+                ran += answer[2] if answer else 0
+                break
+            ran += answer[2]
     finally:
         path.write_text(before, "utf-8")
-    failures = [line for line in ran.stdout.split("\n") if line.startswith(("FAILED", "ERROR"))]
-    return ran.returncode != 0, round(time.monotonic() - started, 1), failures[0] if failures else ""
+    return {"fault": fault.name, "result": result, "seconds": round(time.monotonic() - started, 1), "cases": ran, "first": first[:1]}
+
+
+def listed_faults() -> list[Fault]:
+    """Return the faults, whose search imports the package."""
+    return list(faults())
 
 
 def main() -> int:
@@ -231,23 +364,36 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="name the faults and exit")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="take each N-th fault alone")
     parser.add_argument("--results", type=Path, help="a file that keeps the results, so that the next run continues")
+    parser.add_argument("--seconds", type=float, default=600.0, help="the longest run for a fault")
     options = parser.parse_args()
-    chosen = [fault for fault in faults() if options.containing in fault.name][:: options.every]
-    known: dict[str, Any] = {}
-    if options.results and options.results.exists():
-        known = {row["fault"]: row for row in map(json.loads, options.results.read_text("utf-8").splitlines())}
-    missed = [name for name, row in known.items() if not row["found"]]
-    for fault in chosen:
-        if options.list or fault.name in known:
-            print(fault.name, known.get(fault.name, ""))
-            continue
-        found, seconds, first = is_found(fault)
-        missed += [] if found else [fault.name]
-        print(f"{fault.name}: {'found' if found else 'MISSED'} after {seconds} s {first[:150]}", flush=True)
-        if options.results:
-            with options.results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"fault": fault.name, "found": found, "seconds": seconds, "first": first}) + "\n")
-    print(f"{len(missed)} missed: {', '.join(missed)}" if missed else f"{len(chosen)} faults")
+    runpy.run_path(str(ROOT / "tests" / "support" / "environment.py"))["set_variables"]()
+    for framework in FRAMEWORKS:  # each fork has them, and starts in a second
+        importlib.import_module(framework)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder, log = copied(Path(temporary) / "checkout"), Path("/tmp/suite_plant.log")
+        every: list[Fault] = forked(listed_faults, 120, log)
+        chosen = [fault for fault in every if options.containing in fault.name][:: options.every]
+        if options.list:
+            print("\n".join(fault.name for fault in chosen))
+            return 0
+        known: dict[str, Any] = {}
+        if options.results and options.results.exists():
+            known = {row["fault"]: row for row in map(json.loads, options.results.read_text("utf-8").splitlines())}
+        nodes: list[str] = forked(functools.partial(collect, folder), 1200, log)
+        for fault in chosen:
+            if fault.name in known:
+                continue
+            known[fault.name] = row = outcome(fault, folder, nodes, options.seconds, log)
+            print(f"{fault.name}: {row['result']} after {row['seconds']} s, {row['cases']} cases {row['first']}", flush=True)
+            if options.results:
+                with options.results.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row) + "\n")
+        rows = [known[fault.name] for fault in chosen]
+        # a case that fails without a fault finds none
+        finders = sorted({node for row in rows if row["result"] == "found" for node in row["first"]})
+        failing = set((forked(functools.partial(run, folder, finders, ()), 3600, log) or (0, finders, 0))[1] if finders else ())
+    missed = [row["fault"] for row in rows if row["result"] != "found" or failing & set(row["first"])]
+    print(f"{len(rows) - len(missed)} of {len(rows)} faults are found", *(f"    not found: {name}" for name in missed), sep="\n")
     return 1 if missed else 0
 
 
