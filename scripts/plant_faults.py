@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import fnmatch
 import functools
 import importlib
 import json
@@ -40,7 +41,7 @@ from tests.support import affected, selection  # noqa: E402
 
 TARGETS = ("torch", "jax", "tensorflow", "numpy")
 FRAMEWORKS = ("torch", "jax.numpy", "tensorflow", "keras", "transformers", "flax", "equinox", "optax", "torch._dynamo")
-LIKELY = 40  # cases that are tried before all others
+LIKELY = 60  # cases that are tried before all others
 # the frameworks are loaded before pytest could rewrite their assertions
 OPTIONS = ("-q", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 
@@ -310,20 +311,30 @@ def run(folder: Path, nodes: list[str], options: tuple[str, ...] = ("-x",)) -> t
 def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
     """Return the cases that a change of the file of a fault can affect: those that are likely to find it, and the others.
 
-    A case that the selection names for what is faulty comes first, then those with its name in their ids, then the rest of the selection.
+    Cases that the selection names for what is faulty come first, then those with its name in their ids, those of tests that are for this
+    folder alone, the rest of the selection, and the rest.
     """
     chosen, named = selection.selected(nodes), selection.table()["cases"]
     kind, _, rest = fault.name.partition(":")
-    name = _plain(fault.name.rpartition(":")[2].rpartition(".")[2].removesuffix("_p"))
+    framework, _, name = rest.rpartition(":")
+    reason = f"{kind} {framework.partition(':')[0]} {name}" if framework else f"{kind} {name}"
+    word = _plain(name.rpartition(".")[2].removesuffix("_p"))
+    patterns = [test for test, _, only_one in affected.reached(fault.file) if not only_one]
+    dedicated = {file for file in {node.partition("::")[0] for node in nodes} for test in patterns if fnmatch.fnmatch(file, test)}
 
-    def rank(node: str) -> tuple[int, int]:
-        if f"{kind} {rest.partition(':')[0]} {rest.rpartition(':')[2]}" in named.get(node, ()) or f"{kind} {rest}" in named.get(node, ()):
-            return 0, selection.digest(node)
-        places = (name in _plain(node.partition("[")[2]), node in chosen, name in _plain(node.partition("[")[0]))
-        return {(True, True): 1, (True, False): 2}.get(places[:2], 3 if places[2] else 4 if places[1] else 5), selection.digest(node)
+    def rank(node: str) -> int:
+        test, _, case = node.partition("[")
+        signs = (
+            reason in named.get(node, ()),
+            word in _plain(case) and node in chosen,
+            word in _plain(node),
+            kind in ("guard", "pass") and test.partition("::")[0] in dedicated,
+            node in chosen,
+        )
+        return next((place for place, sign in enumerate(signs) if sign), len(signs))
 
-    ordered = sorted(affected.affected(nodes, [fault.file]), key=rank)
-    likely = [node for node in ordered if rank(node)[0] < 4][:LIKELY]
+    ordered = sorted(affected.affected(nodes, [fault.file]), key=lambda node: (rank(node), selection.digest(node)))
+    likely = [node for node in ordered if rank(node) < 4][:LIKELY]
     return likely, [node for node in ordered if node not in set(likely)]
 
 
@@ -370,7 +381,7 @@ def main() -> int:
     for framework in FRAMEWORKS:  # each fork has them, and starts in a second
         importlib.import_module(framework)
     with tempfile.TemporaryDirectory() as temporary:
-        folder, log = copied(Path(temporary) / "checkout"), Path("/tmp/suite_plant.log")
+        folder, log = copied(Path(temporary) / "checkout"), Path(temporary) / "log"
         every: list[Fault] = forked(listed_faults, 120, log)
         chosen = [fault for fault in every if options.containing in fault.name][:: options.every]
         if options.list:

@@ -163,6 +163,10 @@ DISTRIBUTIONS: list[tuple[str, Callable[[], Any]]] = [
     ("uniform", lambda: _R.uniform(2, 5, _N)),
     ("randn", lambda: _R.randn(_N)),
     ("normal", lambda: _R.normal(1.0, 3.0, _N)),
+    ("standard_normal", lambda: _R.standard_normal(_N)),
+    ("standard_exponential", lambda: _R.standard_exponential(_N)),
+    ("standard_gamma", lambda: _R.standard_gamma(2.0, _N)),
+    ("standard_cauchy", lambda: _R.standard_cauchy(_N)),
     ("lognormal", lambda: _R.lognormal(0, 0.5, _N)),
     ("multivariate_normal", lambda: _R.multivariate_normal([0.0, 4.0], [[2.0, 1.0], [1.0, 2.0]], _N) @ np.array([1.0, 0.5])),
     ("randint", lambda: _R.randint(-5, 100, _N)),
@@ -205,6 +209,8 @@ METHODS: dict[str, tuple[Any, ...]] = {  # method of a generator: its parameters
 }
 CALLS: dict[str, Callable[[], Any]] = {
     **dict(DISTRIBUTIONS),
+    "generator.multivariate_normal": lambda: KEPT.multivariate_normal([0.0, 4.0], [[2.0, 1.0], [1.0, 2.0]], _N) @ np.array([1.0, 0.5]),
+    "RandomState.randn": lambda: OLD.randn(_N),
     **{f"generator.{name}": lambda name=name: getattr(KEPT, name)(*METHODS[name], size=_N) for name in METHODS},  # type: ignore[misc]
 }
 

@@ -57,13 +57,16 @@ def adaptive_max_pool_with_indices(x: Array, size: tuple[int, ...]) -> tuple[Arr
 
 
 def fractional_max_pool(x: Array, samples: Array, kernel: tuple[int, ...], size: tuple[int, ...]) -> tuple[Array, Array]:
-    """Largest elements and their places over windows that start where ``fractional_starts`` says; the last sample is for the first axis."""
+    """Return the largest elements and their places over windows that start where ``fractional_starts`` says.
+
+    As in torch, the samples of two axes are in reverse order, and those of three axes in the order of the axes.
+    """
     rank, space = len(kernel), x.shape[-len(kernel) :]
     lead = x.shape[:-rank]
     samples = samples.reshape(*lead, rank)
     place = xp.zeros((*lead, *(1,) * 2 * rank), int)
     for axis in range(rank):
-        starts = fractional_starts(samples[..., rank - 1 - axis], space[axis], size[axis], kernel[axis])
+        starts = fractional_starts(samples[..., axis if rank == 3 else rank - 1 - axis], space[axis], size[axis], kernel[axis])
         elements = starts[..., None] + np.arange(kernel[axis])
         shape = [size[axis] if i == axis else kernel[axis] if i == rank + axis else 1 for i in range(2 * rank)]
         place = place * space[axis] + elements.reshape(*lead, *shape)

@@ -24,7 +24,7 @@ from .partial_operations import READS, WRITES, result_of
 CALLS = frozenset({"PartitionedCall", "StatefulPartitionedCall"})
 BRANCHES = frozenset({"If", "StatelessIf", "Case", "StatelessCase"})
 LOOPS = frozenset({"While", "StatelessWhile"})
-PASSES_ON = frozenset({"Identity", "PlaceholderWithDefault", "PreventGradient", "Snapshot"})
+PASSES_ON = frozenset({"Identity", "PlaceholderWithDefault", "Snapshot"})
 ASSIGNS = {"AssignVariableOp": None, "AssignAddVariableOp": "AddV2", "AssignSubVariableOp": "Sub"}
 
 _ONLY_READ = frozenset({"ReadVariableOp", *READS, "Placeholder", "Assert", "PrintV2"})
@@ -68,7 +68,7 @@ class Evaluator:
     def operation(self, operation: Any, operands: Sequence[Any]) -> Sequence[Any]:
         """What one operation gives."""
         kind = operation.type
-        if kind in PASSES_ON or kind == "IdentityN":
+        if kind in PASSES_ON or kind in ("IdentityN", "PreventGradient"):
             return operands[: len(operation.outputs)]
         if is_call(operation):
             return self.graph(called(operation), operands)

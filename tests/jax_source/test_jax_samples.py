@@ -14,6 +14,7 @@ import pytest
 import graph_compiler
 from graph_compiler.trees import map_structure
 
+from ..support.canonical import lifted
 from ..support.compare import assert_same, to_numpy
 from ..support.jitted import jax_array
 from ..support.samples import Sample, made
@@ -72,6 +73,17 @@ def test_sample(name: str, to: str) -> None:
     sample = SAMPLES[name]
     variants = check(recorded(sample, to), to, calls_of(sample), sample.kwargs)
     assert variants == 1 or name in RECORDED_AGAIN, f"recorded {variants} times"
+
+
+# their operations come from calls of JAX alone, which graphs for JAX repeat as they were recorded
+CANONICAL = ("linear_algebra-tridiagonal_solve", "primitives-draws of a key", "shapes-dynamic_update_slice")
+
+
+@pytest.mark.parametrize("name", CANONICAL)
+def test_through_canonical_operations(name: str) -> None:
+    sample = SAMPLES[name]
+    graph = lifted(graph_compiler.compile(sample.function, to="jax", source="jax"))
+    assert check(graph, "jax", calls_of(sample), sample.kwargs) == 1
 
 
 @pytest.mark.parametrize("name", RECORDED_AGAIN)

@@ -168,11 +168,32 @@ def two_buffers(xp: Any, x: Any, n: int) -> Any:
     return a, b
 
 
+def as_long_as_both_hold(xp: Any, x: Any, n: int) -> Any:
+    total, factor = x.sum(), xp.float32(1.0)
+    while total > 0.5 and factor < 50.0:
+        total, factor = total * 0.6, factor * 1.5
+    return total, factor
+
+
+def as_long_as_one_holds(xp: Any, x: Any, n: int) -> Any:
+    total, factor = x.sum(), xp.float32(1.0)
+    while total > 0.5 or factor < 20.0:
+        total, factor = total * 0.6, factor * 1.5
+    return total, factor
+
+
+def until_one_holds(xp: Any, x: Any, n: int) -> Any:
+    total, factor = x.sum(), xp.float32(1.0)
+    while not (total < 0.5) and not (factor > 20.0):
+        total, factor = total * 0.6, factor * 1.5
+    return total, factor
+
+
 FOLDED: dict[str, Program] = {
     each.__name__: each
     for each in (
         prefix_sums_at, history, lower_sums, every_pair, pairs_that_move, whole_numbers, backwards_in_steps, side_by_side, newton_at_once,
-        halved_until,
+        halved_until, as_long_as_both_hold, as_long_as_one_holds, until_one_holds,
     )
 }  # fmt: skip
 COUNTED: dict[str, Program] = {

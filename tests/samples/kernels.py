@@ -62,12 +62,12 @@ SAMPLES: list[Sample] = [
     # ------------------------------------------------------------------------------------- layers
     _kernel(
         "_convolution_mode",
-        lambda x, w: aten.conv2d.padding(x, w, None, [1, 1], "same"),
+        lambda x, w: (aten.conv2d.padding(x, w, None, [1, 1], "same"), aten._convolution_mode(x, w, None, [1, 1], "same", [1, 1], 1)),
         (IMAGE, array(4, 3, 3, 3)),
         (OTHER_IMAGE, array(4, 3, 3, 3)),
     ),
     _kernel(
-        "_conv_depthwise2d",
+        "conv2d of groups",
         lambda x, w: aten.conv2d(x, w, None, [1, 1], [1, 1], [1, 1], 3),
         (IMAGE, array(3, 1, 3, 3)),
         (OTHER_IMAGE, array(3, 1, 3, 3)),
@@ -130,6 +130,7 @@ SAMPLES: list[Sample] = [
     _kernel("_upsample_nearest_exact2d", lambda x: aten._upsample_nearest_exact2d(x, [9, 7]), (IMAGE,), (OTHER_IMAGE,)),
     _kernel("_upsample_nearest_exact3d", lambda x: aten._upsample_nearest_exact3d(x, [6, 5, 7]), (VOLUME,), (OTHER_VOLUME,)),
     _kernel("_upsample_bilinear2d_aa", lambda x: aten._upsample_bilinear2d_aa(x, [3, 5], False), (IMAGE,), (OTHER_IMAGE,)),
+    _kernel("_upsample_lanczos2d_aa", lambda x: aten._upsample_lanczos2d_aa(x, [3, 5], False), (IMAGE,), (OTHER_IMAGE,)),
     _kernel("_upsample_bicubic2d_aa", lambda x: aten._upsample_bicubic2d_aa(x, [3, 5], False), (IMAGE,), (OTHER_IMAGE,)),
     _kernel("upsample", lambda x: quietly(F.upsample, x, scale_factor=2.0), (IMAGE,), (OTHER_IMAGE,)),
     _kernel("upsample_nearest", lambda x: quietly(F.upsample_nearest, x, scale_factor=2), (IMAGE,), (OTHER_IMAGE,)),
@@ -138,16 +139,35 @@ SAMPLES: list[Sample] = [
     _kernel("adaptive_max_pool1d", lambda x: F.adaptive_max_pool1d(x, 4), (LINE,)),
     _kernel(
         "fractional_max_pool2d",
-        lambda x, u: F.fractional_max_pool2d(x, 2, (3, 4), _random_samples=u),
+        lambda x, u: (F.fractional_max_pool2d(x, 2, (3, 4), _random_samples=u), aten.fractional_max_pool2d(x, [2, 2], [3, 4], u)),
         (IMAGE, array(2, 3, 2, kind="fraction")),
+        (array(1, 3, 5, 9), array(1, 3, 2, kind="fraction")),
     ),
     _kernel(
         "fractional_max_pool3d",
-        lambda x, u: F.fractional_max_pool3d(x, 2, (2, 3, 2), _random_samples=u),
-        (VOLUME, array(1, 2, 3, kind="fraction")),
+        lambda x, u: (F.fractional_max_pool3d(x, 2, (2, 3, 2), _random_samples=u), aten.fractional_max_pool3d(x, [2, 2, 2], [2, 3, 2], u)),
+        (array(2, 3, 8, 9, 7), array(2, 3, 3, kind="fraction")),
+        (array(1, 4, 7, 9, 12), array(1, 4, 3, kind="fraction")),
     ),
     _kernel(
-        "embedding_renorm", lambda w, k: F.embedding(k, w.clone(), max_norm=1.0), (X, ints(5, low=0, high=3)), (Y, ints(7, low=0, high=5))
+        "embedding_renorm",
+        lambda w, k: (F.embedding(k, w.clone(), max_norm=1.0), aten.embedding_renorm(w, k, 1.0, 2.0)),
+        (X, ints(5, low=0, high=3)),
+        (Y, ints(7, low=0, high=5)),
+    ),
+    _kernel(
+        "max_pool3d_with_indices_backward",
+        lambda x, g: aten.max_pool3d_with_indices_backward(
+            g, x, [2, 2, 2], [2, 2, 2], [0, 0, 0], [1, 1, 1], False, F.max_pool3d(x, 2, return_indices=True)[1]
+        ),
+        (VOLUME, array(1, 2, 2, 3, 2)),
+        (OTHER_VOLUME, array(2, 2, 3, 2, 4)),
+    ),
+    _kernel(
+        "adaptive_max_pool3d_backward",
+        lambda x, g: aten.adaptive_max_pool3d_backward(g, x, F.adaptive_max_pool3d(x, 2, return_indices=True)[1]),
+        (VOLUME, array(1, 2, 2, 2, 2)),
+        (OTHER_VOLUME, array(2, 2, 2, 2, 2)),
     ),
     _kernel("multilabel_soft_margin_loss", lambda x, m: F.multilabel_soft_margin_loss(x, m.float()), (X, bools(3, 4)), (Y, bools(5, 2))),
     _kernel("iteration", lambda x: torch.stack([row * 2 for row in x]), (X,)),

@@ -17,6 +17,12 @@ from typing import Any
 TARGETS = ("torch", "jax", "tensorflow", "numpy")
 _TUPLE, _PASS = "tuple[Graph, bool]", "GraphPass"  # return annotations of passes over graphs, and of functions that make one
 
+# rules for what newer versions of a framework have: name -> (module, what it has then)
+SINCE = {
+    "lift jax log2_p": ("jax.lax", "log2_p"),
+    "lift jax one_minus_square_p": ("jax.lax", "one_minus_square_p"),
+}
+
 found: set[str] = set()
 """The names of what was exercised in this process."""
 
@@ -84,7 +90,12 @@ def _lifting_rules() -> Iterator[str]:
     for framework in TARGETS:
         importlib.import_module(f"graph_compiler.frontends.{framework}.lifting.driver")  # fills the table
         rows = importlib.import_module(f"graph_compiler.frontends.{framework}.lifting.table").rows
-        yield from {f"lift {framework} {_rule(rows, row)}" for row in rows._rows.values()}
+        names = {f"lift {framework} {_rule(rows, row)}" for row in rows._rows.values()}
+        yield from {name for name in names if name not in SINCE or _has(*SINCE[name])}
+
+
+def _has(module: str, name: str) -> bool:
+    return hasattr(importlib.import_module(module), name)
 
 
 # ---------------------------------------------------------------------------------------------- passes

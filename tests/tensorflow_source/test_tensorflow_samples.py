@@ -15,6 +15,7 @@ from graph_compiler.frontends.tensorflow.lifting.driver import rows
 from graph_compiler.frontends.tensorflow.lifting.left_out import NO_REASON, reason
 from graph_compiler.trees import map_structure
 
+from ..support.canonical import lifted
 from ..support.compare import assert_same, to_numpy
 from ..support.kernels import run
 from ..support.samples import ErrorSample, Sample, made
@@ -69,6 +70,22 @@ def test_sample(name: str, to: str) -> None:
     sample = SAMPLES[name]
     variants = check(recorded(sample, to), to, calls_of(sample))
     assert variants == 1 or name in RECORDED_AGAIN, f"recorded {variants} times"
+
+
+def test_through_canonical_operations() -> None:
+    """No call of another framework is lifted to the numbers of Philox, and graphs for TensorFlow repeat its calls as they were recorded."""
+    sample = SAMPLES["random-StatelessRandomUniformV2"]
+    graph = lifted(graph_compiler.compile(sample.function, to="tensorflow", source="tensorflow"))
+    assert check(graph, "tensorflow", calls_of(sample)) == 1
+
+
+def test_a_prevented_gradient_is_refused() -> None:
+    torch = pytest.importorskip("torch")
+    graph = graph_compiler.compile(
+        lambda x: tf.raw_ops.PreventGradient(input=x, message="not this one") * 2, to="torch", source="tensorflow"
+    )
+    with pytest.raises(Exception, match="not this one"):
+        graph(torch.ones(3, requires_grad=True)).sum().backward()
 
 
 @pytest.mark.parametrize(("name", "to"), UNSUPPORTED)

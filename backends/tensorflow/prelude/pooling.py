@@ -282,13 +282,16 @@ def fractional_starts(samples: tf.Tensor, n: Any, windows: Any, kernel: Any) -> 
 
 
 def fractional_max_pool(x: tf.Tensor, samples: tf.Tensor, kernel: Sequence[Any], space: Sequence[Any]) -> tuple[tf.Tensor, tf.Tensor]:
-    """Largest elements and their places over windows that start where ``fractional_starts`` says; the last sample is for the first axis."""
+    """Return the largest elements and their places over windows that start where ``fractional_starts`` says.
+
+    As in torch, the samples of two axes are in reverse order, and those of three axes in the order of the axes.
+    """
     rank = len(kernel)
     lead, whole = sizes(x)[:-rank], sizes(x)[-rank:]
     samples = tf.reshape(samples, [*lead, rank])
     place = tf.zeros([*lead, *[1] * 2 * rank], tf.int32)
     for axis in range(rank):
-        starts = fractional_starts(samples[..., rank - 1 - axis], whole[axis], space[axis], kernel[axis])
+        starts = fractional_starts(samples[..., axis if rank == 3 else rank - 1 - axis], whole[axis], space[axis], kernel[axis])
         elements = starts[..., None] + tf.range(kernel[axis])
         shape = [space[axis] if i == axis else kernel[axis] if i == rank + axis else 1 for i in range(2 * rank)]
         place = place * whole[axis] + tf.reshape(elements, [*lead, *shape])

@@ -29,6 +29,7 @@ LEFT_OUT: dict[str, str] = {
     r"ResourceGather(Nd)?|ResourceScatter.*|ResourceStridedSliceAssign|ResourceCountUpTo": _RECORDED,
     r"TensorList.*|EmptyTensorList": _RECORDED,
     r"BroadcastGradientArgs|ConcatOffset": _RECORDED,
+    r"IdentityN|Rank|Shape(N)?|Size": _RECORDED,
     r"(Ref)?(Enter|Exit|Merge|NextIteration|Switch)|LoopCond": "is control flow of TensorFlow 1; tf.while_loop and tf.cond take its place",
     r"ResourceApply.*|ResourceSparseApply.*": (
         "is one step of an optimiser on variables in their place; Keras optimisers are written in plain operations"

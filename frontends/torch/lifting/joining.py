@@ -164,12 +164,6 @@ def unbind(b: TorchBuilder, input: Any, dim: int = 0) -> Any:
     return tuple(b.unstack(input, axis=place, count=count))
 
 
-@rows.row("__iter__")
-def iterate(b: TorchBuilder, self: Any) -> Any:
-    """Tensor.__iter__: the slices along the first axis."""
-    return unbind(b, self)
-
-
 # ---------------------------------------------------------------------------------------------- one part
 rows.table({
     ("select", "select_copy"): lambda b, input, dim, index: pick(b, input, axis(dim, input.ndim), index),

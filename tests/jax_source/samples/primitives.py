@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 import jax
+import jax.extend
 import jax.numpy as jnp
 from jax import lax
 
@@ -13,6 +14,24 @@ from .table import COMPLEX, INTS, OTHER_COMPLEX, OTHER_INTS, X, Y, calls
 
 _COMPLEXES, _OTHER_COMPLEXES = (COMPLEX, COMPLEX), (OTHER_COMPLEX, OTHER_COMPLEX)
 _MODES = ("clip", "fill", "drop", "promise_in_bounds")
+
+
+def _total_order(x, y):
+    """Compare whole numbers, zeros of both signs and NaN."""
+    x, y = (jnp.where(item > 3, jnp.nan, jnp.where(item < -3, -0.0, item * 1.0)) for item in (x, y))
+    return [primitive.bind(x, y) for primitive in (lax.eq_to_p, lax.le_to_p, lax.lt_to_p)]
+
+
+def _filled(x):
+    return lax.fori_loop(0, x.shape[0], lambda i, rows: rows.at[i].set(x[i] * 2), lax.empty(x.shape, x.dtype))
+
+
+def _hashes(key, counts):
+    return jax.extend.random.threefry_2x32(key.astype("uint32"), counts.astype("uint32"))
+
+
+def _words(key, shape):
+    return jax.extend.random.threefry_prng_impl.random_bits(key.astype("uint32"), 32, shape)
 
 
 def _shifts(x, by):
@@ -114,6 +133,11 @@ SAMPLES = [
                 (Y, Y),
             ),
             ("conj of reals", lax.conj, (X,), (Y,)),
+            ("total order", _total_order, (INTS, INTS), (OTHER_INTS, OTHER_INTS)),
+            ("an empty array that is written to", _filled, (X,), (Y,)),
+            ("hashes", _hashes, (ints(2, low=0, high=9), ints(4, low=0, high=9)), (ints(2, low=0, high=9), ints(6, low=0, high=9))),
+            ("words of a key", lambda k, x: _words(k, x.shape), (ints(2, low=0, high=9), X), (ints(2, low=3, high=12), Y)),
+            ("draws of a key", lambda x: jax.random.normal(jax.random.key(x[0, 0]), x.shape), (INTS,), (OTHER_INTS,)),
             ("lu of complex matrices", lax.linalg.lu, (Array((2, 3, 3), "complex64"),), (Array((4, 2, 2), "complex64"),)),
             ("reduce by a function", _place_of_the_largest, (X, INTS), (array(3, 6), ints(3, 6))),
             ("reduce extremes", _extremes, (INTS, X), (OTHER_INTS, Y)),

@@ -31,6 +31,11 @@ def _broadcast(x: Any, y: Any) -> Any:
     return tf.raw_ops.BroadcastArgs(s0=tf.shape(x), s1=tf.shape(y))
 
 
+def _broadcast_to_numbers(x: Any, shape: Any) -> Any:
+    """Broadcast to a shape whose elements are an argument."""
+    return tf.broadcast_to(x, tf.broadcast_dynamic_shape(tf.cast(3 + 0 * shape, "int32"), tf.shape(x)))
+
+
 def _filled(x: Any) -> Any:
     return tf.raw_ops.Fill(dims=tf.shape(x), value=2.5)
 
@@ -165,4 +170,5 @@ SAMPLES: list[Sample] = [
     ),
     sample("Empty", [], None, shape=[2, 3], dtype="float32", init=True),
     Sample(_broadcast, (array(2, 1), array(3)), {}, (array(4, 1), array(5)), "BroadcastArgs"),
+    Sample(_broadcast_to_numbers, (array(1, 3), ints(2)), {}, (array(1, 3), ints(2)), "BroadcastArgs-numbers"),
 ]

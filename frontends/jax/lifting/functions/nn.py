@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from .....ir import Value
@@ -16,6 +17,7 @@ _ACTIVATIONS = {
 }  # fmt: skip
 
 
+@functools.cache  # two names of one function of JAX share a row
 def _activation(name: str) -> Any:
     return lambda b, x: getattr(b, name)(_float(b, x))
 

@@ -129,7 +129,6 @@ rows.table({
     # in the derivative of ``tanh`` since JAX 0.11; as two factors, of which none cancels near 1
     "one_minus_square_p": lambda b, x, **_: b.multiply(b.subtract(b.operand(1, x.dtype), x), b.add(x, b.operand(1, x.dtype))),
     "abs_p": lambda b, x, **_: b.abs(x, right=is_floating(x.dtype)),  # of real numbers with the slope of the right side at 0
-    ("copy_p", "copy_p_p"): lambda b, x: x,  # arrays of JAX never change
     # how many bits are 1: each is taken to an axis of its own
     "population_count_p": lambda b, x: b.sum(bits_of(b, x), axis=(x.ndim,), dtype=x.dtype),
 })  # fmt: skip

@@ -43,14 +43,6 @@ def squeeze(b: JaxBuilder, x: Any, *, dimensions: Any) -> Any:
     return b.reshape(x, shape=tuple(size for axis, size in enumerate(x.shape) if axis not in gone))
 
 
-@rows.row("expand_dims_p")
-def expand_dims(b: JaxBuilder, x: Any, *, dimensions: Any) -> Any:
-    """With axes of size 1."""
-    new = {int(axis) % (x.ndim + len(dimensions)) for axis in dimensions}
-    sizes = iter(x.shape)
-    return b.reshape(x, shape=tuple(1 if axis in new else next(sizes) for axis in range(x.ndim + len(new))))
-
-
 rows.table({
     "transpose_p": lambda b, x, *, permutation: b.permute_dims(x, axes=tupled(permutation)),  # axes in another order
     # one after the other

@@ -50,7 +50,6 @@ rows.table({
     "Angle": lambda b, x, **_: b.angle(b.array(x)),  # of complex numbers
     # whether two numbers are at most as far from each other as the tolerance
     "ApproximateEqual": lambda b, x, y, *, tolerance, **_: b.less_equal(b.abs(b.subtract(*b.beside(x, y))), float(tolerance)),
-    "IdentityN": lambda b, items, **_: tuple(b.array(item) for item in items),  # the same arrays
     ("StopGradient", "GuaranteeConst"): lambda b, x, **_: b.stop_gradient(b.array(x)),  # no gradient flows through it
     "SelectV2": lambda b, condition, x, y, **_: b.where(b.array(condition, "bool"), *_chosen(b, x, y)),  # broadcast
 })  # fmt: skip

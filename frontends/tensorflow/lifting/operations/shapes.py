@@ -224,18 +224,8 @@ def _rolled(b: TensorFlowBuilder, x: Value, shifts: Value, axes: tuple[int, ...]
 
 # ------------------------------------------------------------------------------------- sizes
 rows.table({
-    "Shape": lambda b, input, *, out_type="int32", **_: b.array(tuple(input.shape), out_type),  # the sizes of an array
-    # the sizes of several arrays
-    "ShapeN": lambda b, input, *, out_type="int32", **_: tuple(b.array(tuple(item.shape), out_type) for item in input),
-    "Size": lambda b, input, *, out_type="int32", **_: b.array(product(input.shape), out_type),  # the number of elements
     "InvertPermutation": lambda b, x, **_: b.astype(b.argsort(x, axis=0), dtype=x.dtype),  # where each number stands
 })  # fmt: skip
-
-
-@rows.row("Rank")
-def rank(b: TensorFlowBuilder, input: Any, **_: Any) -> Any:
-    """The number of axes."""
-    return b.array(input.ndim, "int32")
 
 
 @rows.row("BroadcastArgs", static=("s0", "s1"))

@@ -15,7 +15,6 @@ _PLAIN = {
     "selu": "selu",
     "silu": "silu",
     "mish": "mish",
-    "logsigmoid": "log_sigmoid",
     "log_sigmoid": "log_sigmoid",
     "hardsigmoid": "hard_sigmoid",
     "hardswish": "hard_swish",

@@ -116,12 +116,6 @@ def slow_conv(b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: A
     return _conv(b, self, weight, bias, stride, padding, 1, 1)
 
 
-@rows.row("_conv_depthwise2d", "conv_depthwise3d")
-def depthwise(b: TorchBuilder, self: Any, weight: Any, kernel_size: Any, bias: Any, stride: Any, padding: Any, dilation: Any) -> Any:
-    """aten::_conv_depthwise2d, aten::conv_depthwise3d: a group for each channel."""
-    return _conv(b, self, weight, bias, stride, padding, dilation, b.fix(self.shape[-weight.ndim + 1]))
-
-
 @rows.row("slow_conv_transpose2d", "slow_conv_transpose3d")
 def slow_conv_transpose(
     b: TorchBuilder,

@@ -15,7 +15,7 @@ _OF_KERNELS = {0: "none", 1: "mean", 2: "sum"}
 
 
 def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
-    """Adds the rows of ``torch.nn.functional.NAME`` and of ``kernels``, those of this name where none are given.
+    """Add the rows of ``torch.nn.functional.NAME`` and of ``kernels``, or of the kernel of this name where none are given and torch has it.
 
     The formula has the signature of the kernel, with ``reduction`` as one of none, mean, sum and batchmean.
     """
@@ -34,7 +34,8 @@ def loss(name: str, *kernels: str) -> Callable[[Formula], Formula]:
 
         of_kernel = inspect.signature(formula)
         rows.row(f"nn.functional.{name}")(_with_signature(function, inspect.Signature([builder, *signature.parameters.values()])))
-        rows.row(*(kernels or (name,)))(_with_signature(kernel, of_kernel))
+        if kernels or hasattr(torch.ops.aten, name):
+            rows.row(*(kernels or (name,)))(_with_signature(kernel, of_kernel))
         return formula
 
     return register

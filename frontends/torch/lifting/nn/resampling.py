@@ -73,23 +73,6 @@ def interpolate(
     return _interpolate(b, input, _METHODS[mode], size, scale_factor, align_corners, antialias, bool(recompute_scale_factor))
 
 
-@rows.row("upsample")
-def upsample(
-    b: TorchBuilder, input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
-) -> Any:
-    return interpolate(b, input, size, scale_factor, mode, align_corners)
-
-
-@rows.row("upsample_nearest")
-def upsample_nearest(b: TorchBuilder, input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    return interpolate(b, input, size, scale_factor)
-
-
-@rows.row("upsample_bilinear")
-def upsample_bilinear(b: TorchBuilder, input: Any, size: Any = None, scale_factor: Any = None) -> Any:
-    return interpolate(b, input, size, scale_factor, "bilinear", True)
-
-
 # ---------------------------------------------------------------------------------------------- aten
 def _factors(scales: tuple[Any, ...], named: dict[str, Any]) -> Any:
     """The factors of ``upsample_*(..., scales_h, scales_w)`` or ``upsample_*.vec(..., scale_factors)``, None where there are none."""
