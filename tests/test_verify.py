@@ -17,6 +17,7 @@ import numpy as np  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.backends.jax.lowering import rows  # noqa: E402
+from graph_compiler.backends.torch.lowering import rows as torch_rows  # noqa: E402
 from graph_compiler.errors import GuardFailed, VerificationFailed  # noqa: E402
 from graph_compiler.frontends.torch.calls import TorchCalls  # noqa: E402
 
@@ -233,4 +234,46 @@ def test_a_value_that_was_baked_is_found() -> None:
     system = random.SystemRandom()
     graph = graph_compiler.transpile(lambda x: x * system.random(), args=(torch.randn(3),))
     with pytest.raises(VerificationFailed, match="differ"):
+        graph.verify()
+
+
+def in_halves_of_the_precision(x: Any) -> Any:
+    """Computes in float32 what it returns in float64, beside what it computes in float64."""
+    narrow = x.astype(np.float32)
+    centres = narrow[:3]
+    for _ in range(3):
+        nearest = ((narrow[:, None] - centres[None]) ** 2).sum(-1)
+        weights = np.exp(-nearest) / np.exp(-nearest).sum(0)
+        centres = np.stack([(narrow * weights[:, [k]]).sum(0) / 3 for k in range(3)])
+    return centres.astype(np.float64), np.exp(x).sum(0)
+
+
+def summed_in_place(x: Any) -> Any:
+    total = np.zeros(x.shape[1], np.float32)
+    view = total[:]
+    total += np.exp(np.sin(x.astype(np.float32))).sum(0)
+    return view.astype(np.float64), np.exp(x).sum(0)
+
+
+MIXED = (in_halves_of_the_precision, summed_in_place)
+GRID = np.random.default_rng(0).random((20, 3)) * 3
+
+
+@pytest.mark.parametrize("to", ("numpy", "tensorflow", "torch"))
+@pytest.mark.parametrize("function", MIXED, ids=lambda function: function.__name__)
+def test_the_tolerance_follows_the_lowest_precision_on_the_way(function: Callable[[Any], Any], to: str) -> None:
+    assert graph_compiler.compile(function, to=to, source="numpy", args=(GRID,)).verify().runs >= 2
+
+
+@pytest.mark.parametrize("function", MIXED, ids=lambda function: function.__name__)
+def test_what_is_computed_in_float64_is_compared_as_such(function: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = torch_rows.expression
+
+    def wrong(name: str, *rest: Any) -> str:
+        text = whole(name, *rest)
+        return f"({text}) * (1 + 1e-6 * (({text}).dtype.itemsize // 8))" if name == "exp" else text
+
+    monkeypatch.setattr(torch_rows, "expression", wrong)
+    graph = graph_compiler.transpile(function, to="torch", source="numpy", args=(torch.tensor(GRID),))
+    with pytest.raises(VerificationFailed, match=r"result 1 differs(.|\n)*first call that differs is numpy.exp at .*test_verify.py:\d+"):
         graph.verify()

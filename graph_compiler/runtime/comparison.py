@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from ..ops.dtypes import NARROWED
 
 # bytes of a real element -> (relative, absolute as a part of the largest element)
 _BY_WIDTH = {2: (2e-2, 2e-2), 4: (1e-4, 2e-5), 8: (1e-7, 1e-9)}
+_WIDEST = 8
 _TAKEN_FOR_WIDER = "bfloat16"  # whose elements numpy gets as float32
 
 
@@ -24,7 +26,7 @@ class Tolerance:
         import numpy as np
 
         width = min(width, *(np.real(array).dtype.itemsize for array in (actual, expected)))
-        rtol, part = _BY_WIDTH.get(width, _BY_WIDTH[8])
+        rtol, part = _BY_WIDTH.get(width, _BY_WIDTH[_WIDEST])
         size = np.abs(expected)
         largest = float(np.max(size, where=np.isfinite(size), initial=0.0))
         atol = part * largest if self.atol is None else self.atol
@@ -42,13 +44,22 @@ class Types(dict[str, str]):
         return ""
 
 
-def difference(actual: dict[str, Any], expected: dict[str, Any], tolerance: Tolerance, numbers: bool) -> str:
-    """The first part that differs, in words; empty where none does. ``numbers=False`` compares all but the elements."""
+def difference(
+    actual: dict[str, Any],
+    expected: dict[str, Any],
+    tolerance: Tolerance,
+    numbers: bool,
+    width_of: Callable[[str], int] = lambda label: _WIDEST,
+) -> str:
+    """Return the first part that differs, in words; an empty text where none does. ``numbers=False`` compares all but the elements.
+
+    ``width_of`` gives for a label the narrowest float, in bytes, that was computed on the way to this part.
+    """
     if actual.keys() != expected.keys():
         return f"it gives {len(actual) - 1} arrays where the original gives {len(expected) - 1}"
     types = [kinds for parts in (actual, expected) if isinstance(kinds := parts.get("the type"), Types)]
     for label, wanted in expected.items():
-        width = 2 if any(kinds.get(label) == _TAKEN_FOR_WIDER for kinds in types) else 8
+        width = 2 if any(kinds.get(label) == _TAKEN_FOR_WIDER for kinds in types) else width_of(label)
         found = _part(actual[label], wanted, tolerance, numbers, width)
         if found:
             return f"{label} {found}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 import random
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from ..trees import Branch, Leaf, call_of, flatten, leaves_at, unflatten
 from .comparison import Tolerance, Types, difference, single
 from .explain import outdated
 from .pipeline import Pipeline
+from .precision import WIDEST, effects_of, outputs_of, widths_of
 from .recorded import Recorded
 from .synthetic_inputs import recorded_inputs, synthetic_leaves
 from .variant import Variant
@@ -57,6 +59,26 @@ class Verification:
         self.reference = pipeline.frontend.reference
         self.runs = self.skipped = 0
         self.numbers = pipeline.same_framework or not variant.is_random
+
+    # ------------------------------------------------------------------------------ how precise
+    @functools.cached_property
+    def widths(self) -> dict[Value, int]:
+        """The narrowest float, in bytes, on the way to each value of the recording."""
+        return widths_of(self.recording.graph)
+
+    def width_of(self, label: str) -> int:
+        """Return the narrowest float, in bytes, that the original computes on the way to this part of an outcome."""
+        return self._widths_of_parts.get(label, WIDEST)
+
+    @functools.cached_property
+    def _widths_of_parts(self) -> dict[str, int]:
+        graph = self.recording.graph
+        results = outputs_of(graph, self.widths)
+        labels = [_label_of_result(place, len(results)) for place in range(len(results))]
+        arguments = min(effects_of(graph, self.widths, "argument").values(), default=WIDEST)
+        changed = {_label_of_argument(place): arguments for place in range(len(graph.inputs))}
+        buffers = effects_of(graph, self.widths, "buffer")
+        return {**dict(zip(labels, results)), **changed, **{_label_of_parameter(name): width for name, width in buffers.items()}}
 
     # ------------------------------------------------------------------------------ which inputs
     def run(self, runs: int, seed: int) -> Verified:
@@ -110,7 +132,7 @@ class Verification:
             raise VerificationFailed(
                 f"{self.name}: the graph alone raises {type(problem).__name__}: {problem}\n  with {_described(leaves)}"
             ) from problem
-        found = difference(actual, expected.parts, self.tolerance, self.numbers)
+        found = difference(actual, expected.parts, self.tolerance, self.numbers, self.width_of)
         if found:
             raise VerificationFailed(
                 f"{self.name}: graph and original differ: {found}\n  with {_described(leaves)}\n  {self._blame(leaves, seed)}"
@@ -191,7 +213,9 @@ class Verification:
             pairs = self._pairs(leaves, seed)
             for value, actual, expected, written in pairs:
                 types = Types(it=value.dtype)
-                if difference({"the type": types, "it": actual}, {"the type": types, "it": expected}, self.tolerance, self.numbers):
+                parts = ({"the type": types, "it": array} for array in (actual, expected))
+                width = self.widths.get(value, WIDEST)
+                if difference(*parts, self.tolerance, self.numbers, lambda label, width=width: width):
                     call = self.recording.graph.maker(value)
                     assert call is not None
                     return f"the first call that differs is {call.origin}{written}"
@@ -297,7 +321,7 @@ class Outcome:
     def __init__(self, result: Any, after: dict[str, Any], is_array: Callable[[Any], bool], to_numpy: Callable[[Any], Any]) -> None:
         self.result = result
         leaves, tree = flatten(result, lambda item: type(item) is float or is_array(item))
-        found = {f"result {i}" if len(leaves) > 1 else "the result": leaf for i, leaf in enumerate(leaves)} | after
+        found = {_label_of_result(i, len(leaves)): leaf for i, leaf in enumerate(leaves)} | after
         arrays = {label: leaf for label, leaf in found.items() if type(leaf) is not float}
         types = Types((label, dtype_name(array)) for label, array in arrays.items())
         self.parts: dict[str, Any] = {"structure": tree, "the type": types}
@@ -305,10 +329,22 @@ class Outcome:
         self.parts.update((label, single(leaf)) for label, leaf in found.items() if label not in arrays)
 
 
+def _label_of_result(place: int, count: int) -> str:
+    return f"result {place}" if count > 1 else "the result"
+
+
+def _label_of_argument(place: int) -> str:
+    return f"argument {place} after the call"
+
+
+def _label_of_parameter(name: str) -> str:
+    return f"{name} after the call"
+
+
 def _labelled(leaves: list[Any], parameters: Any) -> dict[str, Any]:
     return {
-        **{f"argument {i} after the call": leaf for i, leaf in enumerate(leaves) if type(leaf) not in _NUMBERS},
-        **{f"{name} after the call": a for name, a in parameters.items()},
+        **{_label_of_argument(i): leaf for i, leaf in enumerate(leaves) if type(leaf) not in _NUMBERS},
+        **{_label_of_parameter(name): a for name, a in parameters.items()},
     }
 
 
