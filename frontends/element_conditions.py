@@ -34,8 +34,12 @@ def _positive_definite(b: RaisingBuilder, node: Node) -> Any:
 
 
 def _converges(b: RaisingBuilder, node: Node) -> Any:
-    """Singular values are those of finite numbers."""
-    return None if node.params.get("hermitian") else are_finite(b, node.inputs[0])
+    """Return the condition that singular values can be computed: LAPACK reports NaN, and computes NaN of infinities."""
+    return None if node.params.get("hermitian") else b.logical_not(b.any(b.isnan(node.inputs[0])))
+
+
+def _converges_by_order(b: RaisingBuilder, node: Node) -> Any:
+    return _converges(b, node) if node.params.get("ord") in (2, -2, "nuc") else None
 
 
 def are_finite(b: RaisingBuilder, x: Any) -> Any:
@@ -48,7 +52,9 @@ LINEAR_ALGEBRA: Conditions = {
     **dict.fromkeys(("inv", "solve", "tensorinv", "tensorsolve"), inverse_exists),
     "matrix_power": _power,
     "cholesky": _positive_definite,
-    **dict.fromkeys(("svd", "svdvals", "pinv", "matrix_rank", "lstsq"), _converges),
+    **dict.fromkeys(("svd", "svdvals", "pinv", "matrix_rank"), _converges),
+    **dict.fromkeys(("cond", "matrix_norm"), _converges_by_order),
+    "lstsq": lambda b, node: are_finite(b, node.inputs[0]),
 }
 
 

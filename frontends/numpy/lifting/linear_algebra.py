@@ -12,6 +12,7 @@ from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import is_complex, is_inexact
 from ....sizes import apply, hint_of, product
+from ...condition_numbers import condition_number
 from .table import NumpyBuilder, axes_of, axis_of, rows
 
 
@@ -166,11 +167,21 @@ rows.table({
     "linalg.matrix_rank": lambda b, A, tol=None, hermitian=False, *, rtol=None: b.matrix_rank(
         _inexact(b, A)[0], rtol if rtol is not None else 0.0 if tol is not None else None, tol, hermitian=bool(hermitian)
     ),
-    "linalg.cond": lambda b, x, p=None: b.cond(_inexact(b, x)[0], ord=2 if p is None else p),
     "linalg.tensorinv": lambda b, a, ind=2: b.tensorinv(_inexact(b, a)[0], ind=ind),
     # of the last two axes
     "linalg.diagonal": lambda b, x, /, *, offset=0: b.diagonal(x, offset=offset, axis1=x.ndim - 2, axis2=x.ndim - 1),
 })  # fmt: skip
+
+
+@rows.row("linalg.cond")
+def cond(b: NumpyBuilder, x: Any, p: Any = None) -> Any:
+    """Lift `numpy.linalg.cond`."""
+    (matrix,) = _inexact(b, x)
+    if p == "nuc":
+        # The inverse of a singular matrix is NaN, and NumPy raises an exception for the nuclear norm of NaN.
+        is_singular = b.any(b.equal(b.diagonal(b.lu_factor(matrix)[0]), 0))
+        b.expect(b.logical_or(b.any(b.isnan(matrix)), is_singular), False)
+    return condition_number(b, matrix, 2 if p is None else p, keeps_nan=True)
 
 
 @rows.row("linalg.qr")

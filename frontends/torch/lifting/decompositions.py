@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ....sizes import apply, hint_of, hints
+from ...condition_numbers import condition_number, nuclear_condition_number
 from .manipulation import adjoint, matrix_transpose
 from .table import TorchBuilder, axis, rows
 
@@ -71,17 +72,9 @@ def linalg_matrix_rank(b: TorchBuilder, A: Any, tol: Any = None, hermitian: bool
 
 @rows.row("linalg_cond")
 def linalg_cond(b: TorchBuilder, A: Any, p: Any = None) -> Any:
-    """torch.linalg.cond: infinite for a matrix without an inverse; by singular values such a matrix needs no care, or torch refuses it."""
+    """torch.linalg.cond."""
     order = 2 if p is None else p if isinstance(p, str) or math.isinf(p) else int(p)
-    if order in (2, -2, "nuc"):
-        return b.cond(A, ord=order)
-    regular, status, fails = _regular(b, A)
-    number = b.cond(regular, ord=order)
-    return b.where(
-        b.reshape(fails, shape=number.shape),
-        b.where(b.equal(status, 0), math.nan, b.full(shape=(), fill_value=math.inf, dtype=number.dtype)),
-        number,
-    )
+    return nuclear_condition_number(b, A) if order == "nuc" else condition_number(b, A, order)
 
 
 # ---------------------------------------------------------------------------------------------- solutions

@@ -9,7 +9,7 @@ from typing import Any
 from ....ir.node import Node, Value
 from ....ops.dtypes import is_inexact
 from ....sizes import product
-from ...element_conditions import LINEAR_ALGEBRA, inverse_exists
+from ...element_conditions import LINEAR_ALGEBRA
 from .table import TorchBuilder
 
 
@@ -53,6 +53,5 @@ CONDITIONS: dict[str, Callable[[TorchBuilder, Node], Any]] = {
     "repeat": _repeated_whole,
     "cholesky_inverse": lambda b, node: b.not_equal(b.diagonal(node.inputs[0]), 0),
     **LINEAR_ALGEBRA,
-    "cond": lambda b, node: inverse_exists(b, node) if node.params["ord"] == "nuc" else None,
     **dict.fromkeys(("floor_divide", "trunc_divide", "remainder", "fmod"), _divisor),
 }
