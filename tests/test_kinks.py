@@ -22,7 +22,8 @@ from .kinks.limits import LIMITS
 from .support.contexts import wide_types
 from .support.selection import is_drawn
 
-TARGETS = {"torch": ("jax", "tensorflow"), "jax": ("torch", "tensorflow")}
+TARGETS = {"torch": ("jax", "tensorflow"), "jax": ("torch", "tensorflow"), "tensorflow": ("jax", "torch")}
+ARRAYS = {"torch": ("torch", "tensor"), "jax": ("jax.numpy", "asarray"), "tensorflow": ("tensorflow", "constant")}
 _IN_ONE_PROGRAM = 16
 
 
@@ -42,7 +43,8 @@ CASES = [(source, name, to) for source, targets in TARGETS.items() for to in tar
 def graph_of(source: str, name: str) -> Any:
     """The recording of a row, which is written for each target."""
     row = rows_of(source)[name]
-    array = importlib.import_module("torch").tensor if source == "torch" else importlib.import_module("jax.numpy").asarray
+    module, name_of_array = ARRAYS[source]
+    array = getattr(importlib.import_module(module), name_of_array)
     return graph_compiler.transpile(row.function, source=source, to=TARGETS[source][0], args=tuple(map(array, row.points)))
 
 

@@ -15,6 +15,9 @@ _KERNEL = "the second derivative of torch's kernel leaves out a part that is not
 _STEPS = "JAX shares the gradient of equal elements as its steps in parallel meet them"
 _TWICE = "the second derivative of products that are scattered over zeros is not written"
 
+_ROOT = "TensorFlow's gradient of a root is 0 where a zero meets it, also where the root is NaN"
+_EXPONENT = "TensorFlow takes a logarithm of 0 and of negative bases for 0"
+
 _Row = tuple[str, str, str]
 # (source, targets, orders) -> reason -> rows
 _TABLE: dict[_Row, dict[str, tuple[str, ...]]] = {
@@ -42,6 +45,11 @@ _TABLE: dict[_Row, dict[str, tuple[str, ...]]] = {
     ("jax", "torch", "12"): {_NAN: ("power-of-0",)},
     ("jax", "tensorflow", "1"): {_NAN: ("where-nan", "norm-0.5")},
     ("jax", "tensorflow", "2"): {_NAN: ("log-times-0",), _NAN_IN_TARGET: ("at.multiply",)},
+    ("tensorflow", "jax torch", "1"): {
+        _NAN: ("atan2", "pow-0"), _EXPONENT: ("pow",), _ROOT: ("where-root",), _MINUS_ZERO: ("pow-half",),
+    },
+    ("tensorflow", "jax", "1"): {_MINUS_ZERO: ("rsqrt",)},
+    ("tensorflow", "torch", "1"): {_NAN: ("pow-of-0",)},
     ("jax", "tensorflow", "12"): {_NAN: ("angle", "arctan2", "complex-angle"), _MINUS_ZERO: ("power-half",)},
 }  # fmt: skip
 
