@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from ..ops.dtypes import NARROWED
@@ -49,17 +50,17 @@ def difference(
     expected: dict[str, Any],
     tolerance: Tolerance,
     numbers: bool,
-    width_of: Callable[[str], int] = lambda label: _WIDEST,
+    widths: Mapping[str, int] = MappingProxyType({}),
 ) -> str:
     """Return the first part that differs, in words; an empty text where none does. ``numbers=False`` compares all but the elements.
 
-    ``width_of`` gives for a label the narrowest float, in bytes, that was computed on the way to this part.
+    ``widths`` gives for a label the narrowest float, in bytes, that was computed on the way to this part.
     """
     if actual.keys() != expected.keys():
         return f"it gives {len(actual) - 1} arrays where the original gives {len(expected) - 1}"
     types = [kinds for parts in (actual, expected) if isinstance(kinds := parts.get("the type"), Types)]
     for label, wanted in expected.items():
-        width = 2 if any(kinds.get(label) == _TAKEN_FOR_WIDER for kinds in types) else width_of(label)
+        width = 2 if any(kinds.get(label) == _TAKEN_FOR_WIDER for kinds in types) else widths.get(label, _WIDEST)
         found = _part(actual[label], wanted, tolerance, numbers, width)
         if found:
             return f"{label} {found}"

@@ -66,12 +66,9 @@ class Verification:
         """The narrowest float, in bytes, on the way to each value of the recording."""
         return widths_of(self.recording.graph)
 
-    def width_of(self, label: str) -> int:
-        """Return the narrowest float, in bytes, that the original computes on the way to this part of an outcome."""
-        return self._widths_of_parts.get(label, WIDEST)
-
     @functools.cached_property
-    def _widths_of_parts(self) -> dict[str, int]:
+    def widths_of_parts(self) -> dict[str, int]:
+        """The narrowest float, in bytes, that the original computes on the way to each part of an outcome, by its label."""
         graph = self.recording.graph
         results = outputs_of(graph, self.widths)
         labels = [_label_of_result(place, len(results)) for place in range(len(results))]
@@ -132,7 +129,7 @@ class Verification:
             raise VerificationFailed(
                 f"{self.name}: the graph alone raises {type(problem).__name__}: {problem}\n  with {_described(leaves)}"
             ) from problem
-        found = difference(actual, expected.parts, self.tolerance, self.numbers, self.width_of)
+        found = difference(actual, expected.parts, self.tolerance, self.numbers, self.widths_of_parts)
         if found:
             raise VerificationFailed(
                 f"{self.name}: graph and original differ: {found}\n  with {_described(leaves)}\n  {self._blame(leaves, seed)}"
@@ -213,9 +210,9 @@ class Verification:
             pairs = self._pairs(leaves, seed)
             for value, actual, expected, written in pairs:
                 types = Types(it=value.dtype)
-                parts = ({"the type": types, "it": array} for array in (actual, expected))
-                width = self.widths.get(value, WIDEST)
-                if difference(*parts, self.tolerance, self.numbers, lambda label, width=width: width):
+                width = {"it": self.widths.get(value, WIDEST)}
+                mine, theirs = {"the type": types, "it": actual}, {"the type": types, "it": expected}
+                if difference(mine, theirs, self.tolerance, self.numbers, width):
                     call = self.recording.graph.maker(value)
                     assert call is not None
                     return f"the first call that differs is {call.origin}{written}"
