@@ -11,7 +11,7 @@ from ...tracing.reach.containers import MISSING
 from ...tracing.reach.namespaces import Names
 from ...tracing.reach.world import Held
 from ...tracing.state.append_only import ListShims
-from ...tracing.state.places import Place, Replaced, State
+from ...tracing.state.places import Place, Replaced, State, outermost
 from ...tracing.state.updates import Containers
 from ...trees import AppendOnly, Branch, Fixed, Tree, flatten, unflatten
 from ..open_numbers import DTYPES, holds_numbers
@@ -22,7 +22,7 @@ class Kept:
     """What is in the ``places`` that are known to change; which these are is found by recording."""
 
     def __init__(self, places: Sequence[Place]) -> None:
-        self.places = outermost(places)
+        self.places = outermost(places, is_array)
         self.values: tuple[Any, ...] = ()  # what the places hold while recording
         self._trees: tuple[Tree, ...] = ()
 
@@ -69,13 +69,3 @@ def _is_array_or_number(item: Any) -> bool:
 def key_of(held: Held, key: Any) -> tuple[int, Any]:
     """Equal for what is the same part of a container."""
     return id(held.item.space if isinstance(held.item, Names) else held.item), key
-
-
-def outermost(places: Sequence[Place]) -> tuple[Place, ...]:
-    """Without the places inside of what another one holds."""
-    kept = list({place.identity: place for place in places}.values())
-    for place in [*kept]:
-        others = Containers(((), {}, tuple(other.read() for other in kept if other is not place)), is_array)
-        if others.holds(place.held.item):
-            kept.remove(place)
-    return tuple(kept)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import tensorflow as tf
-from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
+from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable, _UnreadVariable
 
 from ...forwarding import forward
 from ...tracing.probes import replaced
@@ -25,7 +25,7 @@ class Created:
         original = BaseResourceVariable.__init__
 
         def made(variable: Any, *args: Any, **kwargs: Any) -> None:
-            self.count += 1
+            self.count += not isinstance(variable, _UnreadVariable)  # what an assignment returns is the variable that was assigned
             forward(original, variable, *args, **kwargs)
 
         def started(next_creator: Callable[..., Any], **kwargs: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import array
 import inspect
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -40,33 +40,43 @@ _OF_MODELS = (
     "_outputs",
     "_outputs_struct",
 )
-_HIDDEN = frozenset({*vars(keras.Layer(name="layer")), *vars(keras.Model(name="model")), *_OF_MODELS, "optimizer"} - _USED)
+HIDDEN = frozenset({*vars(keras.Layer(name="layer")), *vars(keras.Model(name="model")), *_OF_MODELS, "optimizer"} - _USED)
 _CALLED = frozenset({"call", "build", "compute_mask"})  # by Keras, of the user's layers
 
 _FUNCTION = tf.function(lambda: None)
 _KEPT = {*vars(_FUNCTION), "_concrete_variable_creation_fn"}  # which it has once it is traced
 
 
-def outside_of(reached: Reached, roots: Iterable[Any]) -> list[EnvironmentGuard]:
-    """What these callables refer to is as it was; of layers of Keras, also what their own code reads."""
-    facts = (fact for layer in layers_of(reached, roots) for fact in (*_of_layer(layer), *_of_keras(layer)))
-    return [*facts_outside(reached, _of_others, _contents, _FREE), *facts, *_settings(reached)]
+def outside_of(reached: Reached, roots: Iterable[Any], free: FreeParts) -> list[EnvironmentGuard]:
+    """What these callables refer to is as it was, but for what is ``free``; of layers of Keras, also what their own code reads."""
+
+    def of_others(owner: Any) -> Iterator[EnvironmentGuard]:
+        """Of objects of Keras that are no layers."""
+        yield from () if isinstance(owner, keras.Layer) else _of_keras(owner, free)
+
+    of_calls = FreeParts(lambda holder: _kept_by_tensorflow(holder) or free.keys_of(holder))
+    facts = (fact for layer in layers_of(reached, roots) for fact in (*_of_layer(layer), *_of_keras(layer, free)))
+    return [*facts_outside(reached, of_others, _contents, of_calls), *facts, *_settings(reached)]
 
 
-def _of_others(owner: Any) -> Iterator[EnvironmentGuard]:
-    """Of objects of Keras that are no layers."""
-    yield from () if isinstance(owner, keras.Layer) else _of_keras(owner)
+def is_bookkeeping(holder: Any, key: Any) -> bool:
+    """Return True for attributes that are no state of the user's, but what TensorFlow and Keras note of a call."""
+    return key in _kept_by_tensorflow(holder) or isinstance(holder, _WHOLE) and isinstance(key, str) and _is_hidden(key)
 
 
-def _of_keras(owner: Any) -> Iterator[EnvironmentGuard]:
+def _of_keras(owner: Any, free: FreeParts) -> Iterator[EnvironmentGuard]:
     """One fact for all attributes of an object of Keras: its own code, which reads them, is not looked into."""
-    if isinstance(owner, _WHOLE) and (names := _attributes(owner)):
+    if isinstance(owner, _WHOLE) and (names := [name for name in _attributes(owner) if not free(owner, name)]):
         own, read, what = vars(owner), operator.itemgetter(*names, names[0]), f"{type(owner).__name__} {getattr(owner, 'name', '')}"
         yield EnvironmentGuard("{}({}({}), {})", (same_items, read, own, read(own)), f"an attribute of {what.rstrip()}", own)
 
 
 def _attributes(owner: Any) -> list[str]:
-    return [name for name in vars(owner) if name not in _HIDDEN and not name.startswith("_self_")]  # which are TensorFlow's
+    return [name for name in vars(owner) if not _is_hidden(name)]
+
+
+def _is_hidden(name: str) -> bool:
+    return name in HIDDEN or name.startswith("_self_")  # which are TensorFlow's
 
 
 def _settings(reached: Reached) -> Iterator[EnvironmentGuard]:
@@ -95,8 +105,13 @@ def reach_of(objects: Iterable[Any]) -> Reached:
     return Reached(roots, Policy(_is_leaf, _parts, called=_CALLED))
 
 
+def is_compiled(item: Any) -> bool:
+    """Return True for a ``tf.function``."""
+    return inspect.getattr_static(item, "python_function", None) is not None
+
+
 def _behind(item: Any) -> Iterator[Any]:
-    if inspect.getattr_static(item, "python_function", None) is not None:
+    if is_compiled(item):
         yield item.python_function
 
 
@@ -121,8 +136,9 @@ def _is_library(module: str) -> bool:
     return module.startswith(("keras.", "tensorflow."))
 
 
-# Attributes of a `tf.function` in which TensorFlow keeps what it has traced.
-_FREE = FreeParts(lambda holder: _KEPT if isinstance(holder, type(_FUNCTION)) else ())
+def _kept_by_tensorflow(holder: Any) -> Collection[str]:
+    """Return the attributes of a ``tf.function`` in which TensorFlow keeps what it has traced."""
+    return _KEPT if isinstance(holder, type(_FUNCTION)) else ()
 
 
 def _is_leaf(item: Any) -> bool:

@@ -19,11 +19,12 @@ from ...errors import GraphCompilerError, TracingError, UnsupportedOperation
 from ...forwarding import forward
 from ...ir.graph import Effect
 from ...ir.node import Value
+from ...ir.state import GraphState
 from ...ops.registry import ArraySpec
 from ...passes.carried_checks import carry_out
 from ...sizes import Size, Symbol, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
-from ...tracing.attempts import gives_up, recorded
+from ...tracing.attempts import Refuted, gives_up, recorded
 from ...tracing.control_flow import open_regions
 from ...tracing.control_flow.grown import finished
 from ...tracing.environment.versions import gathered, is_readable
@@ -37,7 +38,11 @@ from ...tracing.reach.origin import owner_of
 from ...tracing.recording_lock import recording_lock
 from ...tracing.source.code_names import compares_identities
 from ...tracing.state.iterators import refuse_outside
+from ...tracing.state.locks import Reserved, reserved
+from ...tracing.state.places import Place, together
+from ...tracing.state.updates import Containers
 from ...trees import Tree, call_of, flatten, plain_classes, referred
+from ..open_numbers import DTYPES
 from ..reading import Reading
 from ..signatures import input_names
 from . import (
@@ -57,19 +62,21 @@ from .arguments import as_tensor, is_array, opens, unwrapped
 from .creation import Created
 from .evaluation import computing
 from .folders import is_users
+from .kept import Kept
 from .modes import mode_of
 from .numbers import number_shims, symbols_of
-from .outside import layers_of, outside_of, reach_of
+from .outside import is_compiled, layers_of, outside_of, reach_of
 from .process_state import restored
 from .reader import Reader, is_numeric, what_is
 from .regions import TensorFlowRegions
+from .sizes import symbolic
 from .tracing import Trace, Unanswered
 from .unbuilt import built_or_as_before
 from .variables import Weights
 
 _READERS = (bookkeeping, assertions, branches, loops, lists, derivatives, partial_writes, generators, intermediates, grouped_volumes)
 _HANDLERS = {kind: handler for module in _READERS for kind, handler in module.READ.items()}
-_MOST_REFUTED = 1  # none is: what fails raises
+_MOST_REFUTED = 5  # new places of state are found by recording; they may lead the function to more
 # What TensorFlow, Keras and Python's own functions raise if a size is None, or an int32, where they need a number. What the kernels of
 # TensorFlow raise (tf.errors) is no part of these, for they run on the arrays of the call.
 _OF_OPEN_SIZES = (TypeError, ValueError, AttributeError, RuntimeError)
@@ -80,16 +87,21 @@ _PROBES = Probes(*SETTINGS, *refused(DRAWS), *MATH)
 
 
 def record(request: Request) -> Recording:
-    """Traces the function. Sizes are symbols; where TensorFlow needs numbers, it is traced again with more of them fixed.
+    """Trace the function. Sizes are symbols; where TensorFlow needs numbers, it is traced again with more of them fixed.
 
-    Each operation is run once, on the arrays of the call, and nothing outside is changed. The function itself is run once, and again only
-    after an exception that may come of a size that is not known.
+    Each operation is run once, on the arrays of the call, and nothing outside is changed. The function itself is run once, and again after
+    an exception that may come of a size that is not known, and where it has changed what it keeps outside of variables.
     """
     arrays = list(map(as_tensor, flatten((request.args, request.kwargs), is_array, opens)[0]))
-    start, give_up = Hypotheses(Axes(), Reading(request.numbers)), (partial(_more_fixed, arrays), _without_numbers)
+    start = Hypotheses(Axes(), Reading(request.numbers), request.places, request.numbers)
+    give_up = (partial(_more_fixed, arrays), _without_numbers)
+
+    def too_many() -> str:
+        return f"{request.name} keeps its state in other places each time it is recorded. Return it, or keep it in a tf.Variable"
+
     with recording_lock:
         try:
-            return recorded(lambda hypotheses: _Attempt(request, hypotheses).run(), start, give_up, _MOST_REFUTED, str, request.name)
+            return recorded(lambda hypotheses: _Attempt(request, hypotheses).run(), start, give_up, _MOST_REFUTED, too_many, request.name)
         except GraphCompilerError:
             raise
         # The user's code may raise anything: what TensorFlow says of its tracing is told in the user's terms, all else is raised as it is.
@@ -107,10 +119,13 @@ def _unwrapped(problem: Exception) -> Exception:
 
 @dataclass(frozen=True)
 class Hypotheses:
-    """How the function is traced next: the axes whose sizes are numbers, and how numbers that are read from tensors pass for Python's."""
+    """How the function is traced next: the axes whose sizes are numbers, how numbers that are read from tensors pass for Python's, the
+    places that are known to be state, and whether the numbers there are symbols."""
 
     fixed: Axes
     reading: Reading
+    known: tuple[Place, ...] = ()
+    numbers: bool = True
 
 
 @gives_up("making all sizes symbols")
@@ -124,7 +139,9 @@ def _more_fixed(arrays: list[Any], hypotheses: Hypotheses, problem: Exception) -
 @gives_up("making numbers that Python reads symbols")
 def _without_numbers(hypotheses: Hypotheses, problem: Exception) -> Hypotheses | None:
     """What stands for numbers may have been what failed."""
-    return Hypotheses(Axes(), Reading(symbolic=False)) if hypotheses.reading.any else None
+    if not hypotheses.reading.any and not (hypotheses.known and hypotheses.numbers):
+        return None
+    return Hypotheses(Axes(), Reading(symbolic=False), hypotheses.known, numbers=False)
 
 
 def _fixed_axes(arrays: list[Any]) -> tuple[Axes, ...]:
@@ -153,6 +170,11 @@ def _raises(last: TracebackType) -> bool:
     """Whether an exception comes from a ``raise`` of the user's code."""
     code = last.tb_frame.f_code
     return is_users(code.co_filename) and owner_of(last.tb_frame) != "python" and code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+
+
+def _is_open(item: Any) -> bool:
+    """Return True for what stands for an array or number."""
+    return is_array(item) or is_symbolic(item)
 
 
 def _called(function: Any) -> Any:
@@ -192,53 +214,76 @@ class _Attempt:
     is_first: bool = True
     created: Created = field(default_factory=Created)
 
-    def run(self) -> Recording:
-        """The recording."""
-        request = self.request
+    def run(self) -> Recording | Refuted[Hypotheses]:
+        """Return the recording, or the places that it shows to be state although they were not known to be."""
+        with reserved() as locks:
+            return self._run(locks)
+
+    def _run(self, locks: Reserved) -> Recording | Refuted[Hypotheses]:
+        request, hypotheses = self.request, self.hypotheses
         leaves, tree = flatten((request.args, request.kwargs), is_array, opens)
         self.tree: Tree = plain_classes(tree)
         self.reached = reached = reach_of(self._referred())
         refuse_outside(reached.found())
         self.globals, self.session = GlobalReads(reached.functions), Session(outside=tf.init_scope)
-        self.before = EnvironmentGuards([*all_of(reached.functions), *outside_of(reached, self._referred())])
+        layers = layers_of(reached, self._referred())
+        self.kept = Kept(request.function, layers, hypotheses.known, hypotheses.numbers)
+        locks.only(self.kept.may_change)
+        self.before = EnvironmentGuards([*all_of(reached.functions), *outside_of(reached, self._referred(), self.kept.free())])
         self.mode = mode_of(request.function)
         self.weights = Weights((request.function, getattr(request.function, "__self__", None), *reached.found()), self.mode)
         self.recorder = Recorder(request.name, "tensorflow")
+        self.weights.places = self.kept.places
         locator = Locator()
-        layers = layers_of(reached, self._referred())
-        was_unbuilt = not all(layer.built for layer in layers)
+        count, was_unbuilt = self.created.count, not all(layer.built for layer in layers)
         self.reader = Reader(self.recorder, self.weights, _HANDLERS, (layer.name for layer in layers))
-        is_open = len(self.hypotheses.fixed) < sum(as_tensor(leaf).shape.rank for leaf in leaves)
-        trace = Trace(self.recorder, self.reader, locator, self.hypotheses.reading, is_open)
+        is_open = len(hypotheses.fixed) < sum(as_tensor(leaf).shape.rank for leaf in leaves)
+        trace = Trace(self.recorder, self.reader, locator, hypotheses.reading, is_open)
         self.session.symbols = symbols = symbols_of(trace)
         spaces = (function.__globals__ for function in reached.functions)
         shims = (*self.globals.places(), *number_shims(symbols, reached.functions))
         try:
             with restored():
-                with (
-                    probing(_PROBES, self.session, spaces, shims),
-                    self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen),
-                    built_or_as_before(layers),
-                ):
-                    result, tree = self._traced(trace, leaves)
+                try:
+                    with (
+                        probing(_PROBES, self.session, spaces, shims),
+                        self.created.counting(trace.graph, lambda tensor: trace.held(tensor).seen),
+                        built_or_as_before(layers),
+                    ):
+                        result, tree = self._traced(trace, leaves)
+                    found = [] if self.before.holds() else self.kept.found(self.containers)
+                finally:
+                    makes_what_stays = self.created.count > count or was_unbuilt
+                    self.kept.restore(everything=not makes_what_stays)
+                if found and makes_what_stays and self.is_first:
+                    return _Attempt(request, hypotheses, is_first=False)._run(locks)
+                if found and not makes_what_stays:
+                    self._refuse_traced(found)
+                    return Refuted(replace(hypotheses, known=tuple(together(hypotheses.known, found))))
+                self._refuse_changed()
                 return self._finished(result, tree)
         # The user's code may raise anything. What the first tracing has created is there in the second.
         except Exception as problem:
             if not is_fault(problem) and self.is_first and (self.created.count or was_unbuilt):
-                return _Attempt(request, self.hypotheses, is_first=False).run()
+                return _Attempt(request, hypotheses, is_first=False)._run(locks)
             raise
 
     def _traced(self, trace: Trace, leaves: list[Any]) -> tuple[list[Any], Tree]:
         """The leaves of the result (values, sizes), and its structure."""
         names = input_names(_called(self.request.function), self.request.args, self.tree)
         arrays = [self._argument(trace, index, name, leaf) for index, (name, leaf) in enumerate(zip(names, leaves))]
-        self.firsts = self._firsts(leaves)
-        args, kwargs = call_of(self.tree, [array if first == NO_ARRAY else arrays[first] for array, first in zip(arrays, self.firsts)])
+        firsts, count = self._firsts(leaves), len(self.recorder.graph.inputs)
+        args, kwargs = call_of(self.tree, [array if first == NO_ARRAY else arrays[first] for array, first in zip(arrays, firsts)])
+        self.kept.enter(partial(self._state, trace))
+        self.firsts = (*firsts, *(NO_ARRAY,) * (len(self.recorder.graph.inputs) - count))
+        self.containers = Containers((args, kwargs, self.kept.values), _is_open, self.kept.world.knows)
         regions = TensorFlowRegions(trace)
         with trace.graph.as_default(), trace.answering(), self.mode.applied(), open_regions(regions):
             result = forward(self.request.function, *args, **kwargs)
             result = unwrapped(finished(result, args, kwargs) if regions.lists else result)
             self._refuse_caught(trace)
+            self.state = self._state_after(count)
+            result = (result, tuple(self.containers.new)) if self.state.updates is not None else result
             found, tree = flatten(result, lambda item: is_array(item) or is_symbolic(item) or isinstance(item, keras.KerasTensor), opens)
             tensors = [item if is_symbolic(item) else tf.identity(item) for item in found]
         with computing():
@@ -263,14 +308,32 @@ class _Attempt:
 
     def _argument(self, trace: Trace, index: int, name: str, leaf: Any) -> Any:
         array = as_tensor(leaf)
+        return self._input(trace, name, leaf, array, [(index, axis) in self.hypotheses.fixed for axis in range(array.ndim)])
+
+    def _input(self, trace: Trace, name: str, leaf: Any, array: Any, fixed: list[bool]) -> Any:
         if not is_numeric(array.dtype):
             raise UnsupportedOperation(f"{self.request.name}: {name} holds {what_is(array)}, which have no counterpart in other frameworks")
         value = self.recorder.add_input(name, leaf, ArraySpec(tuple(array.shape), array.dtype.name))
-        fixed = [(index, axis) in self.hypotheses.fixed for axis in range(array.ndim)]
         for axis, is_fixed in enumerate(fixed):
             if is_fixed:
                 self.recorder.decide_size(Size.of(Symbol(value, axis, int(array.shape[axis]))), trace.locator.locate("a size", 2))
         return trace.argument(value, array, fixed)
+
+    def _state(self, trace: Trace, name: str, leaf: Any) -> Any:
+        """Return what stands for an array or number in a place of state, an input; its sizes are fixed where any of an argument is."""
+        if type(leaf) in DTYPES:
+            value = self.recorder.add_number(name, DTYPES[type(leaf)])
+            return symbolic(trace, Size.of(Symbol(value, 0, leaf, "item")))
+        array = as_tensor(leaf)
+        return self._input(trace, name, leaf, array, [bool(self.hypotheses.fixed)] * array.ndim)
+
+    def _state_after(self, count: int) -> GraphState:
+        """Return what a call leaves in places and in containers of the arguments. The first ``count`` inputs are arguments."""
+        updates, state = self.containers.updates(), self.kept.recorded(self.containers)
+        if len(self.recorder.graph.inputs) > count:
+            self.recorder.graph.call_inputs = count
+        changes = bool(updates or state.replaced)
+        return GraphState(places=state if state.places else None, updates=tuple(updates) if changes else None)
 
     def _output(self, trace: Trace, tensor: Any) -> Value:
         return self.reader.value(trace.held(tensor))
@@ -282,26 +345,43 @@ class _Attempt:
             graph.name, tree, self.tree, lambda item: is_symbolic(item) or isinstance(item, tf.Tensor) and not hasattr(item, "numpy")
         )
         graph.outputs = outputs
+        first: dict[int, int] = {}
+        graph.state = replace(self.state, same_outputs=tuple(first.setdefault(id(item), place) for place, item in enumerate(outputs)))
         with computing():
             left = {name: self.reader.value(self.reader.variables[number]) for number, name in self.reader.assigned.items()}
         graph.effects = [Effect("buffer", name, value) for name, value in left.items() if value is not graph.parameters[name]]
         graph.input_tree, graph.output_tree = self.tree, tree
         graph.assume(SameArray(self.firsts))
         self.recorder.forget_arrays()
-        return Recording(carry_out(graph, checks.recorded), self.weights, self._unchanged(), opened=self.hypotheses.reading.any)
+        is_opened = self.hypotheses.reading.any or bool(self.kept.places and self.hypotheses.numbers)
+        environment = self._environment()
+        return Recording(carry_out(graph, checks.recorded), self.weights, environment, self.kept.places, is_opened)
 
     def _referred(self) -> tuple[Any, ...]:
         return (self.request.function, *referred(self.tree))
 
-    def _unchanged(self) -> EnvironmentGuards:
-        """What the function refers to; ``TracingError`` where it has changed it, which a graph would not do again."""
-        if not self.before.holds():
+    def _refuse_traced(self, found: list[Place]) -> None:
+        """Raise ``TracingError`` if Python code of a ``tf.function`` may have changed a place: TensorFlow runs it while it traces alone."""
+        traced = [item.python_function for item in (*self._referred(), *self.reached.found()) if is_compiled(item)]
+        if traced and self.kept.is_changed_by(found, traced):
+            what = ", ".join(place.name for place in found)
             raise TracingError(
-                f"{self.recorder.graph.name}: while it was traced, {self.before.reason().removesuffix(' since')}: what a function of "
+                f"{self.recorder.graph.name}: while it was traced, {what} changed: what a tf.function keeps has to be in variables, for "
+                "its Python code runs only while TensorFlow traces it. Return it, or keep it in a tf.Variable"
+            )
+
+    def _refuse_changed(self) -> None:
+        """Raise ``TracingError`` if the function has changed what could not be put back, and a graph would not do again."""
+        if what := self.before.reason():
+            raise TracingError(
+                f"{self.recorder.graph.name}: while it was traced, {what.removesuffix(' since')}: what a function of "
                 "TensorFlow keeps has to be in variables. Return it, or keep it in a tf.Variable"
             )
+
+    def _environment(self) -> EnvironmentGuards:
+        """Return what the function refers to, as it is now."""
         self.reached.extend(self.globals.functions())
-        outside = outside_of(self.reached, self._referred())
+        outside = outside_of(self.reached, self._referred(), self.kept.free(self.containers.holds))
         facts = [
             *self.globals.facts(),
             *self.session.facts(),

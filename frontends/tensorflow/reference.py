@@ -77,9 +77,14 @@ def random_kept() -> AbstractContextManager[None]:
 
 @contextmanager
 def undone(weights: Weights, seed: int) -> Iterator[None]:
-    """Afterwards the variables are as before. Inside of the block layers are called in the mode of the graph's function."""
+    """Put variables and other state back after the block. Inside of it layers are called in the mode of the graph's function."""
+    places = [(place, place.saved()) for place in weights.places]
     with weights.mode.applied(), weights.holding({name: variable.read_value() for name, variable in weights.variables.items()}):
-        yield
+        try:
+            yield
+        finally:
+            for place, before in places:
+                place.write(before)
 
 
 def observe(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[tuple[str, list[Any]]]:

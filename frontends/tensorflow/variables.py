@@ -15,6 +15,7 @@ from tensorflow.python.trackable.autotrackable import AutoTrackable
 
 from ... import contracts
 from ...tracing.environment.conjunction import EnvironmentGuard
+from ...tracing.state.places import Place
 from .modes import Mode
 
 
@@ -64,6 +65,7 @@ class Weights(contracts.Weights):
 
     def __init__(self, objects: Iterable[Any], mode: Mode) -> None:
         objects, self.mode = list(objects), mode
+        self.places: tuple[Place, ...] = ()  # outside of variables that are known to be state
         self._has_layers = any(isinstance(item, keras.Layer) for item in objects)
         self._names: dict[int, str] = {}  # id of the handle -> name
         self.variables: dict[str, Any] = {}  # of TensorFlow

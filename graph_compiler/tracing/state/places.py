@@ -11,7 +11,7 @@ from ...trees import Branch, Fixed, Leaf, Path, Tree, count_leaves
 from ..reach.containers import MISSING
 from ..reach.world import Held
 from .contents import contents_of
-from .updates import Kept, New, Same, item_of
+from .updates import Containers, Kept, New, Same, item_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +76,16 @@ def together(known: Sequence[Place], found: Iterable[Place]) -> list[Place]:
     held_before = {id(place.held.item) for place in known if not place.whole and isinstance(place.held.item, dict)}
     whole = {id(place.held.item): Place(place.held, whole=True) for place in found if id(place.held.item) in held_before}
     return [*(place for place in (*known, *found) if id(place.held.item) not in whole), *whole.values()]
+
+
+def outermost(places: Iterable[Place], is_array: Callable[[Any], bool]) -> tuple[Place, ...]:
+    """Return the distinct places, without those inside of what another one holds."""
+    kept = list({place.identity: place for place in places}.values())
+    for place in [*kept]:
+        others = Containers(((), {}, tuple(other.read() for other in kept if other is not place)), is_array)
+        if others.holds(place.held.item):
+            kept.remove(place)
+    return tuple(kept)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,6 @@ import tensorflow as tf
 from .table import EVERYWHERE, Trap, Traps
 
 TRAPS = Traps()
-KEPT = "has to be in variables"
 
 
 def _cell(function: Any, name: str = "") -> Any:
@@ -365,7 +364,7 @@ class _Slower(_Model):
 
 
 # ---------------------------------------------------------------------------------------------- what a function keeps itself
-@TRAPS.made(errors={EVERYWHERE: KEPT})
+@TRAPS.made()
 def cache_of_a_dict() -> Any:
     cache: dict[int, Any] = {}
 
@@ -389,7 +388,7 @@ def cache_that_is_warm() -> Any:
     return function
 
 
-@TRAPS.made(errors={EVERYWHERE: KEPT})
+@TRAPS.made()
 def history_of_an_object() -> Any:
     class Model:
         def __init__(self) -> None:
@@ -403,7 +402,7 @@ def history_of_an_object() -> Any:
     return Model()
 
 
-@TRAPS.made(errors={EVERYWHERE: KEPT})
+@TRAPS.made()
 def attribute_of_the_class_counts() -> Any:
     class Model:
         calls = 0

@@ -70,7 +70,7 @@ def side_effects_happen_while_it_is_traced() -> Any:
     return function
 
 
-@TRAPS.made(errors={"everywhere": "has to be in variables"})
+@TRAPS.made()
 def appends_to_a_list() -> Any:
     seen: list[Any] = []
 
@@ -81,7 +81,7 @@ def appends_to_a_list() -> Any:
     return function
 
 
-@TRAPS.made(errors={"everywhere": "has to be in variables"})
+@TRAPS.made()
 def counts_in_a_closure() -> Any:
     calls = 0
 
@@ -93,7 +93,7 @@ def counts_in_a_closure() -> Any:
     return function
 
 
-@TRAPS.made(errors={"everywhere": "has to be in variables"})
+@TRAPS.made()
 def counts_in_an_attribute() -> Any:
     class Counts:
         calls = 0

@@ -10,11 +10,10 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from .table import EVERYWHERE, Keywords, Trap, Traps, drawn, whole
+from .table import Keywords, Trap, Traps, drawn, whole
 
 TRAPS = Traps()
 L = keras.layers
-_IN_VARIABLES = {EVERYWHERE: "has to be in variables"}
 
 
 def _dense(units: int = 3, **options: Any) -> Any:
@@ -207,8 +206,8 @@ def state_with_a_name_scope() -> Any:
     return Scoped()
 
 
-# ------------------------------------------------------------------------------------- in Python: refused
-@TRAPS.made(errors=_IN_VARIABLES)
+# ------------------------------------------------------------------------------------- in Python
+@TRAPS.made()
 def tensor_of_a_module_is_replaced() -> Any:
     class Module(tf.Module):
         def __init__(self) -> None:
@@ -222,7 +221,7 @@ def tensor_of_a_module_is_replaced() -> Any:
     return Module()
 
 
-@TRAPS.made(errors=_IN_VARIABLES)
+@TRAPS.made()
 def counter_of_python_in_a_layer() -> Any:
     class Counts(keras.Layer):
         def __init__(self) -> None:
@@ -236,7 +235,7 @@ def counter_of_python_in_a_layer() -> Any:
     return Counts()
 
 
-@TRAPS.made(errors=_IN_VARIABLES)
+@TRAPS.made()
 def tensors_are_appended_to_a_list() -> Any:
     seen: list[Any] = []
 
@@ -247,7 +246,7 @@ def tensors_are_appended_to_a_list() -> Any:
     return function
 
 
-@TRAPS.made(errors=_IN_VARIABLES)
+@TRAPS.made()
 def cache_in_a_dict() -> Any:
     cache: dict[str, Any] = {}
 
@@ -258,7 +257,7 @@ def cache_in_a_dict() -> Any:
     return function
 
 
-@TRAPS.made(errors=_IN_VARIABLES)
+@TRAPS.made()
 def array_of_numpy_is_written() -> Any:
     table = np.zeros(3, "float32")
 
@@ -269,7 +268,7 @@ def array_of_numpy_is_written() -> Any:
     return function
 
 
-@TRAPS.made(errors=_IN_VARIABLES)
+@TRAPS.made()
 def global_is_counted() -> Any:
     namespace = {"__name__": __name__, "__file__": __file__, "COUNT": 0}
     return types.FunctionType(_counts_globally.__code__, namespace)
