@@ -258,6 +258,7 @@ class GradientRefused(GraphCompilerError):
     ...     @staticmethod
     ...     def forward(ctx, x):
     ...         return x * 1
+    ...
     ...     @staticmethod
     ...     def backward(ctx, gradient):
     ...         return gradient if gradient.sum() > 0 else -gradient

@@ -54,7 +54,7 @@ AFFECTED = {  # file that changed: (cases that run, cases that do not)
     "tests/programs/sizes.py": (PROGRAMS, NODES),
     "tests/samples/elementwise.py": ([], PROGRAMS),
     "graph_compiler/cli/app.py": ([], [*NODES, *PROGRAMS]),
-    "docs/guide.md": ([], [*NODES, *PROGRAMS]),
+    "docs/guards.md": ([], [*NODES, *PROGRAMS]),
 }
 
 

@@ -7,7 +7,16 @@ from typing import Any
 from ..contracts.parallelism import REDUCTIONS
 from ..errors import InvalidOption, nearest
 
-concat, mean, sum, first, none = REDUCTIONS
+concat = REDUCTIONS[0]
+"""Value of ``reduce=``: join the devices' results along the first axis. Numbers become an array with one for each device."""
+mean = REDUCTIONS[1]
+"""Value of ``reduce=``: the mean over the devices."""
+sum = REDUCTIONS[2]
+"""Value of ``reduce=``: the sum over the devices."""
+first = REDUCTIONS[3]
+"""Value of ``reduce=``: the results of the first device, for results that are equal on all devices."""
+none = REDUCTIONS[4]
+"""Value of ``reduce=``: a list with the result of each device of this process."""
 
 
 def require_reduction(reduce: Any) -> None:

@@ -60,7 +60,8 @@ class TrainState:
             loss: a function of the outputs and the target of a batch that gives one number, or that and a dict of metrics; written in the
                 target's words, or in the model's, and recorded then. Arguments called ``(y_true, y_pred)`` are given in that order.
             to: ``"torch"``, ``"jax"`` or ``"tensorflow"``; by itself that of the model, or of the graph.
-            args, kwargs: an example of the inputs, which the model is recorded with; a graph needs none.
+            args: example of the positional inputs, which the model is recorded with; a graph needs none.
+            kwargs: example of the keyword inputs.
             parameters: of a function of JAX: which arguments are its parameters, by name or position (see :func:`graph_compiler.compile`).
             accumulate: how many batches make one update, with the mean of their gradients.
             clip_norm: the largest norm of all gradients together (``torch.nn.utils.clip_grad_norm_``).
