@@ -119,6 +119,13 @@ def first_and_last(x: Any, y: Any) -> Any:
     return x[x > 0][0] + x[y > 0][-1] * x[y > 0][-1, 2] + x[x > 0][..., -1]
 
 
+@_into(PROGRAMS)
+def infinite_slopes(x: Any, y: Any) -> Any:
+    """Where nothing is found, no slope of the row that stands in is met."""
+    (places,) = torch.nonzero(x[:, 0] > 0, as_tuple=True)
+    return x[x > 0].sqrt().sum() + (x[places, 0].log() * y[places]).sum()
+
+
 @_into(PICKED)
 def more_than_one(x: Any, y: Any) -> Any:
     kept = x[x > 0]
@@ -178,6 +185,20 @@ def test_programs_are_compiled(name: str) -> None:
         x = given[0].clone().requires_grad_()
         program(x, given[1]).sum().backward()
         assert_same(slopes(*arrays(given)), x.grad)
+    assert len(graph.variants) == 1
+
+
+@pytest.mark.parametrize("found", [(1, 1, 1, 0, 1), (1, 1, 1, 1, 1), (0, 0, 0, 0, 0)])
+def test_the_last_of_the_rows_for_one_place_is_written(found: tuple[int, ...]) -> None:
+    def written(y: Any, places: Any, rows: Any, mask: Any) -> Any:
+        y[places[mask]] = rows[mask]
+        return y
+
+    def given(*found: int) -> list[Any]:
+        return [np.zeros(3, "float32"), np.array([0, 1, 0, 2, 0]), np.arange(1, 6, dtype="float32"), np.array(found, bool)]
+
+    graph = graph_compiler.transpile(written, source="numpy", to="jax", args=given(1, 0, 1, 1, 0))
+    assert_same(graph(*given(*found)), written(*given(*found)))
     assert len(graph.variants) == 1
 
 

@@ -35,6 +35,11 @@ class Rewriter:
         """Use `others` instead of `values` from now on."""
         self._instead.update(zip(values, others))
 
+    def name(self, value: Value, old: Value) -> None:
+        """Give what stands for an old value its name, unless the block has it: values of a block keep their names, as arguments do."""
+        if value not in self.block.inputs and self.block.maker(value) is None:
+            value.name = old.name
+
     def maker(self, value: Value) -> Node | None:
         """Return the node of the new block that produces `value`, or None."""
         return self._makers.of(value, self.nodes)

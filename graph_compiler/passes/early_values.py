@@ -22,7 +22,7 @@ from .ragged import Agreed
 
 _BY_ELEMENT = frozenset((*ELEMENTWISE, "where", "astype"))
 _MAKE = frozenset(("arange", "full", "zeros", "ones"))
-_MAY_FAIL = frozenset(("divide", "floor_divide", "remainder", "fmod", "pow"))
+_MAY_FAIL = frozenset(("divide", "floor_divide", "trunc_divide", "remainder", "fmod", "pow"))
 """Of whole numbers some targets refuse them where nothing says that a step is taken at all."""
 _CHEAP = frozenset((
     "abs", "add", "astype", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
@@ -153,6 +153,5 @@ class _Loop(OpenLoop):
     @staticmethod
     def _again(build: Builder, outside: Rewriter, node: Node) -> Value:
         made: Value = getattr(build, node.op)(*outside.mapped(node.inputs), **outside.mapped(node.params))
-        if made.name == node.op:
-            made.name = node.outputs[0].name
+        outside.name(made, node.outputs[0])
         return made

@@ -70,7 +70,7 @@ class _Forwarding:
             if found is None:
                 self.rewriter.append(new)
             else:
-                found.name = node.outputs[0].name
+                self.rewriter.name(found, node.outputs[0])
                 self.rewriter.replace(node.outputs, (found,))
         return self.rewriter.finish()
 

@@ -42,7 +42,7 @@ def _inlined(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
         path = node.origin.module.split(".")
         outputs = inline(node.regions[0], node.inputs, lambda part, path=path: rewriter.append(_in_module(part, path)))  # type: ignore[misc]
         for made, old in zip(outputs, node.outputs):
-            made.name = old.name
+            rewriter.name(made, old)
         rewriter.replace(node.outputs, outputs)
     return rewriter.finish()
 

@@ -2,13 +2,14 @@
 
 ``nonzero`` finds at most as many places as its array has elements. Where all that becomes of them goes row by row until the rows meet in a
 sum or are written somewhere, as in a mixture of experts and in losses over a mask, that many rows are computed: behind those that were
-found stands the first of them again, and again. So no row is computed that the original does not compute, and where rows meet, the repeated
+found stands the last of them again, and again. So no row is computed that the original does not compute, and where rows meet, the repeated
 ones are left out. A guard on how many there are is one on the number that is counted. Where something else becomes of one of them (a sort,
 an output of the graph), the graph stays as it is.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,7 @@ from ..ir.graph import Graph
 from ..ir.node import Node, Value, values_in
 from ..ir.rewrite import Rewriter
 from ..ops.axes import WHOLE
+from ..ops.dtypes import is_inexact
 from ..ops.indexing import gathered_shape
 from ..ops.registry import get
 from ..ops.rules import normalise_axes
@@ -26,8 +28,10 @@ from ..sizes import Size, product, substitute
 from .counted_guards import counted_guards
 from .driver import Pass, only_with
 from .row_by_row import BY_ROW, ELEMENTWISE
+from .strong_zero import SINGULAR
 
-_FIRST = (0, 1, 1)
+_READ = ("boolean_mask", "embedding", "gather_nd", "take")  # operations that read rows of other arrays
+_INFINITE_SLOPES = (SINGULAR | {"normalize", "std"}) - {"multiply"}
 _EXACT = {"float32", "float64", "int32", "int64"}  # types that hold counts
 
 
@@ -88,6 +92,11 @@ class _Found:
             elif self.touches((node.inputs, node.params)) and not self.follows(node):
                 return False
         return not self.touches([self.unified(item) for item in block.outputs])
+
+    @functools.cached_property
+    def may_have_infinite_slopes(self) -> bool:
+        """Return whether an operation on the rows has slopes that are infinite or no number somewhere."""
+        return any(node.op in _INFINITE_SLOPES for node in self.nodes)
 
     def is_finder(self, node: Node) -> bool:
         """Whether a node finds the elements."""
@@ -215,7 +224,7 @@ def _writes_rows(node: Node, found: _Found) -> bool:
 
 
 def _writing(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
-    """Repeated rows add nothing. Where they replace, they write what the first has written; where none was found, what was there."""
+    """Repeated rows add nothing. Where they replace, they write what the last has written; where none was found, what was there."""
     x, values, *indices = inputs
     if node.params["reduce"] is None:
         values = build.where(build.greater(rows.count, 0), values, build.gather_nd(x, *indices, axes=node.params["axes"]))
@@ -317,11 +326,22 @@ class _Bounder(Rewriter):
         else:
             made = build.apply(get(node.op), self.counted(build, found, node), self.mapped(node.params))
         several = made if isinstance(made, tuple) else (made,)
+        if node.op in _READ and found.may_have_infinite_slopes:
+            several = tuple(self._finite(build, self.rows[found], value) for value in several)
         fresh = {value for node in self.nodes[before:] for value in node.outputs}
         for value, other in zip(node.outputs, several):
             if other in fresh:
                 other.name = value.name
         self.replace(node.outputs, several)
+
+    @staticmethod
+    def _finite(build: Builder, rows: _Rows, value: Value) -> Value:
+        """Return rows of floats as ones where none was found: the original computes nothing of what then stands there, so that an
+        infinite slope must not meet the gradient of zero that comes back."""
+        if not is_inexact(value.dtype):
+            return value
+        made: Value = build.where(build.greater(rows.count, 0), value, 1.0)
+        return made
 
     def counted(self, build: Builder, found: _Found, node: Node) -> tuple[Any, ...]:
         """The operands; a number that is the count of rows, times other sizes, is made of what is counted."""
@@ -334,7 +354,7 @@ class _Bounder(Rewriter):
         return tuple(map(operand, node.inputs))
 
     def places_in(self, build: Builder, found: _Found) -> list[Value]:
-        """The indices of what is found, an array an axis, and then those of the first of it again."""
+        """The indices of what is found, an array an axis, and then those of the last of it again."""
         if found not in self.places:
             mask = self.value(found.mask)
             places = build.argwhere(mask, size=product(mask.shape), fill_value=0)
@@ -342,8 +362,15 @@ class _Bounder(Rewriter):
             valid = build.less(build.arange(stop=places.shape[0], dtype="int64"), count)
             self.rows[found] = _Rows(found, valid, count)
             columns = [build.getitem(places, key=(WHOLE, axis)) for axis in range(mask.ndim)]
-            self.places[found] = [build.where(valid, column, build.getitem(column, key=(_FIRST,))) for column in columns]
+            self.places[found] = [build.where(valid, column, _last(build, column, count)) for column in columns]
         return self.places[found]
+
+
+def _last(build: Builder, column: Value, count: Value) -> Value:
+    """Return the last of the indices that were found; 0 where there is none. Of rows that are written to one place the last one stays."""
+    none = build.zeros(shape=(1,), dtype=column.dtype)
+    last: Value = build.take(build.concat(none, column, axis=0), count, axis=0)
+    return last
 
 
 _PADDING = Pass("pad_dynamic_sizes", _bounded, "deep", _TAKEN)

@@ -1,0 +1,66 @@
+"""What a row of a table of passes says, and the check of it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from graph_compiler.backends import numpy as numpy_backend
+from graph_compiler.ir import Graph
+from graph_compiler.passes import decompose
+
+from ..support.compare import assert_same
+from ..support.graph_text import arrays_for, numbered, read, written
+from .graphs import after, computed
+
+SIZES: tuple[dict[str, int], ...] = ({}, {"n": 8, "m": 7, "k": 2})
+"""The sizes at which both graphs are run: those of the recording, and others."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A graph before a pass, and after it; None where the pass leaves it as it is, for the reason that ``name`` gives."""
+
+    name: str
+    before: str
+    after: str | None = None
+    sizes: Sequence[dict[str, int]] = SIZES
+    arrays: Callable[[Graph, dict[str, int]], list[Any]] | None = None
+    given: str = ""
+
+    def graph(self, text: str) -> Graph:
+        """Return the graph of a text behind the declarations of the table."""
+        return read(f"{self.given}\n{textwrap.dedent(text)}")
+
+
+def rows(*table: Row, given: str = "") -> Any:
+    """Return the mark of a test that takes each row of a table, whose graphs begin with what is ``given``."""
+    named = [pytest.param(replace(row, given=given + row.given), id=row.name.replace(" ", "_")) for row in table]
+    return pytest.mark.parametrize("row", named)
+
+
+def check(step: Callable[[Graph], tuple[Graph, bool]], row: Row) -> Graph:
+    """Return the graph that a pass makes of a row, once it is the one that the row says and computes the same numbers."""
+    graph = row.graph(row.before)
+    made = after(step, graph)
+    if row.after is None:
+        assert written(made) == written(graph)
+        assert made is graph
+    else:
+        wanted = row.graph(row.after)
+        assert numbered(made) == numbered(wanted), f"{written(made)}\n\nand not\n\n{written(wanted)}"
+    for seed, sizes in enumerate(row.sizes):
+        arrays = row.arrays(graph, sizes) if row.arrays is not None else arrays_for(graph, seed, **sizes)
+        assert_same(numbers(made, *arrays), numbers(graph, *arrays))
+    return made
+
+
+def numbers(graph: Graph, *arrays: Any) -> list[Any]:
+    """Return what a graph gives in NumPy, whatever operations it is written in, for copies of the arrays."""
+    with np.errstate(all="ignore"):
+        return computed(decompose(graph, numpy_backend.rows)[0], *(array.copy() for array in arrays))

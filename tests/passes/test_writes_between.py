@@ -1,0 +1,68 @@
+"""Written elements that are read again, and carried arrays of which a loop uses one place: graphs before and after."""
+
+from __future__ import annotations
+
+from graph_compiler.passes import forward_writes, still_places
+
+from .rows import Row, check, rows
+
+
+@rows(
+    Row("the place that was written", "w = setitem(x, y, key=(1,)); r = getitem(w, key=(1,)); return add(r, 1.0), w",
+        "w = setitem(x, y, key=(1,)); return add(y, 1.0), w"),
+    Row("a number", "w = setitem(x, 2.0, key=(1,)); r = getitem(w, key=(1,)); return add(r, y), w",
+        "w = setitem(x, 2.0, key=(1,)); r = full(shape=(4,), fill_value=2.0, dtype='float32'); return add(r, y), w"),
+    Row("a slice in other words", "w = setitem(x, y, key=((0, n, 1),)); return getitem(w, key=((None, None, 1),)), w",
+        "w = setitem(x, y, key=((0, n, 1),)); return w, w"),
+    Row("a wider place, broadcast",
+        "w = setitem(x, y, key=((1, 3, 1),)); r = getitem(w, key=((1, 3, 1),)); return negative(r), w",
+        "w = setitem(x, y, key=((1, 3, 1),)); r = broadcast_to(y, shape=(2, 4)); return negative(r), w"),
+    Row("a write that the next one covers",
+        "w = setitem(x, y, key=(1,)); r = getitem(w, key=(1,)); return setitem(w, multiply(r, 2.0), key=(1,))",
+        "w = setitem(x, y, key=(1,)); return setitem(x, multiply(y, 2.0), key=(1,))"),
+    Row("reads apart from it",
+        "w = setitem(x, y, key=(1,)); r = getitem(w, key=(0,)); return setitem(w, multiply(r, 2.0), key=(1,))",
+        "w = setitem(x, y, key=(1,)); r = getitem(x, key=(0,)); return setitem(x, multiply(r, 2.0), key=(1,))"),
+    Row("a read that may be of it",
+        "w = setitem(x, y, key=(item(i),)); r = getitem(w, key=(1,)); return setitem(w, multiply(r, 2.0), key=(item(i),))",
+        """
+        w = setitem(x, y, key=(item(i),))
+        before = getitem(x, key=(1,))
+        r = where(equal(full(shape=(), fill_value=1 - item(i), dtype='int64'), 0), y, before)
+        return setitem(x, multiply(r, 2.0), key=(item(i),))"""),
+    # ------------------------------------------------------------------------------ what stays
+    Row("another place", "w = setitem(x, y, key=(1,)); return getitem(w, key=(2,)), w"),
+    Row("a place that may be it, of an array that stays", "w = setitem(x, y, key=(item(i),)); return getitem(w, key=(1,)), w"),
+    Row("a part of it", "w = setitem(x, y, key=((0, 2, 1),)); return getitem(w, key=((0, 1, 1),))"),
+    Row("every other element of it", "w = setitem(x, y, key=((0, 3, 2),)); return getitem(w, key=((0, 2, 1),))"),
+    Row("whole numbers that a float was cast to",
+        "z = full(shape=(5, 4), fill_value=0, dtype='int32'); w = setitem(z, i, key=(1,)); "
+        "v = setitem(astype(w, dtype='float32'), y, key=(1,)); return getitem(v, key=(2,))"),
+    Row("a result between two writes", "w = setitem(x, y, key=(1,)); return setitem(w, multiply(y, 2.0), key=(1,)), w"),
+    Row("written to itself", "w = setitem(x, y, key=((0, 1, 1),)); return setitem(w, w, key=((None, None, 1),))"),
+    Row("two writes behind it",
+        "w = setitem(x, y, key=(1,)); return setitem(w, 1.0, key=(1,)), setitem(w, 2.0, key=(1,))"),
+    Row("a read that overlaps it in between",
+        "w = setitem(x, y, key=((0, 2, 1),)); r = getitem(w, key=((1, 3, 1),)); "
+        "return setitem(w, multiply(r, 2.0), key=((0, 2, 1),))"),
+    given="x: float32[n, 4]; y: float32[4]; i: int32",
+)  # fmt: skip
+def test_forward_writes(row: Row) -> None:
+    check(forward_writes, row)
+
+
+@rows(
+    Row("one place", """
+        def step(c, a): return setitem(c, add(getitem(c, key=(1,)), a), key=(1,))
+        last = scan([c], [x], step, length=n)
+        return last
+        """, """
+        place = getitem(c, key=(1,))
+        def step(c, a): return add(c, a)
+        last = scan([place], [x], step, length=n)
+        return setitem(c, last, key=(1,))
+        """),
+    given="c: float32[4]; x: float32[n]; i: int32",
+)  # fmt: skip
+def test_still_places(row: Row) -> None:
+    check(still_places, row)
