@@ -1,8 +1,8 @@
-"""Written elements that are read again, and carried arrays of which a loop uses one place: graphs before and after."""
+"""Written elements that are read again, and writes that the next one covers: graphs before and after."""
 
 from __future__ import annotations
 
-from graph_compiler.passes import forward_writes, still_places
+from graph_compiler.passes import forward_writes
 
 from .rows import Row, check, rows
 
@@ -49,20 +49,3 @@ from .rows import Row, check, rows
 )  # fmt: skip
 def test_forward_writes(row: Row) -> None:
     check(forward_writes, row)
-
-
-@rows(
-    Row("one place", """
-        def step(c, a): return setitem(c, add(getitem(c, key=(1,)), a), key=(1,))
-        last = scan([c], [x], step, length=n)
-        return last
-        """, """
-        place = getitem(c, key=(1,))
-        def step(c, a): return add(c, a)
-        last = scan([place], [x], step, length=n)
-        return setitem(c, last, key=(1,))
-        """),
-    given="c: float32[4]; x: float32[n]; i: int32",
-)  # fmt: skip
-def test_still_places(row: Row) -> None:
-    check(still_places, row)
