@@ -89,7 +89,8 @@ class Counters:
         if node.op not in _ARITHMETIC or (type(numbers[0]) is float) != dtype.startswith("float"):
             return None
         most, by = _EXACT.get(dtype, 0), numbers[1] - numbers[0]
-        is_whole = all(float(number).is_integer() and abs(number) < most for number in numbers)
+        # -0.0 is no element of a sequence of whole numbers: what is divided by it has another sign.
+        is_whole = all(float(number).is_integer() and abs(number) < most and repr(number) != "-0.0" for number in numbers)
         if is_whole and all(number == numbers[0] + by * step for step, number in enumerate(numbers)):
             return self._sequence(dtype, int(numbers[0]), int(by))
         return self._list(dtype, tuple(numbers)) if dtype in _EXACT and len(numbers) <= _MOST_LISTED else None

@@ -87,6 +87,41 @@ def loop(name: str, before: str, after: str | None = None, sizes: Any = SIZES) -
         def step(s, a): return add(multiply(s, 0.5), a)
         return scan([zero], [y], step, length=n, reverse=True)
         """),
+    loop("a diagonal", """
+        def step(s, i): return add(multiply(s, 0.5), getitem(t, key=(item(i), item(i) + 1)))
+        return scan([zero], [arange(stop=min(n - 1, 4), dtype='int64')], step, length=min(n - 1, 4))
+        """, """
+        unused = arange(stop=min(n - 1, 4), dtype='int64')
+        part = getitem(t, key=((0, min(n - 1, 4), 1), (1, min(n - 1, 4) + 1, 1)))
+        def step(s, a): return add(multiply(s, 0.5), a)
+        return scan([zero], [diagonal(part, offset=0, axis1=0, axis2=1)], step, length=min(n - 1, 4))
+        """, SIZES[:2]),
+    loop("the last cell behind the loop", """
+        def step(c, i): return setitem(c, add(getitem(c, key=(item(i) - 1,)), 1.0), key=(item(i),))
+        cells = scan([c], [arange(start=1, stop=4, dtype='int64')], step, length=3)
+        return getitem(cells, key=(3,))
+        """, """
+        unused = arange(start=1, stop=4, dtype='int64')
+        def step(before):
+            cell = add(before, 1.0)
+            return cell, cell
+        last, cells = scan([getitem(c, key=(0,))], [], step, length=3)
+        return last
+        """),
+    loop("a part of each row", """
+        def step(x, i):
+            return setitem(x, add(getitem(x, key=(item(i) - 1, (0, 2, 1))), 1.0), key=(item(i), (0, 2, 1)))
+        return scan([x], [arange(start=1, stop=n, dtype='int64')], step, length=n - 1)
+        """, """
+        unused = arange(start=1, stop=n, dtype='int64')
+        none = zeros(shape=(1, 2), dtype='float32')
+        first = getitem(concat(getitem(x, key=((0, 1, 1), (0, 2, 1))), none, axis=0), key=(0,))
+        def step(before):
+            cell = add(before, 1.0)
+            return cell, cell
+        last, cells = scan([first], [], step, length=n - 1)
+        return setitem(x, cells, key=((1, n, 1), (0, 2, 1)))
+        """, SIZES[:2]),
     # ------------------------------------------------------------------------------ what stays
     loop("every other row", """
         def step(s, i): return add(s, getitem(y, key=(item(i),)))
@@ -146,7 +181,45 @@ def test_loop_rows(row: Row) -> None:
         def step(s, a): return add(s, a)
         return scan([zero], [tanh(multiply(y, 0.5))], step, length=n)
         """),
+    loop("a part that is the same, made of what is light", """
+        def step(s, a): return add(s, multiply(tanh(multiply(c, full(shape=(), fill_value=2.0, dtype='float32'))), a))
+        return scan([c], [y], step, length=n)
+        """, """
+        early = tanh(multiply(c, full(shape=(), fill_value=2.0, dtype='float32')))
+        def step(s, a):
+            unused = full(shape=(), fill_value=2.0, dtype='float32')
+            return add(s, multiply(early, a))
+        return scan([c], [y], step, length=n)
+        """),
+    loop("floats that are divided", """
+        def step(s, a): return add(s, multiply(divide(c, 3.0), a))
+        return scan([c], [y], step, length=n)
+        """, """
+        early = divide(c, 3.0)
+        def step(s, a): return add(s, multiply(early, a))
+        return scan([c], [y], step, length=n)
+        """),
+    loop("rows and what is the same in all steps", """
+        def step(s, a): return add(s, pow(a, tanh(getitem(c, key=(0,)))))
+        return scan([zero], [abs(y)], step, length=n)
+        """, """
+        exponent = tanh(getitem(c, key=(0,)))
+        def step(s, a): return add(s, a)
+        return scan([zero], [pow(abs(y), exponent)], step, length=n)
+        """),
     # ------------------------------------------------------------------------------ what stays
+    loop("what looks at more than one element", """
+        def step(s, a): return add(s, multiply(divide(c, sum(c)), a))
+        return scan([c], [y], step, length=n)
+        """),
+    loop("rows with the step before", """
+        def step(s, a): return tanh(multiply(a, s))
+        return scan([zero], [y], step, length=n)
+        """),
+    loop("work for each row, which is read besides", """
+        def step(s, a): return add(multiply(s, a), tanh(a))
+        return scan([zero], [y], step, length=n)
+        """),
     loop("an instruction for each row", """
         def step(s, a): return add(s, multiply(a, 0.5))
         return scan([zero], [y], step, length=n)
@@ -200,6 +273,14 @@ def test_early_values(row: Row) -> None:
         def step(x, a): return full(shape=(4,), fill_value=2.0, dtype='float32')
         return setitem(x, scan([getitem(x, key=(item(k),))], [y], step, length=n), key=(item(k),))
         """, SIZES[:2]),
+    loop("one place of one of two arrays", """
+        def step(c, d, a): return setitem(c, add(getitem(c, key=(1,)), a), key=(1,)), add(d, a)
+        return scan([c, c], [y], step, length=n)
+        """, """
+        def step(c, d, a): return add(c, a), add(d, a)
+        one, other = scan([getitem(c, key=(1,)), c], [y], step, length=n)
+        return setitem(c, one, key=(1,)), other
+        """),
     # ------------------------------------------------------------------------------ what stays
     loop("two places", """
         def step(c, a): return setitem(c, add(getitem(c, key=(2,)), a), key=(1,))
@@ -258,7 +339,31 @@ def test_still_places(row: Row) -> None:
             return add(s, sum(take(y, add(multiply(arange(stop=2, dtype='int64'), 2), item(i)), axis=0)))
         return scan([zero], [arange(stop=n - 2, dtype='int64')], step, length=n - 2)
         """, SIZES[:2]),
+    loop("an array that is written to a window of a column", """
+        def step(x, i): return setitem(x, getitem(c, key=((0, 2, 1),)), key=((item(i), item(i) + 2, 1), 1))
+        return scan([x], [arange(stop=n - 1, dtype='int64')], step, length=n - 1)
+        """, """
+        def step(x, i):
+            update = getitem(c, key=((0, 2, 1),))
+            column = dynamic_update_slice(getitem(x, key=((None, None, 1), 1)), update, item(i), axes=(0,))
+            return setitem(x, column, key=((None, None, 1), 1))
+        return scan([x], [arange(stop=n - 1, dtype='int64')], step, length=n - 1)
+        """, SIZES[:2]),
+    loop("a window of every other element that is written", """
+        def step(u, i): return setitem(u, 2.0, key=((item(i), item(i) + 3, 2), (item(i), item(i) + 2, 1)))
+        return scan([multiply(x, 1.5)], [arange(stop=2, dtype='int64')], step, length=2)
+        """, """
+        def step(u, i):
+            places = add(multiply(arange(stop=2, dtype='int64'), 2), item(i))
+            update = full(shape=(2, 2), fill_value=2.0, dtype='float32')
+            return scatter_nd(u, dynamic_update_slice(take(u, places, axis=0), update, item(i), axes=(1,)), places, axes=(0,))
+        return scan([multiply(x, 1.5)], [arange(stop=2, dtype='int64')], step, length=2)
+        """, SIZES[:2]),
     # ------------------------------------------------------------------------------ what stays
+    loop("a slice from a row that an argument names", """
+        def step(s, i): return add(s, sum(getitem(y, key=((item(k), item(i) + 3, 1),))))
+        return scan([zero], [arange(stop=n - 2, dtype='int64')], step, length=n - 2)
+        """, sizes=SIZES[:2]),
     loop("a width that changes", """
         def step(s, i): return add(s, sum(getitem(y, key=((item(i), n, 1),))))
         return scan([zero], [arange(stop=n, dtype='int64')], step, length=n)

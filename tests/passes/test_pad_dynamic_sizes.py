@@ -82,7 +82,51 @@ def padded(name: str, before: str, after: str | None = None, sizes: list[dict[st
         guard(greater_equal(count_nonzero(m), 1))
         return row
         """, SIZES[:2]),
+    padded("one number that is written to all places", """
+        p, = nonzero(m, hint=3)
+        return scatter_nd(y, 2.0, gather_nd(i, p, axes=(0,)), axes=(0,))
+        """, """
+        to = gather_nd(i, place, axes=(0,))
+        return scatter_nd(y, where(greater(count, 0), 2.0, gather_nd(y, to, axes=(0,))), to, axes=(0,))
+        """),
+    padded("one row that is added to all places", """
+        p, = nonzero(m, hint=3)
+        return scatter_nd(z, getitem(x, key=((0, 1, 1),)), p, axes=(0,), reduce='sum')
+        """, """
+        row = where(reshape(valid, shape=(n, 1)), getitem(x, key=((0, 1, 1),)), 0)
+        return scatter_nd(z, row, place, axes=(0,), reduce='sum')
+        """, [{"n": 5, "k": 6}]),
+    padded("rows that fill the places of a mask", "return masked_scatter(v, m, negative(boolean_mask(v, m, axis=0, hint=3)))",
+           "return masked_scatter(v, m, negative(gather_nd(v, place, axes=(0,))))"),
+    padded("an element of the first row", "r = boolean_mask(x, m, axis=0, hint=3); return getitem(r, key=(0, 1))",
+           "r = gather_nd(x, place, axes=(0,)); return getitem(r, key=(0, 1))", SIZES[:2]),
+    padded("labels of the rows", """
+        t = boolean_mask(minimum(i, 3), m, axis=0, hint=3)
+        return cross_entropy(boolean_mask(x, m, axis=0, hint=3), t, None, reduction='sum')
+        """, """
+        t = gather_nd(minimum(i, 3), place, axes=(0,))
+        return cross_entropy(gather_nd(x, place, axes=(0,)), where(valid, t, -100), None, reduction='sum')
+        """),
+    padded("rows side by side", "r = boolean_mask(x, m, axis=0, hint=3); return sum(concat(r, negative(r), axis=1), axis=0)", """
+        r = gather_nd(x, place, axes=(0,))
+        return sum(where(reshape(valid, shape=(n, 1)), concat(r, negative(r), axis=1), 0), axis=0)
+        """),
     # ------------------------------------------------------------------------------ what stays
+    padded("a reshape that mixes rows", "r = boolean_mask(x, m, axis=0, hint=3); return sum(reshape(r, shape=(4, r.shape[0])), axis=1)"),
+    padded("some rows", "return sum(getitem(boolean_mask(x, m, axis=0, hint=3), key=((0, 1, 1),)))", sizes=SIZES[:2]),
+    padded("a half of how many there are",
+           "r = boolean_mask(v, m, axis=0, hint=3); return full(shape=(), fill_value=r.shape[0], dtype='float16'), sum(r)"),
+    padded("an element of the last axis of a row", "return getitem(boolean_mask(x, m, axis=0, hint=3), key=((None, None, 1), 1))"),
+    padded("losses of the rows", """
+        t = boolean_mask(minimum(i, 3), m, axis=0, hint=3)
+        return sum(cross_entropy(boolean_mask(x, m, axis=0, hint=3), t, None, reduction='none'))
+        """),
+    padded("a mask that is found under itself", """
+        r = boolean_mask(greater(v, 1.0), m, axis=0, hint=3)
+        return sum(masked_scatter(boolean_mask(v, m, axis=0, hint=3), r, y))
+        """),
+    padded("how many another mask finds", "r = boolean_mask(v, m, axis=0, hint=3); guard(ge(r.shape[0] // n, 0)); return sum(r)",
+           sizes=SIZES[:2]),
     padded("a result", "return negative(boolean_mask(x, m, axis=0, hint=3))"),
     padded("a size that is a result", "r = boolean_mask(v, m, axis=0, hint=3); return sum(r), r.shape[0]"),
     padded("a sort of the rows", "return sum(sort(boolean_mask(v, m, axis=0, hint=3), axis=0))"),

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from graph_compiler.ir import Block, Builder, Effect, Graph, Guard, Node, Origin, Value, to_text, verify
+from graph_compiler.ir import Block, Builder, Effect, Graph, Guard, Node, Origin, Region, Value, to_text, verify
 from graph_compiler.ir.node import every, values_in
 from graph_compiler.ops import ArraySpec, all_ops
 from graph_compiler.sizes import Size, Symbol, apply, hint_of, substitute
@@ -37,6 +37,8 @@ class Reader:
     hints: Mapping[str, int]
     graph: Graph = field(default_factory=lambda: Graph("f", "canonical"))
     names: dict[str, Any] = field(default_factory=dict)
+    regions: dict[Any, Region] = field(default_factory=dict)
+    """Those of calls, by what they depend on."""
 
     def __post_init__(self) -> None:
         self.build = Builder(self.graph)
@@ -104,8 +106,13 @@ class Reader:
         self.graph.effects.append(Effect(kind, target, value))
 
     def call(self, operands: Sequence[Value], body: Callable[..., Any], **params: Any) -> Any:
-        """Append a ``call`` of a function with these operands."""
-        return self._run("call", operands, [(body, operands)], **params)
+        """Append a ``call`` of a function with these operands. Calls with operands of the same sizes share one region."""
+        made = self._run("call", operands, [(body, operands)], **params)
+        node = self.graph.nodes.pop()
+        (own,) = node.regions
+        region = self.regions.setdefault((body, tuple(own.sizes.values()), tuple(item.dtype for item in operands)), own)
+        self.graph.nodes.append(replace(node, regions=(region,)))
+        return made
 
     def scan(self, carried: Sequence[Value], sequences: Sequence[Value], body: Callable[..., Any], **params: Any) -> Any:
         """Append a ``scan`` of a function of what is carried and of rows of the sequences."""
@@ -188,9 +195,10 @@ def numbered(graph: Graph) -> str:
     """Return :func:`written` in one order, where what nodes make, and inputs of regions, are called by number: for graphs that are equal but
     for names and the order of nodes that need not one another."""
     ordered = graph.derive(nodes=list(_ordered(graph.block).nodes))
-    made = [
-        value for node in every(ordered.nodes) for value in (*node.outputs, *(item for each in node.regions for item in each.block.inputs))
-    ]
+    nodes = list(every(ordered.nodes))
+    made = list(
+        dict.fromkeys(value for node in nodes for value in (*node.outputs, *(item for each in node.regions for item in each.block.inputs)))
+    )
     names = [value.name for value in made]
     try:
         for number, value in enumerate(made):
@@ -204,13 +212,14 @@ def numbered(graph: Graph) -> str:
 def _ordered(block: Block) -> Block:
     """Return the block with each node before the first one that needs it; what nothing needs comes last."""
     nodes: dict[Node, Node] = {}
+    regions = {id(each): replace(each, block=_ordered(each.block)) for node in block.nodes for each in node.regions}
 
     def visit(node: Node | None) -> None:
         if node is None or node in nodes:
             return
         for value in node.uses:
             visit(block.maker(value))
-        nodes[node] = replace(node, regions=tuple(replace(each, block=_ordered(each.block)) for each in node.regions))
+        nodes[node] = replace(node, regions=tuple(regions[id(each)] for each in node.regions))
 
     for value in values_in(block.outputs):
         visit(block.maker(value))

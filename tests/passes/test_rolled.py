@@ -1,0 +1,109 @@
+"""Equal operations that stand one after the other become a loop: graphs before and after."""
+
+from __future__ import annotations
+
+from graph_compiler.passes.roll import rolled
+
+from .rows import Row, check, rows
+
+SIZES = ({}, {"n": 8, "m": 4}, {"n": 1, "m": 4})
+GIVEN = "x: float32[m, n]; y: float32[n]; i: int32[n]; z: float64[n]"
+
+
+def steps(name: str, before: str, after: str | None = None) -> Row:
+    """Return a row of the table."""
+    return Row(name, before, after, SIZES)
+
+
+@rows(
+    steps("what goes from one to the next", "a = tanh(multiply(y, 2.0)); b = tanh(multiply(a, 2.0)); return tanh(multiply(b, 2.0))", """
+        def body(a): return tanh(multiply(a, 2.0))
+        return scan([y], [], body, length=3)
+        """),
+    steps("rows one after the other, and results that are stacked", """
+        a = add(multiply(y, 0.5), getitem(x, key=(0,)))
+        b = add(multiply(a, 0.5), getitem(x, key=(1,)))
+        c = add(multiply(b, 0.5), getitem(x, key=(2,)))
+        return stack(a, b, c, axis=0), c
+        """, """
+        def body(a, row):
+            made = add(multiply(a, 0.5), row)
+            return made, made
+        last, stacked = scan([y], [getitem(x, key=((0, 3, 1),))], body, length=3)
+        return stacked, last
+        """),
+    steps("every other row, of which a part is read", """
+        a = add(y, getitem(x, key=(-4, (0, 1, 1)))); b = add(a, getitem(x, key=(-3, (0, 1, 1))))
+        return add(b, getitem(x, key=(-2, (0, 1, 1))))
+        """, """
+        def body(a, row): return add(a, getitem(row, key=((0, 1, 1),)))
+        return scan([y], [getitem(x, key=((-4, -1, 1),))], body, length=3)
+        """),
+    steps("what two steps before have made", """
+        a = add(multiply(y, 0.5), y); b = add(multiply(a, 0.5), y); c = add(multiply(b, 0.5), a)
+        d = add(multiply(c, 0.5), b); return add(multiply(d, 0.5), c)
+        """, """
+        def body(last, before): return add(multiply(last, 0.5), before), last
+        last, before = scan([y, y], [], body, length=5)
+        return last
+        """),
+    steps("floats that grow evenly", "a = multiply(tanh(y), 2.0); b = multiply(tanh(a), 3.0); return multiply(tanh(b), 4.0)", """
+        def body(a, step): return multiply(tanh(a), step)
+        return scan([y], [arange(start=2, stop=5, step=1, dtype='float32')], body, length=3)
+        """),
+    steps("any floats", "a = multiply(tanh(y), 1.5); b = multiply(tanh(a), 0.1); return multiply(tanh(b), 4.0)", """
+        def body(a, step): return multiply(tanh(a), step)
+        return scan([y], [asarray(data=(1.5, 0.1, 4.0), dtype='float32')], body, length=3)
+        """),
+    steps("a zero with a sign", "a = add(divide(1.0, y), divide(y, -0.0)); b = add(divide(1.0, a), divide(a, 1.0 + 1.0)); "
+          "return add(divide(1.0, b), divide(b, 4.0))", """
+        def body(a, step): return add(divide(1.0, a), divide(a, step))
+        return scan([y], [asarray(data=(-0.0, 2.0, 4.0), dtype='float32')], body, length=3)
+        """),
+    steps("only some of the steps fit", """
+        a = tanh(multiply(y, 2.0)); b = tanh(multiply(a, 2.0)); c = tanh(multiply(b, 2.0)); d = sin(multiply(c, 2.0))
+        return d
+        """, """
+        def body(a): return tanh(multiply(a, 2.0))
+        return sin(multiply(scan([y], [], body, length=3), 2.0))
+        """),
+    # ------------------------------------------------------------------------------ what stays
+    steps("two steps", "a = tanh(multiply(y, 2.0)); return tanh(multiply(a, 2.0))"),
+    steps("other operations", "a = tanh(multiply(y, 2.0)); b = sin(multiply(a, 2.0)); return cos(multiply(b, 2.0))"),
+    steps("other parameters", "a = flip(cumulative_sum(x, axis=0), axis=(0,)); b = flip(cumulative_sum(a, axis=1), axis=(0,)); "
+          "return flip(cumulative_sum(b, axis=0), axis=(0,))"),
+    steps("a parameter that counts", "return roll(tanh(roll(tanh(roll(tanh(x), shift=(1,), axis=(0,))), shift=(2,), axis=(0,))), "
+          "shift=(3,), axis=(0,))"),
+    steps("steps of which all are read", "a = tanh(multiply(y, 2.0)); b = tanh(multiply(a, 2.0)); c = tanh(multiply(b, 2.0)); "
+          "return a, b, c"),
+    steps("whole numbers that do not grow evenly", "a = multiply(add(i, 1), i); b = multiply(add(a, 5), i); "
+          "return multiply(add(b, 6), i)"),
+    steps("numbers of an operation that is no arithmetic", "a = tanh(pow(y, 2.0)); b = tanh(pow(a, 3.0)); return tanh(pow(b, 4.0))"),
+    steps("sizes that change", "a = concat(tanh(y), y, axis=0); b = concat(tanh(a), y, axis=0); return concat(tanh(b), y, axis=0)"),
+    steps("random numbers", """
+        k = random_key(seed=3)
+        a = add(y, random_uniform(k, shape=(n,), dtype='float32', low=0.0, high=1.0))
+        b = add(a, random_uniform(k, shape=(n,), dtype='float32', low=0.0, high=1.0))
+        return add(b, random_uniform(k, shape=(n,), dtype='float32', low=0.0, high=1.0))
+        """),
+    steps("rows in another order", """
+        a = add(multiply(y, 0.5), getitem(x, key=(0,))); b = add(multiply(a, 0.5), getitem(x, key=(2,)))
+        return add(multiply(b, 0.5), getitem(x, key=(1,)))
+        """),
+    steps("rows from both ends", """
+        a = add(multiply(y, 0.5), getitem(x, key=(-1,))); b = add(multiply(a, 0.5), getitem(x, key=(0,)))
+        return add(multiply(b, 0.5), getitem(x, key=(1,)))
+        """),
+    steps("what is made in between", """
+        a = tanh(multiply(y, 2.0)); b = tanh(multiply(a, 2.0)); w = sum(b); c = tanh(multiply(b, w))
+        return c
+        """),
+    given=GIVEN,
+)  # fmt: skip
+def test_rolled(row: Row) -> None:
+    check(rolled(3), row)
+
+
+def test_as_many_steps_as_the_target_asks_for() -> None:
+    row = steps("three", f"{GIVEN}; a = tanh(multiply(y, 2.0)); b = tanh(multiply(a, 2.0)); return tanh(multiply(b, 2.0))")
+    check(rolled(4), row)
