@@ -32,9 +32,9 @@ def full_selections(graph: Graph) -> tuple[Graph, bool]:
 
     That sizes of an array and of its mask, which other targets compare, are equal is a guard where arguments of the graph have them.
     """
-    sizes = _Sizes(frozenset(graph.sources()))
-    made = _selecting(graph.block, sizes, {})
-    if made is graph.block:
+    sizes, block = _Sizes(frozenset(graph.sources())), graph.block
+    made = _selecting(block, sizes, {})
+    if made is block:
         return graph, False
     return graph.with_block(made).derive(guards=[*graph.guards, *dict.fromkeys(sizes.guards)]), True
 

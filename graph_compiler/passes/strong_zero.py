@@ -42,8 +42,9 @@ HOLOMORPHIC = frozenset({
 
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
     """The pass: ``graph_compiler.transforms.grad(f, strong_zero=True)``."""
-    block = _strong(graph.block)
-    return (graph, False) if block is graph.block else (graph.with_block(block), True)
+    block = graph.block
+    made = _strong(block)
+    return (graph, False) if made is block else (graph.with_block(made), True)
 
 
 def _strong(block: Block) -> Block:

@@ -15,14 +15,16 @@ from ..ir.block import Block, Region
 from ..ir.graph import Graph
 from ..ir.inlining import inline
 from ..ir.node import Node, Value
+from ..ops.bounds import nonnegative
 from ..ops.control import own_operands
-from ..ops.dtypes import is_inexact
+from ..ops.dtypes import ITEMSIZE, SIGNED, is_inexact
 from ..sizes import Apply, Size, Symbol, apply, substitute
 from .bounded_loops import not_cut_off
 from .driver import only_with
 
 Interval = tuple[Any, Any]  # the least and the greatest number that an element can be; None where that is not known
 _OPEN: Interval = (None, None)
+_BITS_OF_SIZES = 31
 
 # operations of canonical graphs, and those of graphs that stay in JAX's own
 _SAME = frozenset({"astype", "asarray", "convert_element_type_p"})
@@ -38,8 +40,9 @@ _ENTERED = ("scan", "while_loop", "branch")
 @only_with("while_loop")
 def trip_bounds(graph: Graph) -> tuple[Graph, bool]:
     """The graph whose loops know how many steps they have at most, where that can be told."""
-    block = _Scope(graph.block, {}).bounded()
-    return (graph, False) if block is graph.block else (graph.with_block(block), True)
+    block = graph.block
+    made = _Scope(block, {}).bounded()
+    return (graph, False) if made is block else (graph.with_block(made), True)
 
 
 @dataclass
@@ -90,7 +93,8 @@ class _Scope:
         if node is None or item.shape:
             return self.ends.get(item, _OPEN)
         known = _NUMBERS.get(_role(node))
-        return _OPEN if known is None else known(self, node)
+        found = _OPEN if known is None else known(self, node)
+        return found if all(end is None or _holds(item.dtype, end) for end in found) else _OPEN
 
 
 class _Loop:
@@ -139,7 +143,10 @@ class _Loop:
             if place is None or step == 0 or (step > 0) is not rises:
                 continue
             first, last = self.start[place][not rises], self.scope.interval(limit)[rises]
-            if first is not None and last is not None:
+            if first is None or last is None:
+                continue
+            after = last + step + (0 if "=" in sign else -1 if rises else 1)
+            if _holds(counter.dtype, after):
                 room = last - first - offset if rises else first + offset - last
                 count = -(-(room + int("=" in sign)) // abs(step))
                 return apply("max", count, 0) + 1 if late else not_cut_off(count)
@@ -207,6 +214,15 @@ class _Loop:
             return self._truth(node.inputs[0], index, taken)
         filled = node.params.get("fill_value") if _role(node) == "full" else None
         return filled if type(filled) is bool else None
+
+
+def _holds(dtype: str, number: Any) -> bool:
+    """Return whether a type holds a number, so that it does not wrap around: sizes of arrays are held by types of 32 bits or more."""
+    bits = 8 * ITEMSIZE[dtype] - (dtype in SIGNED)
+    least = -(1 << bits) if dtype in SIGNED else 0
+    if isinstance(number, Size):
+        return bits >= _BITS_OF_SIZES and (dtype in SIGNED or nonnegative(number))
+    return bool(least <= number < 1 << bits)
 
 
 def _role(node: Node) -> str:

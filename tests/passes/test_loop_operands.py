@@ -106,6 +106,7 @@ def loop(name: str, before: str, after: str | None = None, sizes: Any = SIZES) -
             cell = add(before, 1.0)
             return cell, cell
         last, cells = scan([getitem(c, key=(0,))], [], step, length=3)
+        unread = setitem(c, cells, key=((1, 4, 1),))
         return last
         """),
     loop("a part of each row", """
