@@ -22,6 +22,9 @@ PARTS = ("transforms", "training", "parallel")
 # Errors that are of use to authors of passes, rows and packages alone, or never leave the package.
 FOR_DEVELOPERS = ("InvalidRegistration", "InvalidGraph", "UnknownOperation", "DuplicateRow")
 INTERNAL = ("Signal",)
+# Classes whose objects users get from functions: their pages show no constructor.
+MADE_BY_FUNCTIONS = ("graph_compiler.Graph", "graph_compiler.LazyGraph", "graph_compiler.transforms.Jitted")
+NO_CONSTRUCTOR = "    options:\n      merge_init_into_class: false\n"
 HEAD = """# Troubleshooting
 
 Written by `python scripts/docs_pages.py` from the docstrings of `graph_compiler.errors`; do not edit. Each example is run by the tests.
@@ -102,6 +105,7 @@ def _entry(docstring: str) -> str:
             paragraphs.append(part)
         else:
             flowing = re.sub(r"^(Cause|Fix):", r"**\1.**", " ".join(part.split()))
+            flowing = re.sub(r"docs/(\w+)\.md", r"[\1.md](\1.md)", flowing)
             flowing = re.sub(r"^(\*\*\w+\.\*\* )(\w)", lambda found: found[1] + found[2].upper(), flowing)
             paragraphs.append(textwrap.fill(flowing, 120, break_long_words=False, break_on_hyphens=False))
     return plain("\n\n".join(paragraphs))
@@ -125,8 +129,8 @@ def on_files(files: Any, config: Any) -> Any:
     readme = readme.replace("](LICENSE)", "](https://www.apache.org/licenses/LICENSE-2.0)")
     made = {"index.md": readme, "changelog.md": (ROOT / "CHANGELOG.md").read_text("utf-8").replace("](docs/", "](")}
     for pages in reference().values():
-        for title, full_name in pages.items():
-            made[path_of(full_name)] = f"# {title}\n\n::: {full_name}\n"
+        for full_name in pages.values():
+            made[path_of(full_name)] = f"::: {full_name}\n" + ("" if full_name not in MADE_BY_FUNCTIONS else NO_CONSTRUCTOR)
     for path, text in made.items():
         files.append(File.generated(config, path, content=text))
     return files
