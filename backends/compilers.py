@@ -29,19 +29,27 @@ def check_compiler_options(name: str, compiler: Callable[..., Any], options: Ite
 
 
 def compiled_or_plain(
-    compiled: Callable[..., Any], function: Callable[..., Any], reason: Callable[[Exception], str | None]
+    compiled: Callable[..., Any],
+    function: Callable[..., Any],
+    reason: Callable[[Exception], str | None],
+    compiler: str,
+    describe: Callable[[], str] | None = None,
+    is_wanted: bool = True,
 ) -> Callable[..., Any]:
-    """``compiled``, and from the first error that has a ``reason`` not to compile, ``function`` as it is, of which a log line tells.
+    """Return a function that calls ``compiled`` and, from the first error that has a ``reason`` not to compile, ``function`` instead, which
+    a log line tells: a warning if a compiled function ``is_wanted`` by the user.
 
-    Errors of no reason are raised: they are the function's own.
+    Errors without a reason are the function's own, and are raised. ``describe`` returns more about what was compiled, in words.
 
     >>> def fails(x):
     ...     raise NotImplementedError("no kernel")
-    >>> call = compiled_or_plain(fails, abs, lambda problem: "a kernel is missing" if isinstance(problem, NotImplementedError) else None)
-    >>> call(-2)
-    2
+    >>> def reason(problem):
+    ...     return "a kernel is missing" if isinstance(problem, NotImplementedError) else None
+    >>> call = compiled_or_plain(fails, abs, reason, "the compiler")
+    >>> call(-2), call.describe_compilation()
+    (2, 'operation by operation, because a kernel is missing')
     """
-    chosen = [compiled]
+    chosen, because = [compiled], [""]
 
     def call(*args: Any) -> Any:
         try:
@@ -51,8 +59,16 @@ def compiled_or_plain(
             why = None if chosen[0] is function else reason(problem)
             if why is None:
                 raise
-            log.warning("%s is not compiled: %s (%s)", function.__name__, why, " ".join(str(problem).split())[:_MOST_LETTERS])
-        chosen[0] = function
+            level = logging.WARNING if is_wanted else logging.INFO
+            log.log(level, "%s is not compiled: %s (%s)", function.__name__, why, " ".join(str(problem).split())[:_MOST_LETTERS])
+        chosen[0], because[0] = function, why
         return function(*args)
 
+    def describe_compilation() -> str:
+        if because[0]:
+            return f"operation by operation, because {because[0]}"
+        more = "" if describe is None else describe()
+        return f"as one program of {compiler}{', ' if more else ''}{more}"
+
+    call.describe_compilation = describe_compilation  # type: ignore[attr-defined]
     return call

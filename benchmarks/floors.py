@@ -30,6 +30,8 @@ FLOORS: dict[str, Floor] = {
     "steady jitted call against torchax": Floor(1.05, "x"),
     "steady against torchax, transformer": Floor(1.0, "x"),
     "steady against torchax, convolutional": Floor(0.75, "x"),
+    "first call by default against the target's compiler": Floor(1.1, "x"),
+    "later call by default against the target's compiler": Floor(1.05, "x"),
     "tf.function against jax.jit": Floor(1.3, "x"),
     "LSTM, forward, against hand-written": Floor(1.05, "x"),
     "LSTM, gradient, against hand-written": Floor(1.05, "x"),

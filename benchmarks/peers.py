@@ -61,7 +61,7 @@ def bare_call(graph: Any, inputs: Inputs) -> Call:
 def guards_alone(graph: Any, inputs: Inputs) -> Call:
     """Everything of a call but the flat function, in whose place what it gave once is handed back."""
     variant, outcome = graph.variants[0], bare_call(graph, inputs)()
-    variant._called = lambda *arrays: outcome
+    variant.called = lambda *arrays: outcome
     for made in ("_tried", "attempt"):  # of the flat function, at an earlier call
         vars(variant).pop(made, None)
     return lambda: graph(**inputs)

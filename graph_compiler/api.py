@@ -15,6 +15,7 @@ from .errors import InvalidOption, NotCompilable, SourceNotFound
 from .registration import FrontendEntry, backends, frontends, is_module, responds_to, trait
 from .runtime import Graph, LazyGraph, files
 from .runtime.boundary import public
+from .runtime.compilation import Compilation
 from .runtime.containers import LazyMethod, compile_class, compile_module
 from .runtime.declared import declared
 from .runtime.deferred import DeferredPipeline
@@ -44,7 +45,7 @@ def compile(
     to: str | None = None,
     include_generators: bool = True,
     array_caching: bool = True,
-    return_backend_compiled_fn: bool = False,
+    return_backend_compiled_fn: bool | None = None,
     static_argnums: Any = None,
     static_argnames: Any = None,
     args: Sequence[Any] | None = None,
@@ -79,7 +80,7 @@ def compile(
             the graph; sizes stay symbolic.
         kwargs: Example keyword arguments.
         return_backend_compiled_fn: Compile the flat function with ``torch.compile``, ``jax.jit`` or
-            ``tf.function``. NumPy has no compiler, and runs it as written.
+            ``tf.function``. NumPy has no compiler, and runs it as written. Default: compile for JAX alone.
         compile_options: Options of that compiler, such as ``{"jit_compile": True}``.
         static_argnums: Positions of arguments that are part of the program. They are hashable and compared by
             value; each value has a variant.
@@ -124,8 +125,8 @@ def compile(
     tensor(20.)
     """
     named = Stateful(tuple(stateful or ()), stateful_paths(arg_stateful_idxs, kwarg_stateful_idxs))
-    jit = dict(compile_options or {}) if return_backend_compiled_fn else None
-    options = Options(array_caching, include_generators, freeze, verify, named, jit, (*passes,), roll, trace_control_flow, Numbers(numbers))
+    compiler, wide = Compilation(return_backend_compiled_fn, compile_options or {}), Numbers(numbers)
+    options = Options(array_caching, include_generators, freeze, verify, named, compiler, (*passes,), roll, trace_control_flow, wide)
     asked_static, is_lazy, limits = (static_argnums, static_argnames), args is None and kwargs is None, (on_miss, max_variants, on_limit)
 
     def one(obj: Any, is_part: bool = False) -> Any:

@@ -21,7 +21,7 @@ set_variables()  # before any framework is imported
 if importlib.util.find_spec("triton") is not None:  # of torch for CUDA; torch loads it at times, and after TensorFlow it ends the process
     importlib.import_module("triton")
 
-from tests.support import affected, exercised, selection  # noqa: E402
+from tests.support import affected, default_compilation, exercised, selection  # noqa: E402
 
 # the machine may be busy: how long an example takes says nothing
 hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -119,6 +119,7 @@ _missing: list[str] = []
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     exercised.found.clear()
+    default_compilation.choose(item.nodeid)
     before = time.process_time()
     try:
         return (yield)

@@ -18,7 +18,8 @@ pytest.importorskip("torch")
 pytest.importorskip("jax")
 
 # One that grows is to be looked at: what is the same for all conversions belongs to the process, and what finds nothing is not to run.
-MOST = {"named": 601, "all": 719}
+# Some 20 of them wrap the flat function for the target's compiler, which JAX has by default.
+MOST = {"named": 625, "all": 749}
 
 SCRIPT = """
 import sys

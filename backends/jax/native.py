@@ -12,7 +12,6 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax._src import core
 
 from ...contracts import Target
 from ...errors import CallMismatch, GuardFailed
@@ -20,16 +19,15 @@ from ...ir.graph import Guard
 from ...ops.dtypes import KEYS, NARROWED
 from ...trees import flatten, unflatten
 from ..arrays import is_plain, words_of, write_into
-from ..compilers import check_compiler_options, compiled_or_plain
+from ..compilers import check_compiler_options
 from ..failed_guards import shows_as_nan
 from ..keys_of_slices import KeysOfSlices
 from ..refusals import told
+from .compiled import compiled
 from .dlpack import over_dlpack
 from .forward_mode import is_without_forward_mode
-from .kept_programs import KeptPrograms
 from .mapped_calls import is_one_call_for_rows
-from .packed import Packed, is_leaf, weak
-from .persistent_cache import PersistentCache
+from .packed import is_leaf, weak
 
 log = logging.getLogger("graph_compiler")
 _said: set[str] = set()
@@ -159,38 +157,16 @@ class JaxTarget(Target):
     def compile(
         self, function: Callable[..., Any], options: dict[str, Any], static: tuple[int, ...] = (), text: str | None = None
     ) -> Callable[..., Any]:
-        """``jax.jit``; a function whose sizes depend on elements, which XLA cannot compile, runs as it is, and a log line says so.
-
-        It is compiled anew for each value of the ``static`` arguments. Every operation rounds to its own type, as it does uncompiled: by
-        itself XLA would leave out casts to half precision between two operations. What was lowered of a whole ``text`` is kept.
-        """
+        """Return the function compiled by ``jax.jit``; see :func:`.compiled.compiled`."""
         check_compiler_options("jax.jit", jax.jit, options)
-        options = {**options, **({"static_argnums": static} if static else {})}
-        exact = {**options, "compiler_options": {"xla_allow_excess_precision": False, **(options.get("compiler_options") or {})}}
-        cache, programs = PersistentCache(), KeptPrograms(function, text)
+        return compiled(function, options, static, text, by_default=False)
 
-        def jitted(traced: Callable[..., Packed], options: dict[str, Any]) -> Callable[..., Packed]:
-            return jax.jit(functools.wraps(function)(cache.opened_by(traced)), **options)
+    compiles_by_default = True
 
-        def plain(*args: Any) -> Packed:
-            return Packed.of(function(*args))
-
-        compiled, transformed, inside = jitted(programs.traced, exact), jitted(plain, exact), jitted(plain, options)
-
-        def call(*args: Any) -> Any:
-            try:
-                if programs.are_used and (programs.are_for_another_platform or not core.trace_state_clean()):
-                    return transformed(*args).unpacked()
-                return compiled(*args).unpacked()
-            except ValueError as problem:
-                if "was exported for" in str(problem):
-                    programs.are_for_another_platform = True
-                    return transformed(*args).unpacked()
-                if "top-level" not in str(problem):
-                    raise
-                return inside(*args).unpacked()  # options of the compiler are those of the function around it
-
-        return compiled_or_plain(cache.closed_after(call), function, _why_not_compiled)
+    def compile_by_default(self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None) -> Callable[..., Any]:
+        """Return the function compiled by ``jax.jit``, which runs operation by operation for the first call with a new shape after many
+        others."""
+        return compiled(function, {}, static, text, by_default=True)
 
     def untraced(self) -> AbstractContextManager[None]:
         """What is computed inside is computed as if nothing were traced. (In ``jax.ensure_compile_time_eval`` a trace inside would fold
@@ -266,11 +242,6 @@ class JaxTarget(Target):
             return None
         helps = [more for said, more in _REMEDIES if said in words]
         return "; ".join([words, *helps])
-
-
-def _why_not_compiled(problem: Exception) -> str | None:
-    of_elements = isinstance(problem, (jax.errors.ConcretizationTypeError, jax.errors.NonConcreteBooleanIndexError))
-    return "a size in it depends on the elements of an array" if of_elements else None
 
 
 def _over_dlpack(array: Any, is_copied: bool = False) -> Any:

@@ -129,7 +129,7 @@ class TensorFlowTarget(Target):
         A function that decides on a size which depends on elements cannot be traced: it runs as it is, and a log line says so.
         """
         check_compiler_options("tf.function", tf.function, options)
-        return compiled_or_plain(_returning_anything(function, {"autograph": False, **options}), function, _why_not_compiled)
+        return compiled_or_plain(_returning_anything(function, {"autograph": False, **options}), function, _why_not_compiled, "tf.function")
 
     def untraced(self) -> AbstractContextManager[None]:
         """What is computed inside is computed at once."""

@@ -66,7 +66,7 @@ class TorchTarget(Target):
         check_compiler_options("torch.compile", torch.compile, options)
         if _INDUCTOR not in os.environ and (folder := cache_folder("inductor")) is not None:
             os.environ[_INDUCTOR] = folder  # torch itself would name a folder of the system's temporary files there
-        return compiled_or_plain(torch.compile(function, **options), function, _reason_not_to_compile())
+        return compiled_or_plain(torch.compile(function, **options), function, _reason_not_to_compile(), "torch.compile")
 
     def register_classes(self, classes: Iterable[type]) -> None:
         """torch.compile looks into containers by itself."""

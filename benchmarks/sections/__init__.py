@@ -6,12 +6,13 @@ from collections.abc import Callable
 
 from ..results import Results
 from ..settings import Settings
-from . import chain, conversion, gpu, jitted, keras, kernels, memory, overhead, recurrent, scaling, speed, training
+from . import chain, conversion, default, gpu, jitted, keras, kernels, memory, overhead, recurrent, scaling, speed, training
 
 SECTIONS: dict[str, Callable[[Settings], Results]] = {
     "overhead": overhead.run,
     "chain": chain.run,
     "conversion": conversion.run,
+    "default": default.run,
     "gpu": gpu.run,
     "jitted": jitted.run,
     "keras": keras.run,

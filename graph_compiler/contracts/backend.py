@@ -156,6 +156,18 @@ class Target(Protocol):
 
     @property
     @default
+    def compiles_by_default(self) -> bool:
+        """Return True if :meth:`compile_by_default` compiles the functions of graphs unless the user chooses otherwise."""
+        return False
+
+    @default
+    def compile_by_default(self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None) -> Callable[..., Any]:
+        """Return the function, compiled as suits it best; arguments as of :meth:`compile`. Its attribute ``describe_compilation``, if it
+        has one, is a function that returns in words how it runs."""
+        return self.compile(function, {}, static, text)
+
+    @property
+    @default
     def tracer(self) -> Tracer | None:
         """The compiler that follows Python code; None where there is none."""
         return None

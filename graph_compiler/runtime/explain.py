@@ -12,6 +12,7 @@ from ..ops.dtypes import dtype_name
 from ..sizes import Symbol
 from ..tracing.state.places import Place
 from ..trees import Branch, Tree, leaves_at
+from .compilation import describe_compilation
 from .matching import narrows
 from .structure import OUTSIDE, s, structure_differences
 from .variant import Variant
@@ -129,6 +130,7 @@ def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = (),
         lines.append(f"  inputs: {', '.join(f'{value.name} {value.dtype}{list(value.spec.hints)}' for value in graph.inputs) or 'none'}")
         counts = {"operation": count_all(graph.nodes), "parameter": len(graph.parameters), "constant": len(graph.constants)}
         lines.append(f"  {', '.join(f'{count} {what}{s(count)}' for what, count in counts.items())}")
+        lines += [f"  runs {how}" for how in [describe_compilation(variant.called)] if how]
         lines += [f"  holds while: {guard}" for guard in graph.guards]
         lines += [f"  gave up: {each}" for each in variant.gave_up]
     lines += [*(f"gave up: {each}" for each in gave_up), *(f"refused: {why}" for why in refused), *([beyond] if beyond else [])]

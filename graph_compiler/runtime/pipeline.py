@@ -52,6 +52,7 @@ from ..tracing.state.places import Place
 from ..tracing.state.stateful import Stateful
 from ..trees import Branch, Tree, iterate_structure, unfixed
 from .border import Border
+from .compilation import Compilation
 from .conversion_cache import Converted, Shared, twin_of
 from .frameworks import backend_of
 from .headers import header_of
@@ -75,7 +76,7 @@ class Options:
     freeze: bool = False
     verify: bool = False
     stateful: Stateful = field(default_factory=Stateful)
-    compile_options: dict[str, Any] | None = None  # None: not wrapped in the target's own compiler
+    compilation: Compilation = field(default_factory=Compilation)
     passes: tuple[GraphPass, ...] = ()  # the user's own, over the program that is written
     roll: str = "auto"  # whether equal steps become loops: as the target asks, "never", or all ("scan")
     traces_statements: bool | None = None  # None: once a call misses
@@ -255,7 +256,7 @@ class Pipeline:
         )
         reference = self.frontend.reference
         return Variant(
-            graph, program, native, parameters, constants, environment, why, self.options.compile_options, recorded, reference.saved, store,
+            graph, program, native, parameters, constants, environment, why, self.options.compilation, recorded, reference.saved, store,
             write_back,
             None if self.same_framework else self.frontend.array_access.is_own,
             reference.watching(graph) if as_recorded and reference.watching is not None else None,

@@ -23,6 +23,7 @@ from ..tracing.state.locks import StateLock
 from ..tracing.state.places import State, planned_places
 from ..tracing.state.updates import apply_updates, put
 from ..trees import leaves_at, paths, unflatten
+from .compilation import Compilation
 from .dispatch import Attempt, dispatcher
 from .following import Following, follow
 from .given_weights import lacking, require_shapes
@@ -54,7 +55,7 @@ class Variant:
     constants: Mapping[str, Any]
     environment: EnvironmentGuards = field(default_factory=EnvironmentGuards)
     why: str = "first call"
-    compile_options: dict[str, Any] | None = None
+    compilation: Compilation = field(default_factory=Compilation)
     recording: Recorded | None = None
     saved: Callable[[Any], Callable[[], None]] | None = None  # gives what puts back an array that the flat function writes to
     store: Callable[[str, Any], None] = lambda name, value: None  # gives a buffer of the user's model, or of the graph, another array
@@ -68,10 +69,10 @@ class Variant:
 
     def __post_init__(self) -> None:
         self.flat = flat = self.target.placed(load(self.program), self.graph, self.program)
-        options = self.compile_options
-        self.function = flat if options is None else self.target.compile(flat, options, self._static(), self.program.whole)
-        reading = None if options is None or self._static() else captured(self.parameters, self.program, flat)
-        self._called = self.function if reading is None else self.target.compile(reading, options or {})
+        self.compile_options = self.compilation.options_for(self.target)  # None: operation by operation
+        self.function = self.compilation.compile(self.target, flat, self._static(), self.program.whole)
+        reading = None if self.compile_options is None or self._static() else captured(self.parameters, self.program, flat)
+        self.called = self.function if reading is None else self.compilation.compile(self.target, reading)
         self._handed = self.program.arguments[0 if reading is None else 1 :]
         self.as_read = as_read(self.parameters, self.program, self.graph, flat)
         self.state: State | None = self.graph.state.places
@@ -103,7 +104,7 @@ class Variant:
         leading = {"parameters": "parameters.current" if follows else "parameters()", "constants": "constants"}
         found = matching(self.graph, self.target, self.is_own, misfit="no_fit")
         call = f"function({', '.join([*(leading[name] for name in self._handed), *found.names])})"
-        bound = {"function": self._called, "parameters": self.as_read, "constants": self.constants}
+        bound = {"function": self.called, "parameters": self.as_read, "constants": self.constants}
         bound.update(no_fit=NO_FIT, failed=self._failed, checked=self._checked, followed=functools.partial(follow, self))
         is_followed = None if self._tracer is None else self._tracer.is_following
         return dispatcher(self.environment.condition, found, f"checked({call})" if self.program.checks else call, bound, is_followed)
@@ -209,7 +210,7 @@ class Variant:
         try:
             leading = self._leading()
             unwritten = self._watched(leading, leaves)
-            outcome = self._called(*leading, *leaves)
+            outcome = self.called(*leading, *leaves)
             if not self._returns_more:
                 return self.as_numbers(outcome) if self._numbers else outcome
             result = self._checked(outcome)
@@ -228,7 +229,7 @@ class Variant:
         before = [self.saved(array) for array in written] if self.saved else []
         unwritten = self._watched(leading, leaves)
         try:
-            outcome = self._called(*leading, *leaves)
+            outcome = self.called(*leading, *leaves)
             result, effects, checks = self._parts(outcome)
             result = self._guarded(result, checks)
         # Generated code calls the target, which may raise anything.
@@ -382,8 +383,7 @@ class Variant:
         require_shapes(self.graph.name, self._shapes, parameters)
         leading, is_apart = self._leading(parameters), bool(self.writes) and not in_place
         leading, leaves, copies = set_apart(self, leading, leaves) if is_apart else (leading, leaves, {})
-        outcome = self._traced(leading, leaves, compiled)
-        result, effects, checks = self._parts(outcome)
+        result, effects, checks = self._parts(self._traced(leading, leaves, compiled))
         state: dict[str, Any] = {**copies, "arguments": result[1]} if self._updates else copies
         if self.state is not None and self._updates is not None:
             state.update(self.state.named(((), {}, held), result[1]))

@@ -1,0 +1,46 @@
+"""Compilation of flat functions by the target's own compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..contracts import Target
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """The user's choice: ``return_backend_compiled_fn`` and ``compile_options``.
+
+    is_wanted: True or False; None for the target's default.
+    options: those of the target's compiler.
+    """
+
+    is_wanted: bool | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def is_compiled(self, target: Target) -> bool:
+        """Return True if functions for the target are compiled."""
+        return target.compiles_by_default if self.is_wanted is None else self.is_wanted
+
+    def options_for(self, target: Target) -> dict[str, Any] | None:
+        """Return the options of the target's compiler, or None if functions for the target run operation by operation."""
+        return dict(self.options) if self.is_compiled(target) else None
+
+    def compile(
+        self, target: Target, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None
+    ) -> Callable[..., Any]:
+        """Return ``function`` compiled for ``target``, or ``function`` itself if it runs operation by operation."""
+        options = self.options_for(target)
+        if options is None:
+            return function
+        if self.is_wanted is None:
+            return target.compile_by_default(function, static, text)
+        return target.compile(function, options, static, text)
+
+
+def describe_compilation(function: Callable[..., Any]) -> str:
+    """Return how a function that :meth:`Compilation.compile` returned runs, in words; empty if its compiler does not say."""
+    describe: Callable[[], str] | None = getattr(function, "describe_compilation", None)
+    return "" if describe is None else describe()
