@@ -16,7 +16,7 @@ import jax.numpy as jnp  # noqa: E402
 import numpy as np  # noqa: E402
 
 import graph_compiler  # noqa: E402
-from graph_compiler.errors import CallMismatch, GuardFailed, TracingError  # noqa: E402
+from graph_compiler.errors import CallMismatch, GuardFailed  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 
@@ -359,13 +359,10 @@ def test_given_state_that_does_not_fit_is_named() -> None:
 
 @pytest.mark.parametrize("to", ["jax", "tensorflow"])
 def test_a_graph_for_another_framework_stands_in_its_functions_as_a_pure_one(to: str) -> None:
-    """Called as the original there, its weights would be constants of what is recorded."""
     model = torch.nn.Linear(3, 2)
     graph = graph_compiler.transpile(model, to=to, args=(torch.ones(2, 3),))
     rows = np.linspace(-1, 1, 15, dtype="float32").reshape(5, 3)
     given = graph.pipeline.target.target.convert(rows)
-    with pytest.raises(TracingError, match=r"call its functional\(parameters, \.\.\.\)"):
-        graph_compiler.compile(lambda x: graph(x) + 1, source=to, args=(given[:2],))
     outer = graph_compiler.transpile(
         lambda parameters, x: graph.functional(parameters, x) + 1, source=to, to="numpy", args=(graph.parameters, given[:2])
     )

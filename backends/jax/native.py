@@ -17,6 +17,7 @@ from ...contracts import Target
 from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...ops.dtypes import KEYS, NARROWED
+from ...tracing.control_flow.regions import regions
 from ...trees import flatten, unflatten
 from ..arrays import is_plain, words_of, write_into
 from ..compilers import check_compiler_options
@@ -219,12 +220,15 @@ class JaxTarget(Target):
     def checked(self, result: Any, checks: tuple[Any, ...], guards: tuple[Any, ...]) -> Any:
         """``result`` where the guards on elements hold.
 
-        Inside of a transformation they cannot be looked at. Where one fails then, floats turn to NaN; if the result holds other numbers, or
+        In a function that is recorded they become guards of its graph. Inside of a transformation they cannot be looked at. Where one fails
+        then, floats turn to NaN; if the result holds other numbers, or
         no float at all, a callback raises, which JAX reports when the result is used.
         """
-        traced = []
+        traced, recording = [], regions()
         for check, guard in zip(checks, guards):
-            if isinstance(check, jax.core.Tracer):
+            if isinstance(check, jax.core.Tracer) and recording is not None:
+                recording.expect(_as_expected(check, guard))
+            elif isinstance(check, jax.core.Tracer):
                 traced.append((_as_expected(check, guard), guard))
             else:
                 guard.require(self.elements(check))

@@ -69,6 +69,15 @@ class Weights(contracts.Weights):
                 lambda: {f"{prefix}{name}": array for prefix, now in held.items() for name, array in now().items()},
             )
 
+    def add(self, name: str, model: Model) -> str:
+        """Take in a model that the function is found to call, if it is new, and return what its names begin with."""
+        prefix = next((prefix for prefix, known in self._models.items() if known.item is model.item), None)
+        if prefix is None:
+            prefix = _fresh(name, set(self._models))
+            self._models[prefix] = model
+            self._owners.update({f"{prefix}{short}": (model, short) for short in model.arrays()})
+        return prefix
+
     def live(self, names: Iterable[str]) -> _LiveArrays:
         """What gives the arrays that the models hold under these names at the moment."""
         return _LiveArrays(names, self._owners, self._models)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -54,13 +54,14 @@ from .hypotheses import Hypotheses
 from .indexed_updates import updates
 from .loops import ROWS, TracedLoops
 from .models import is_model
+from .models.called_graphs import CalledGraph
 from .names import OF_LOOPS, SETITEM
 from .outside import outside_of, reach_of
 from .parameters import Weights
 from .process_state import restored
 from .reads import ANSWERS, Answers, Reads
 from .regions import JaxRegions
-from .sizes import deciding, symbolic
+from .sizes import deciding, example_of, symbolic
 from .tracers import ERRORS, Shown
 
 _MOST_ATTEMPTS = 8
@@ -123,7 +124,7 @@ class _Attempt:
         self.functions = functions
         self.globals, self.shown = GlobalReads(functions), Shown(self._reads(request.numbers) if hypotheses.reads else None)
         self.loops = TracedLoops(self.recorder, self.shown, lambda: self.locator.locate("a step of a loop", 3), hypotheses.loops)
-        self.session = Session(self.shown, SYMBOLS, jax.core.eval_context)
+        self.session = Session(self.shown, SYMBOLS, jax.core.eval_context, example_of, self._hold)
         self.before = EnvironmentGuards([*all_of(functions), *outside_of(reached)])
         self.types: list[Any] = []  # of the arrays
         self.numbers: dict[int, Any] = {}  # of steps, by their places among the leaves
@@ -169,7 +170,7 @@ class _Attempt:
             if self.shown.reads is not None and not self.shown.reads.answers.are_used():
                 raise TracingError(f"{graph.name} does not read the same elements of its arrays twice, so they cannot be guarded")
             reader = Reader(graph.nodes, self._constant, not self.for_jax, self.recorder.decide_number)
-            found = reader.read_whole(program, [*map(self._narrowed, values), *graph.parameters.values()])
+            found = reader.read_whole(program, [*map(self._narrowed, values), *(graph.parameters[name] for name in held)])
             graph.nodes[:0] = [_indices_of(axis_name, value) for axis_name, value in self.axes.items()]
             self.loops.settle(behind=len(self.axes))
         return self._finished(found, list(held))
@@ -260,6 +261,14 @@ class _Attempt:
             Node("jax.lax.convert_element_type_p", (value,), params, Origin(call="the argument"), (made,), record)
         )
         return made
+
+    def _hold(self, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Make the arrays of a graph that the function calls parameters: the reader knows them where the program refers to them."""
+        prefix = self.weights.add(called.name, CalledGraph(called))
+        for name, array in arrays.items():
+            if self.recorder.find(array) is None:
+                self.recorder.add_parameter(f"{prefix}{name}", array, self._spec(array))
+        return arrays
 
     def _constant(self, array: Any) -> Value:
         if isinstance(array, jax.core.Tracer):

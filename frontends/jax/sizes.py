@@ -348,6 +348,11 @@ def _contract_path(*operands: Any, **options: Any) -> Any:
     return arrays, contractions
 
 
+def example_of(array: Any) -> Any:
+    """Return an array of ones of the dtype and shape that a tracer has now; any other array unchanged."""
+    return jax.numpy.ones(hints(array.shape), array.dtype) if isinstance(array, jax.core.Tracer) else array
+
+
 def hints(shape: Any) -> tuple[int, ...]:
     """A shape as it is now."""
     return tuple(int(hint_of(expression_of(dim))) for dim in shape)

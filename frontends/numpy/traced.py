@@ -22,6 +22,7 @@ class Traced:
     """An array or scalar of a recording: ``_seen`` is what it was while recording, ``_value`` its place in the graph."""
 
     __slots__ = ("__weakref__", "_capture", "_seen", "_value")
+    stands_for_array = True  # which backends ask
 
     def __init__(self, capture: Any, seen: Any, value: Value) -> None:
         self._capture, self._seen, self._value = capture, seen, value

@@ -205,6 +205,11 @@ def _place(problem: Exception) -> str:
     return "{}:{}".format(*(found[0] if found else own[-1] if own else ("unknown file", 0)))
 
 
+def _example_of(tensor: Any) -> Any:
+    """Return a tensor of ones of the dtype and shape of a symbolic one, with 2 for unknown sizes; any other tensor unchanged."""
+    return tensor if hasattr(tensor, "numpy") else tf.ones([2 if size is None else size for size in tensor.shape], tensor.dtype)
+
+
 @dataclass
 class _Attempt:
     """One tracing. What the first one has made of variables is there in the second."""
@@ -225,7 +230,7 @@ class _Attempt:
         self.tree: Tree = plain_classes(tree)
         self.reached = reached = reach_of(self._referred())
         refuse_outside(reached.found())
-        self.globals, self.session = GlobalReads(reached.functions), Session(outside=tf.init_scope)
+        self.globals, self.session = GlobalReads(reached.functions), Session(outside=tf.init_scope, concrete=_example_of)
         layers = layers_of(reached, self._referred())
         self.kept = Kept(request.function, layers, hypotheses.known, hypotheses.numbers)
         locks.only(self.kept.may_change)

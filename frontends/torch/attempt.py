@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -175,7 +175,7 @@ def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
         recorder = Recorder(request.name, "torch")
         views, by_kernel = hypotheses.kept_views, hypotheses.by_kernel
         capture = Capture(recorder, weights, request.same_framework, request.draws, keys, reading, by_kernel, views)
-        session.trace, session.outside = capture, partial(_outside, capture)
+        session.trace, session.outside, session.hold = capture, partial(_outside, capture), partial(_hold, weights)
         entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
         capture.count_call_inputs, capture.arrays = len(entered), arrays
         call = call_of(tree, entered)
@@ -221,6 +221,18 @@ def _outside(capture: Capture) -> Iterator[None]:
     """Nothing is recorded inside the block, and the generators are afterwards as before."""
     with no_torch_function(), no_torch_dispatch(), capture.generators.undone():
         yield
+
+
+def _hold(weights: Weights, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Make the parameters of a graph that the function calls parameters of the recording: those of a module of it, which is kept."""
+    known = vars(called).get("_module_within")
+    if known is None or known[0].keys() != arrays.keys() or any(known[0][name] is not array for name, array in arrays.items()):
+        with no_torch_function(), no_torch_dispatch():
+            known = vars(called)["_module_within"] = arrays, called.as_module()
+    module = known[1]
+    weights.add(called.name, module)
+    found: Mapping[str, Any] = module.arrays_by_name()
+    return found
 
 
 def _entries(weights: Weights) -> list[Entry]:

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..contracts import Target
 from ..errors import CallMismatch, GuardFailed
+from ..tracing.control_flow.regions import Regions, regions
 from ..trees import Tree, flatten, unflatten
 from .variant import Variant
 
@@ -50,12 +52,30 @@ def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[st
             seen.add((repr(leaf), leaf) if _is_number(leaf) else ("", None))  # -0.0 and 0.0 are equal
         return [target.convert(np.asarray(leaf) if _is_number(leaf) else leaf) for leaf in leaves]
 
-    chosen: Callable[[], list[Any]] = lambda: arrays(_checked(last, *last.run()))  # noqa: E731  (one of several functions)
+    if (recording := regions()) is not None:
+        _expect_any(recording, alternatives)
+        chosen: Callable[[], list[Any]] = lambda: arrays(last.run()[0])  # noqa: E731  (one of several functions)
+    else:
+        chosen = lambda: arrays(_checked(last, *last.run()))  # noqa: E731
     for other in reversed(others):
         chosen = functools.partial(_either, name, other, functools.partial(_arrays_of, arrays, other), chosen)
     found = chosen()
     result, state = unflatten(trees[0], [_number(seen, array) for seen, array in zip(numbers, found)])
     return result, state
+
+
+def _expect_any(recording: Regions, alternatives: Sequence[Alternative]) -> None:
+    """Have a function that is recorded rely on it that one of the alternatives is right."""
+    target = alternatives[0].variant.target
+    assert target.either is not None
+    holds: Callable[[], list[Any]] = functools.partial(_truth, target, False)
+    for one in reversed(alternatives):
+        holds = functools.partial(target.either, one.checks, one.variant.program.checks, functools.partial(_truth, target, True), holds)
+    recording.expect(holds()[0])
+
+
+def _truth(target: Target, value: bool) -> list[Any]:
+    return [target.convert(np.asarray(value))]
 
 
 def _is_number(item: Any) -> bool:

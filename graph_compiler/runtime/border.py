@@ -8,12 +8,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..errors import GuardFailed, TracingError
+from ..errors import GuardFailed
 from ..registration import is_module
 from ..tracing.state.updates import at
-from ..trees import Path, Tree, build, flatten, items_of, iterate_structure, paths, unflatten
+from ..trees import Path, Tree, build, flatten, items_of, paths, unflatten
 from .widening import widened
 
 if TYPE_CHECKING:
@@ -61,18 +59,6 @@ class Border:
             _here.depth -= 1
             crossing.replace(given, crossing.leaving)
         return result if self.same_framework else crossing.result(result, given)
-
-    def require_own_arrays(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
-        """``TracingError`` for a call of the original with arrays of another framework, while a function of that one is recorded: weights
-        and guards of the flat function would be constants of the recording, so it is not called there unasked."""
-        leaves = [leaf for leaf in iterate_structure((args, kwargs)) if hasattr(leaf, "dtype") and not isinstance(leaf, np.ndarray)]
-        if self.same_framework or not leaves or any(map(self.frontend.array_access.is_own, leaves)):
-            return
-        raise TracingError(
-            f"{name} stands for a function of {self.frontend.name} and is called with arrays of another framework by a function "
-            f"that is being recorded; call its functional(parameters, ...) there, which is written for {self.target.name}, and make "
-            "its parameters an argument of that function"
-        )
 
     def native(self, array: Any) -> Any:
         """An array of the original's as one of the target, in memory of its own."""

@@ -24,6 +24,7 @@ from .forwarded_attributes import passed_on
 from .inspection import Inspected
 from .meta_weights import require_weights
 from .missed import Missed
+from .nested import call_nested
 from .options import check_options
 from .over_limit import Limit
 from .pure import purely
@@ -90,7 +91,7 @@ class Graph(Retraced, Inspected, Viewed):
         try:  # costs nothing until something is raised
             # A call within the recording of another function records the original with it.
             if active.anywhere and active.recording and self.pipeline.has_original:
-                return self.pipeline.call_within(args, kwargs)
+                return call_nested(self, args, kwargs)
             known = len(self._variants)
             for variant in self._variants:
                 result = variant.attempt(args, kwargs)

@@ -134,7 +134,7 @@ class Pipeline:
     def _recorded(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         plan, options, run.is_open = run.plan, self.options, bool(self._places)
         stage.name = "recording"
-        with open_recording(), following_libraries(False):
+        with open_recording(self.frontend.name), following_libraries(False):
             recording = self.frontend.record(
                 Request(
                     self.function,
@@ -207,9 +207,8 @@ class Pipeline:
             self.call(args, kwargs)
 
     def call_within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """As :meth:`call`, while another function is recorded: ``TracingError`` where the original changes what that recording does not
-        look after, or where the arrays are not its own."""
-        self.border.require_own_arrays(self.name, args, kwargs)
+        """As :meth:`call`, while another function is recorded. ``TracingError`` if the original changes what that recording does not look
+        after."""
         owner = getattr(self.function, "__self__", self.function)
         with reserved() as locks:
             world = World([(type(owner).__name__, owner)], called=[self.function])

@@ -30,6 +30,16 @@ class _Active:
             self.anywhere += by
         self._here.depth = getattr(self._here, "depth", 0) + by
 
+    @property
+    def framework(self) -> str | None:
+        """The framework of the innermost recording of this thread, if it is known."""
+        found: str | None = getattr(self._here, "framework", None)
+        return found
+
+    @framework.setter
+    def framework(self, name: str | None) -> None:
+        self._here.framework = name
+
     def knows(self, item: Any) -> bool:
         """Whether changes of this container are state of the innermost recording of this thread, which looks after them itself."""
         worlds: list[World] = getattr(self._here, "worlds", [])
@@ -49,10 +59,12 @@ active = _Active()
 
 
 @contextmanager
-def recording() -> Iterator[None]:
-    """A recording is open inside of the block."""
+def recording(framework: str | None = None) -> Iterator[None]:
+    """A recording of a function of ``framework`` is open inside of the block."""
     active.change(+1)
+    before, active.framework = active.framework, framework
     try:
         yield
     finally:
+        active.framework = before
         active.change(-1)

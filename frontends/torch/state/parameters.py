@@ -131,6 +131,11 @@ class Weights(contracts.Weights):
                         self._holders[name] = (held, key)
                         self._owners[name] = module
 
+    def add(self, name: str, module: torch.nn.Module) -> None:
+        """Take in a module that the callable is found to call, if it is new."""
+        if id(module) not in self._paths:
+            self._add(self._fresh(name), module)
+
     def _add_reached(self) -> None:
         """The modules behind what the callable refers to; one that is in another one last, after its weights have their names."""
         others = [(name, module) for name, module in reached_modules((self.function, *self.given)) if id(module) not in self._paths]

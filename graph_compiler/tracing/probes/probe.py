@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
@@ -26,31 +26,28 @@ class Probe(NamedTuple):
     on_read: Callable[..., Any]
 
 
-_paused = threading.local()
-
-
-@contextmanager
-def paused() -> Iterator[None]:
-    """No probe tells a session of this thread inside the block."""
-    before, _paused.is_so = getattr(_paused, "is_so", False), True
-    try:
-        yield
-    finally:
-        _paused.is_so = before
-
-
 class Session:
     """One recording, as shims see it: what frontends have it hold for their own rows, and what was noted.
 
-    ``outside`` makes a context in which the framework computes at once and records nothing.
+    ``outside`` makes a context in which the framework computes at once and records nothing. ``concrete`` gives, for an array that stands
+    for another, one with elements. ``hold`` makes the parameters of a graph that the function calls parameters of the recording, and gives
+    the arrays that stand for them; None if it cannot.
 
     >>> session = Session()
     >>> session.note("modules", session), session.noted("modules") == [session], session.noted("threads")
     (None, True, [])
     """
 
-    def __init__(self, trace: Any = None, symbols: Any = None, outside: Callable[[], AbstractContextManager[Any]] = nullcontext) -> None:
-        self.trace, self.symbols, self.outside, self._thread = trace, symbols, outside, threading.get_ident()
+    def __init__(
+        self,
+        trace: Any = None,
+        symbols: Any = None,
+        outside: Callable[[], AbstractContextManager[Any]] = nullcontext,
+        concrete: Callable[[Any], Any] = lambda array: array,
+        hold: Callable[[Any, Mapping[str, Any]], Mapping[str, Any] | None] = lambda graph, arrays: None,
+    ) -> None:
+        self.trace, self.symbols, self.outside, self.concrete = trace, symbols, outside, concrete
+        self.hold, self._thread = hold, threading.get_ident()
         self._asked: dict[Any, tuple[str, Callable[[], Any]]] = {}
         self._noted: dict[str, dict[int, Any]] = {}
 
@@ -80,6 +77,35 @@ class Session:
 
 
 _NO_SESSIONS: tuple[Session, ...] = ()
+_paused = threading.local()
+_open = threading.local()
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """No probe tells a session of this thread inside the block, unless it is opened there."""
+    before, _paused.is_so = getattr(_paused, "is_so", False), True
+    try:
+        yield
+    finally:
+        _paused.is_so = before
+
+
+@contextmanager
+def _resumed(session: Session) -> Iterator[None]:
+    """Sessions of this thread are told inside the block: this one, and those that are open and not paused."""
+    before, paused_before = getattr(_open, "sessions", _NO_SESSIONS), getattr(_paused, "is_so", False)
+    _open.sessions, _paused.is_so = (*sessions_here(), session), False
+    try:
+        yield
+    finally:
+        _open.sessions, _paused.is_so = before, paused_before
+
+
+def sessions_here() -> tuple[Session, ...]:
+    """Return the open sessions of this thread, of all tables of probes, the innermost last."""
+    sessions: tuple[Session, ...] = getattr(_open, "sessions", _NO_SESSIONS)
+    return _NO_SESSIONS if getattr(_paused, "is_so", False) else tuple(dict.fromkeys(sessions))
 
 
 class Probes:
@@ -113,9 +139,10 @@ class Probes:
                 put_all(self._shims)
             self._open = (*self._open, session)
         before = getattr(self._here, "sessions", _NO_SESSIONS)
-        self._here.sessions = (*before, session)
+        self._here.sessions = (*self.here(), session)
         try:
-            yield
+            with _resumed(session):
+                yield
         finally:
             self._here.sessions = before
             with self._lock:
