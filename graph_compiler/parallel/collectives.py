@@ -22,43 +22,58 @@ T = TypeVar("T")
 
 @public
 def psum(x: T, axis_name: str) -> T:
-    """The sum over the devices of an axis: of each array in ``x``, and of each number, with the shape and dtype that it has.
+    """Sum arrays and numbers over the devices of an axis, element by element. Shapes and dtypes stay.
 
-    Runs inside of :class:`Parallel`, and of ``transforms.vmap(axis_name=)``, whose slices are devices then; in JAX inside of
-    ``jax.shard_map``, too. It is ``jax.lax.psum``, ``torch.distributed.all_reduce``, ``ReplicaContext.all_reduce``. Its gradient is the
-    sum of the devices' gradients.
+    Works inside :class:`Parallel`, inside ``transforms.vmap(axis_name=)``, whose slices are the devices, and
+    in JAX inside ``jax.shard_map``. It is ``jax.lax.psum``, ``torch.distributed.all_reduce`` and
+    ``ReplicaContext.all_reduce``. Its gradient is the sum of the devices' gradients.
+
+    Args:
+        x: Arrays and numbers in any structure.
+        axis_name: Name of the axis.
 
     Raises:
-        InvalidOption: no function runs over such an axis here.
-        CollectiveFailed: another process has ended, or waits elsewhere.
-        NotCompilable: an array of NumPy, which runs on one device.
+        InvalidOption: No function runs over such an axis here.
+        CollectiveFailed: Another process has ended or waits elsewhere.
+        NotCompilable: The array is NumPy's, which runs on one device.
     """
     return _over("psum", x, axis_name)
 
 
 @public
 def pmean(x: T, axis_name: str) -> T:
-    """The mean over the devices of an axis; integers give floats. See :func:`psum`."""
+    """Average arrays over the devices of an axis; integers give floats. Errors as :func:`psum`."""
     return _over("pmean", x, axis_name)
 
 
 @public
 def pmax(x: T, axis_name: str) -> T:
-    """The largest over the devices of an axis, element by element. It has no gradient in JAX. See :func:`psum`."""
+    """Compute the maximum over the devices of an axis, element by element. It has no gradient in JAX. Errors as
+    :func:`psum`.
+    """
     return _over("pmax", x, axis_name)
 
 
 @public
 def pmin(x: T, axis_name: str) -> T:
-    """The smallest over the devices of an axis, element by element. It has no gradient in JAX. See :func:`psum`."""
+    """Compute the minimum over the devices of an axis, element by element. It has no gradient in JAX. Errors as
+    :func:`psum`.
+    """
     return _over("pmin", x, axis_name)
 
 
 @public
 def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T:
-    """The arrays of all devices, in their order: [devices, *shape], the new axis at ``axis``; joined along ``axis`` where ``tiled``.
+    """Gather the arrays of all devices, in their order. The result has shape [devices, *shape].
 
-    In a function that is recorded the number of devices is a size as others are. See :func:`psum` and ``jax.lax.all_gather``.
+    In a recorded function the number of devices is a symbolic size. See ``jax.lax.all_gather``; errors as
+    :func:`psum`.
+
+    Args:
+        x: Arrays in any structure.
+        axis_name: Name of the axis.
+        axis: Position of the new axis.
+        tiled: Concatenate along ``axis`` instead of stacking.
     """
     found = _mapped("all_gather", x, axis_name, lambda engine, array: engine.all_gather(array, axis_name))
     return map_structure(functools.partial(_arranged, axis, tiled), found) if axis or tiled else found
@@ -66,9 +81,10 @@ def all_gather(x: T, axis_name: str, *, axis: int = 0, tiled: bool = False) -> T
 
 @public
 def axis_index(x: Any, axis_name: str | None = None) -> Any:
-    """The number of this device on an axis, an int32 array of no axes: ``axis_index(axis_name)``.
+    """Return the index of this device on an axis, an int32 array without axes.
 
-    Where an array comes first, ``axis_index(x, axis_name)``, it is one of the array's framework. See :func:`psum`.
+    ``axis_index(axis_name)``, or ``axis_index(x, axis_name)`` for an array of the framework of ``x``. Errors
+    as :func:`psum`.
     """
     name = x if axis_name is None else axis_name
     if _is_recorded(name):
@@ -78,7 +94,9 @@ def axis_index(x: Any, axis_name: str | None = None) -> Any:
 
 @public
 def axis_size(axis_name: str) -> int:
-    """How many devices an axis has; in a function that is recorded a size of the graph. See :func:`psum`."""
+    """Return the number of devices on an axis; in a recorded function a symbolic size. Errors as
+    :func:`psum`.
+    """
     if not _is_recorded(axis_name):
         found: int = _of_axis("axis_size", axis_name, axis_name, False)
         return found

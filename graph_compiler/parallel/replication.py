@@ -16,19 +16,26 @@ T = TypeVar("T")
 
 @public
 def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_batch: bool = False) -> T:
-    """The same structure with its arrays whole on every device, as :class:`Parallel` takes what is no batch.
+    """Return the same structure with its arrays replicated on every device, as :class:`Parallel` expects
+    arguments that are not split.
 
-    In JAX an array has an empty ``PartitionSpec`` then; in torch it is a ``DTensor`` with the placement ``Replicate()``, and has the
-    elements that the first process gave; TensorFlow copies arrays as they are used.
+    In JAX an array then has an empty ``PartitionSpec``. In torch it is a ``DTensor`` with placement
+    ``Replicate()`` and the values of the first process. TensorFlow copies arrays as they are used.
 
-    Of a ``TrainState`` it gives one whose steps are data-parallel: ``training.single_train_step(replicate(state), batch)`` splits the batch
-    over the devices. JAX computes as if on one device. In torch and TensorFlow each device computes the loss of its part, gradients, losses
-    and buffers (statistics of batch norm) are averaged over the devices, and a loss has to be a mean over the batch. With
-    ``local_batch`` a process gives the part of its own devices.
+    A replicated ``TrainState`` takes data-parallel steps: ``training.single_train_step(replicate(state),
+    batch)`` splits the batch over the devices. JAX computes what one device would. In torch and TensorFlow
+    each device computes the loss of its part, and gradients, losses and buffers are averaged, so the loss has
+    to be a mean over the batch.
+
+    Args:
+        tree: Arrays in any structure, or a ``TrainState``.
+        devices: As in :class:`Parallel`.
+        axis_name: Name of the axis for collectives.
+        local_batch: Each process passes the part of its own devices instead of the whole batch.
 
     Raises:
-        NotCompilable: arrays of NumPy, a state of TensorFlow that scales its loss (float16).
-        InvalidOption: ``devices`` that are none, or have to be set up first.
+        NotCompilable: Arrays are NumPy's, or a TensorFlow state scales its loss (float16).
+        InvalidOption: ``devices`` do not exist or have to be set up first.
     """
     if isinstance(tree, TrainState):
         engine = engine_named(tree.graph.pipeline.target.name, "parallel.replicate")
@@ -41,8 +48,9 @@ def replicate(tree: T, devices: Any = None, axis_name: str = "device", *, local_
 
 @public
 def unreplicate(tree: T) -> T:
-    """The same structure with its arrays, replicated or laid out over a mesh, as plain ones on one device; a
-    ``TrainState`` is again one that trains there."""
+    """Return the same structure with replicated or sharded arrays as plain ones on one device. A ``TrainState``
+    trains there again.
+    """
     if isinstance(tree, TrainState):
         engine = engine_named(tree.graph.pipeline.target.name, "parallel.unreplicate")
         return with_training(tree, *engine.training_alone(tree.plan.engine, tree.held, tree.plan.make))

@@ -23,10 +23,11 @@ T = TypeVar("T")
 
 
 class Sharded:
-    """A graph over a mesh of devices: called as the graph. See :func:`shard`.
+    """Graph over a mesh of devices, called as the graph is. :func:`shard` returns it.
 
-    ``layouts`` says for each parameter how it lies over the mesh, ``parameters`` are the arrays, and ``functional`` is the graph as a
-    function of such arrays, which may be differentiated: gradients lie as the parameters do.
+    Attributes:
+        layouts: For each parameter, the mesh axes that its axes are split over.
+        parameters: The sharded arrays by name.
     """
 
     @public
@@ -106,21 +107,24 @@ def shard(
     graph: TrainState, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False
 ) -> TrainState: ...
 def shard(graph: Any, mesh: Any, rules: Any, *, batch: str | Sequence[str] | None = None, local_batch: bool = False) -> Any:
-    """The graph with its parameters laid out over a mesh: results are those of one device.
+    """Return a graph whose parameters are sharded over a mesh. Results are those of one device.
 
     Args:
-        graph: one that is written for JAX or torch, and recorded; or a ``TrainState`` of one, which is given back with its parameters, and
-            what the optimizer holds of each, laid out.
-        mesh: ``jax.make_mesh(...)``, or torch's ``init_device_mesh(..., mesh_dim_names=...)``, with one process for each device.
-        rules: patterns of names (``*`` stands for any text), each with a layout: for each axis of the array the axis of the mesh that it
-            is split over, several, or None; the first pattern that matches counts. Or several of such sets, one after the other:
-            ``[rules.tensor_parallel("model"), rules.fsdp("data")]``. What no pattern matches is whole on each device.
-        batch: the axes of the mesh that arguments are split over, along their first axis: ``"data"`` where the mesh has it.
-        local_batch: under many processes, a process gives the part of its own devices.
+        graph: Recorded graph for JAX or torch; or a ``TrainState`` of one, which is returned with parameters
+            and optimizer state sharded.
+        mesh: ``jax.make_mesh(...)``, or torch's ``init_device_mesh(..., mesh_dim_names=...)`` with one
+            process for each device.
+        rules: Patterns of parameter names (``*`` matches any text), each with a layout: for each array axis,
+            the mesh axis it is split over, several, or None. The first match counts. A list of such sets is
+            tried in order, as in ``[rules.tensor_parallel("model"), rules.fsdp("data")]``. Parameters without
+            a match are replicated.
+        batch: Mesh axes that arguments are split over along their first axis, by default ``"data"`` if the
+            mesh has it.
+        local_batch: Each process passes the part of its own devices instead of the whole batch.
 
     Raises:
-        InvalidOption: no mesh; a rule that matches nothing, or does not fit the mesh or the shape.
-        NotCompilable: a target without layouts, NumPy or TensorFlow.
+        InvalidOption: There is no mesh; or a rule matches nothing, or does not fit the mesh or a shape.
+        NotCompilable: The target has no layouts (NumPy, TensorFlow).
 
     >>> import jax, torch, graph_compiler
     >>> from graph_compiler import parallel
@@ -140,10 +144,15 @@ def shard(graph: Any, mesh: Any, rules: Any, *, batch: str | Sequence[str] | Non
 
 @public
 def hint(x: T, layout: Layout) -> T:
-    """The same arrays, laid out so over the mesh that :func:`shard` runs the code over; elsewhere as they are.
+    """Request a layout of arrays over the mesh that :func:`shard` runs the code over, and return them. Without a
+    mesh they are unchanged.
 
-    ``jax.lax.with_sharding_constraint``, ``DTensor.redistribute``. Results are the same for any layout. In a function of torch or JAX
-    that is recorded it is an operation of the graph.
+    It is ``jax.lax.with_sharding_constraint`` and ``DTensor.redistribute``. Results do not depend on the
+    layout. In a recorded function of torch or JAX it is an operation of the graph.
+
+    Args:
+        x: Arrays in any structure.
+        layout: For each array axis, the mesh axis it is split over, several, or None.
     """
     list(names_in(layout, "parallel.hint has"))
     running, recording = running_mesh(), regions()

@@ -86,32 +86,35 @@ class _Ready:
 
 
 class Parallel:
-    """A function that runs on several devices, each with its part of the batch: called as the function.
+    """Function that runs on several devices, each with its part of the batch. It is called as the original is.
 
-    Arrays are split along their first axis, in the order of the devices. What is the same for all devices is not: what
-    :func:`replicate` gave, arguments in ``replicated_argnums``, arrays of no axes, numbers of Python, and the parameters of a graph.
-    JAX runs it by ``jax.shard_map``, compiled; TensorFlow by ``tf.distribute.MirroredStrategy``, in a ``tf.function``; torch in one
-    process for each device, by ``torch.distributed`` (start them with ``torchrun``, and call ``torch.distributed.init_process_group``).
-    Inside of it :func:`psum` and its like exchange arrays over ``axis_name``.
+    Arrays are split along their first axis, in the order of the devices. These are not split: what
+    :func:`replicate` returned, arguments in ``replicated_argnums``, arrays without axes, Python numbers, and
+    the parameters of a graph. JAX runs it as a compiled ``jax.shard_map``, TensorFlow as a
+    ``tf.distribute.MirroredStrategy`` in a ``tf.function``, torch in one process for each device (start them
+    with ``torchrun``, and call ``torch.distributed.init_process_group``). Inside it, :func:`psum` and the
+    other collectives use ``axis_name``.
 
     Args:
-        function: a graph, a module of torch, or a function of torch, JAX or TensorFlow.
-        devices: how many, for the first ones; or JAX devices (``jax.devices()``), names of TensorFlow's devices, a torch ``DeviceMesh``
-            of one axis. All of them by default.
-        reduce: what becomes of the results: ``"concat"`` joins them along the first axis, ``"mean"`` and ``"sum"`` compute over the
-            devices, ``"first"`` gives results that are equal on all devices, as after :func:`pmean`, replicated (the first call checks
-            that they are equal), ``"none"`` a list with one array for each device of this process in the place of each result. A
-            function gets the results of all devices, stacked along a new first axis.
-        axis_name: by which collectives name the devices.
-        static_argnums: positions of arguments that are part of the program: numbers, texts and the like.
-        replicated_argnums: positions of arguments that are whole on each device. Where left out, the layout of arrays tells.
-        local_batch: under many processes, a process gives the part of its own devices, not the whole batch.
+        function: Graph, torch module, or function of torch, JAX or TensorFlow.
+        devices: A number, for the first devices; JAX devices, names of TensorFlow devices, or a torch
+            ``DeviceMesh`` of one axis. Default: all.
+        reduce: What becomes of the results. ``"concat"`` joins them along the first axis, ``"mean"`` and
+            ``"sum"`` reduce over the devices, ``"first"`` returns results that are equal on all devices
+            (checked by the first call), ``"none"`` a list with one array for each device of this process. A
+            function gets the results stacked along a new first axis.
+        axis_name: Name of the axis for collectives.
+        static_argnums: Positions of arguments that are part of the program.
+        replicated_argnums: Positions of arguments that are not split. Default: told from the layout of the
+            arrays.
+        local_batch: Each process passes the part of its own devices instead of the whole batch.
 
     Raises:
-        InvalidOption: an option that is none; static arguments that cannot be hashed.
-        CallMismatch: batches of different sizes, or that do not divide into the devices; results that differ under ``"first"``.
-        NotCompilable: a function of NumPy, or a graph that changes state.
-        CollectiveFailed: another process has ended, waits elsewhere, or has a batch of another size.
+        InvalidOption: An option is invalid, or a static argument is not hashable.
+        CallMismatch: Batches differ in size or do not divide into the devices; or results differ under
+            ``"first"``.
+        NotCompilable: The function is NumPy's, or a graph changes state.
+        CollectiveFailed: Another process has ended, waits elsewhere, or has a batch of another size.
 
     >>> import jax.numpy as jnp
     >>> from graph_compiler import parallel

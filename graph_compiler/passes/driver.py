@@ -16,16 +16,21 @@ from ..ir.verifier import verify
 _VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))
 _REGIONS, _OP = attrgetter("regions"), attrgetter("op")
 GraphPass = Callable[[Graph], "tuple[Graph, bool]"]
+"""Function from a graph to ``(graph, changed)``. The graph it was given stays as it is."""
 Decorated = TypeVar("Decorated", bound=Callable[..., "tuple[Graph, bool]"])
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """A pass over blocks. ``run`` gives a new block with the same inputs, and as many outputs; the block itself where there is nothing to
-    do.
+    """Pass over blocks, which is called with a graph and returns ``(graph, changed)``.
 
-    A ``"deep"`` pass is run on the blocks of regions as well, innermost first. For a ``"top"`` pass a node with regions is one operation.
-    A pass that ``looks_for`` some operations is run on blocks that have one of them.
+    Attributes:
+        name: Name for messages.
+        run: Function from a block to a block with the same inputs and as many outputs; it returns the block
+            itself if nothing changes.
+        depth: ``"deep"`` runs on the blocks of regions as well, innermost first. For ``"top"`` a node with
+            regions is one operation.
+        looks_for: Operations; blocks without any of them are skipped.
     """
 
     name: str

@@ -13,12 +13,11 @@ from ..trees import map_structure
 
 
 class Interpreter:
-    """Walks a program in its order. Subclass it and say what an operation gives; loops and branches are run by it, block by block.
+    """Interpreter that walks a program in order and runs its loops and branches. Subclass it and define ``operation``.
 
-    ``operation(node, operands, params)`` gets the operands in the place of the node's values, and the parameters with numbers in the place
-    of sizes; it gives what stands for the output, or a tuple for several. What stands for an array has to answer ``size`` (by default: its
-    ``shape``), and, where the program has loops and branches, ``truth``, ``row`` and ``stack``; for an ``associative_scan``, ``section``
-    and ``joined``.
+    ``operation(node, operands, params)`` gets operands instead of the node's values, and parameters with numbers instead of sizes. It
+    returns what represents the output, or a tuple for several. Override ``size`` if what represents an array has no ``shape``; for
+    programs with loops and branches also ``truth``, ``row`` and ``stack``, for ``associative_scan`` ``section`` and ``joined``.
 
     >>> from graph_compiler.ir import Builder, Graph
     >>> from graph_compiler.ops import ArraySpec, get

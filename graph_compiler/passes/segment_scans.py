@@ -106,4 +106,4 @@ def _rest_of(item: Value) -> tuple[Any, ...]:
 
 
 segment_scans = Pass("segment_scans", _segmented, "deep")
-"""The pass: ``graph_compiler.compile(f, to=..., passes=[segment_scans])``."""
+"""Pass that runs long ``scan`` loops in segments: their gradient stores about ``2 sqrt(n)`` iterations."""

@@ -41,7 +41,7 @@ HOLOMORPHIC = frozenset({
 
 
 def strong_zero(graph: Graph) -> tuple[Graph, bool]:
-    """The pass: ``graph_compiler.transforms.grad(f, strong_zero=True)``."""
+    """Write the graph so that zero times anything is zero in its derivatives, as ``grad(f, strong_zero=True)`` does."""
     block = graph.block
     made = _strong(block)
     return (graph, False) if made is block else (graph.with_block(made), True)

@@ -77,4 +77,4 @@ def _whole(item: Value) -> tuple[Any, ...]:
 
 
 unroll = unrolled(MOST_NODES)
-"""The pass: ``graph_compiler.compile(f, to=..., passes=[unroll])``."""
+"""Pass that unrolls short loops of a fixed length: ``passes=[unroll]``."""

@@ -23,20 +23,22 @@ _WAIT = 0.05  # seconds after which a waiting thread looks whether it is still w
 
 
 class DeviceIterator:
-    """Batches on a device: each loop over it is one over the loader, with up to ``prefetch`` batches on their way.
+    """Iterator that copies the batches of a loader to a device, with up to ``prefetch`` batches in flight.
 
-    An exception of the loader is raised in the loop, where its batch would be. The thread that reads the loader ends with the loop: at its
-    end, where it is left, or by :meth:`close`.
+    Each loop over it is a loop over the loader. An exception of the loader is raised in the loop. The thread
+    that reads the loader ends with the loop, or by :meth:`close`.
 
     Args:
-        loader: anything that can be looped over: a ``DataLoader`` of torch, a ``tf.data.Dataset``, a list, a generator, arrays of NumPy. A
-            batch is any structure of tuples, lists and dicts; what is no array in it stays as it is.
-        device_or_sharding: a ``torch.device``, a device or a sharding of JAX, a device of TensorFlow (or its name, ``"cuda:0"``,
-            ``"/GPU:0"``); the name of a framework, for its first device; or a :class:`TrainState`.
-        prefetch: how many batches may wait on the device, 1 or more.
+        loader: Any iterable of batches: a torch ``DataLoader``, a ``tf.data.Dataset``, a list, a generator,
+            NumPy arrays. A batch is any structure of tuples, lists and dicts; items that are not arrays stay
+            as they are.
+        device_or_sharding: A ``torch.device``, a device or sharding of JAX, a device of TensorFlow or its
+            name (``"cuda:0"``, ``"/GPU:0"``); the name of a framework, for its first device; or a
+            :class:`TrainState`.
+        prefetch: Number of batches that may wait on the device, at least 1.
 
     Raises:
-        InvalidOption: no such device, or no such number of batches.
+        InvalidOption: There is no such device, or ``prefetch`` is invalid.
 
     >>> import numpy as np
     >>> from graph_compiler import training
@@ -69,7 +71,7 @@ class DeviceIterator:
         return len(self._loader)  # type: ignore[arg-type]
 
     def close(self) -> None:
-        """Ends the loop that ``next`` has begun, and its thread."""
+        """End the loop that ``next`` has begun, and its thread."""
         if self._own is not None:
             self._own.close()
             self._own = None

@@ -22,18 +22,23 @@ Callback = Callable[[TrainState, Metrics], Any]
 def fit(
     state: TrainState, data: Iterable[Any], epochs: int = 1, callbacks: Sequence[Callback] = (), progress: bool = True
 ) -> tuple[TrainState, list[Metrics]]:
-    """``(state, history)`` after training on all batches of ``data``, ``epochs`` times.
+    """Train on all batches of ``data``, ``epochs`` times, and return ``(state, history)``.
+
+    ``history`` has one dict for each epoch: ``epoch``, from 1 on, ``seconds``, ``steps``, and the mean of
+    each metric over the batches.
 
     Args:
-        data: batches ``(inputs, target)``, which can be looped over once an epoch: a list, a ``DataLoader``, a ``tf.data.Dataset``, a
-            :class:`DeviceIterator`.
-        callbacks: functions ``callback(state, metrics)``, called after each epoch; where one returns True, training ends there.
-        progress: whether a bar is shown, where ``rich`` is installed.
-
-    The history has one dict for each epoch: ``epoch``, from 1 on, ``seconds``, ``steps``, and the mean over its batches of each metric.
+        state: State to start from.
+        data: Batches ``(inputs, target)`` that can be iterated once for each epoch: a list, a ``DataLoader``,
+            a ``tf.data.Dataset`` or a :class:`DeviceIterator`.
+        epochs: Number of epochs.
+        callbacks: Functions ``callback(state, metrics)`` that run after each epoch. One that returns True
+            ends the training.
+        progress: Show a progress bar if ``rich`` is installed.
 
     Raises:
-        InvalidOption: no number of epochs, a callback that is no function, or data that is empty, also from the second epoch on.
+        InvalidOption: ``epochs`` is invalid, a callback is not callable, or ``data`` is empty, also from the
+            second epoch on.
 
     >>> import torch
     >>> from graph_compiler import training

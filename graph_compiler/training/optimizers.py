@@ -38,7 +38,7 @@ _NOT_ALIKE = {"adafactor": "each framework has its own step sizes, factored seco
 
 @dataclass(frozen=True)
 class Optimizer:
-    """An optimizer that is not yet that of a framework: what :func:`optimizer` gives."""
+    """Optimizer by name that does not belong to a framework yet. :func:`optimizer` returns it."""
 
     name: str
     options: Mapping[str, Any]
@@ -51,19 +51,23 @@ class Optimizer:
 
 @public
 def optimizer(name: str, **options: Any) -> Optimizer:
-    """An optimizer by name: ``sgd``, ``adam``, ``adamw``, ``rmsprop``, ``adagrad``, ``adadelta``, ``adamax``, ``nadam``, ``lion``.
+    """Return an optimizer by name: ``sgd``, ``adam``, ``adamw``, ``rmsprop``, ``adagrad``, ``adadelta``,
+    ``adamax``, ``nadam`` or ``lion``.
 
-    It becomes the one of ``optax``, ``torch.optim`` or ``keras.optimizers``, which all compute what ``torch.optim`` does, to 1e-5 step by
-    step in float32 (``lion``, which torch has not: what its paper says, https://arxiv.org/abs/2302.06675).
+    It becomes the optimizer of ``optax``, ``torch.optim`` or ``keras.optimizers``. All compute what
+    ``torch.optim`` does, to 1e-5 step by step in float32; ``lion``, which torch lacks, follows
+    https://arxiv.org/abs/2302.06675.
 
     Args:
-        name: of the table above; for others, pass the framework's own object to ``TrainState.create``.
-        options: ``learning_rate`` (a number, or a function of the number of updates), ``weight_decay``, ``momentum``, ``nesterov``, ``b1``,
-            ``b2``, ``eps``, ``amsgrad``, ``decay``, ``centered``, ``momentum_decay``, ``initial_accumulator``; the names that torch and
-            Keras have for them, ``lr``, ``betas``, ``beta_1``, ``epsilon``, ``alpha``, ``rho``, are taken as well.
+        name: One of these names. For another optimizer, pass the framework's own object to
+            ``TrainState.create``.
+        options: ``learning_rate`` (a number, or a function of the number of updates), ``weight_decay``,
+            ``momentum``, ``nesterov``, ``b1``, ``b2``, ``eps``, ``amsgrad``, ``decay``, ``centered``,
+            ``momentum_decay``, ``initial_accumulator``. The names of torch and Keras are
+            accepted, too: ``lr``, ``betas``, ``beta_1``, ``epsilon``, ``alpha``, ``rho``.
 
     Raises:
-        InvalidOption: an unknown name, or an option that this optimizer has not, or that is no number.
+        InvalidOption: The name is unknown, or the optimizer has no such option, or its value is not a number.
 
     >>> from graph_compiler import training
     >>> training.optimizer("sgd", learning_rate=0.1, momentum=0.9).options["nesterov"]

@@ -27,7 +27,7 @@ _OPTIONS = {"steps": 0, "warmup": 0, "end": 0.0, "power": 1.0}
 
 @dataclass(frozen=True)
 class Schedule:
-    """A schedule by name, for a peak that may still be that of the optimizer (None)."""
+    """Learning rate as a function of the number of updates. :func:`schedule` returns it."""
 
     name: str
     learning_rate: float | None
@@ -45,16 +45,19 @@ class Schedule:
 
 @public
 def schedule(name: str, learning_rate: float | None = None, **options: float) -> Schedule:
-    """A learning rate by name: a function of the number of updates made before.
+    """Return a learning rate by name, as a function of the number of updates made before.
 
     Args:
-        name: ``constant``, ``linear``, ``cosine`` (https://arxiv.org/abs/1608.03983, without restarts), ``polynomial``, ``exponential``.
-        learning_rate: the highest rate; without it, that of the optimizer.
-        options: ``steps``, after which the rate stays as it is (not needed for ``constant``); ``warmup``, how many of them rise to the
-            highest rate in equal steps; ``end``, the share of the highest rate that is left at the end; ``power`` of ``polynomial``.
+        name: ``constant``, ``linear``, ``cosine`` (https://arxiv.org/abs/1608.03983, without restarts),
+            ``polynomial`` or ``exponential``.
+        learning_rate: Highest rate. Default: that of the optimizer.
+        options: ``steps``, after which the rate is constant (not needed for ``constant``); ``warmup``, how
+            many of them rise linearly to the highest rate; ``end``, the fraction of the highest rate at the
+            end; ``power`` of ``polynomial``.
 
     Raises:
-        InvalidOption: an unknown name or option, no ``steps``, or ``end=0`` of ``exponential``.
+        InvalidOption: The name or an option is unknown, ``steps`` is missing, or ``exponential`` has
+            ``end=0``.
 
     >>> from graph_compiler import training
     >>> rate = training.schedule("linear", 0.1, steps=6, warmup=2)

@@ -16,10 +16,15 @@ from .plan import Plan
 
 @dataclass(eq=False, repr=False)
 class TrainState:
-    """Everything that training changes. A step uses a state up and gives the next one: its memory is taken over, as ``jax.jit`` does with
-    donated arrays and the optimizers of torch and Keras with theirs.
+    """Everything that training changes: parameters, buffers, optimizer state, random state and the step.
 
-    ``plan`` is how it is trained, and never changes; ``held`` what changes, arrays of the target; ``step`` the number of batches so far.
+    A step consumes a state and returns the next one: its memory is reused, as ``jax.jit`` does with donated
+    arrays. :meth:`create` makes the first.
+
+    Attributes:
+        plan: How the model is trained; it never changes.
+        held: Arrays of the target that training changes.
+        step: Number of batches so far.
     """
 
     plan: Plan
@@ -48,33 +53,39 @@ class TrainState:
         freeze: Sequence[str] = (),
         precision: str = "float32",
     ) -> TrainState:
-        """The state before the first step.
+        """Return the state before the first step.
 
-        The model is trained in its training mode, whatever mode it is in (parts of a torch model in training mode that are in eval mode
-        stay there); it keeps its own weights until :meth:`to_source`.
+        The model is trained in training mode; parts of a torch model in training mode that are in eval mode
+        stay there. It keeps its own weights until :meth:`to_source`.
 
         Args:
-            model: a ``torch.nn.Module``, a module of flax, a Keras model, a function with ``parameters``, or a graph of one.
-            optimizer: a name, :func:`graph_compiler.training.optimizer`, or the target's own: a transformation of optax, a class of
-                ``torch.optim`` (or a partial of one), an optimizer of Keras.
-            loss: a function of the outputs and the target of a batch that gives one number, or that and a dict of metrics; written in the
-                target's words, or in the model's, and recorded then. Arguments called ``(y_true, y_pred)`` are given in that order.
-            to: ``"torch"``, ``"jax"`` or ``"tensorflow"``; by itself that of the model, or of the graph.
-            args: example of the positional inputs, which the model is recorded with; a graph needs none.
-            kwargs: example of the keyword inputs.
-            parameters: of a function of JAX: which arguments are its parameters, by name or position (see :func:`graph_compiler.compile`).
-            accumulate: how many batches make one update, with the mean of their gradients.
-            clip_norm: the largest norm of all gradients together (``torch.nn.utils.clip_grad_norm_``).
-            schedule: :func:`graph_compiler.training.schedule`, or a function of the number of updates that gives the learning rate.
-            ema: decay of a running mean of the parameters, which begins with them (:attr:`ema`).
-            freeze: patterns of names (``fnmatch``) of parameters that stay as they are.
-            precision: ``"float32"``, ``"bf16"`` or ``"f16"``: matrix products, convolutions and attention are computed in that type, with
-                parameters, sums and all else in float32; the loss is scaled for float16, and updates with gradients that are not finite are
-                left out.
+            model: A ``torch.nn.Module``, flax module, Keras model, function with ``parameters``, or graph of
+                one.
+            optimizer: A name, :func:`graph_compiler.training.optimizer`, or the target's own: an optax
+                transformation, a class of ``torch.optim`` or a partial of one, a Keras optimizer.
+            loss: Function of outputs and target that returns a number, or that and a dict of metrics. It is
+                written for the target, or for the model's framework and recorded. Arguments named ``(y_true,
+                y_pred)`` are passed in that order.
+            to: ``"torch"``, ``"jax"`` or ``"tensorflow"``. Default: the framework of the model or graph.
+            args: Example of the positional inputs; a graph needs none.
+            kwargs: Example of the keyword inputs.
+            parameters: Names or positions of the arguments of a JAX function that are its parameters, as in
+                :func:`graph_compiler.compile`.
+            accumulate: Number of batches for one update, with the mean of their gradients.
+            clip_norm: Largest norm of all gradients together.
+            schedule: :func:`graph_compiler.training.schedule`, or a function from the number of updates to
+                the learning rate.
+            ema: Decay of a running mean of the parameters (:attr:`ema`).
+            freeze: Patterns of names (``fnmatch``) of parameters to keep.
+            precision: ``"float32"``, ``"bf16"`` or ``"f16"``: dtype of matrix products, convolutions and
+                attention. All else is float32. For float16 the loss is scaled, and updates with non-finite
+                gradients are skipped.
 
         Raises:
-            NotCompilable: the target has no derivatives (NumPy), or the model keeps state that is no array.
-            InvalidOption: an optimizer, a schedule, a pattern or a precision that is none; no loss; no example of the inputs.
+            NotCompilable: The target has no derivatives (NumPy), or the model keeps state that is not an
+                array.
+            InvalidOption: An optimizer, schedule, pattern or precision is invalid; or loss or example inputs
+                are missing.
 
         >>> import torch
         >>> from graph_compiler import training
@@ -94,25 +105,28 @@ class TrainState:
     # ------------------------------------------------------------------------------ what it holds
     @property
     def parameters(self) -> Arrays:
-        """Copies of all parameters and buffers by name, which later steps leave alone: for ``graph.functional``, and to look at."""
+        """Copies of all parameters and buffers by name, for ``graph.functional``. Later steps do not change
+        them.
+        """
         return dict(self._copied("parameters", lambda held: held.parameters))
 
     @property
     def ema(self) -> Arrays:
-        """As :attr:`parameters`, with the running means in the place of the parameters that are trained. ``InvalidOption`` without
-        ``ema=``."""
+        """As :attr:`parameters`, with running means instead of the trained parameters. Raises ``InvalidOption``
+        without ``ema=``.
+        """
         if self.plan.ema is None:
             raise InvalidOption("this state keeps no running mean of its parameters: create it with ema=, as ema=0.999")
         return dict(self._copied("ema", lambda held: {**held.parameters, **held.ema}))
 
     @property
     def graph(self) -> Any:
-        """The graph that is trained."""
+        """Graph that is trained."""
         return self.plan.graph
 
     @property
     def is_last(self) -> bool:
-        """Whether the next batch is the last one before an update."""
+        """True if the next batch is the last one before an update."""
         return (self.step + 1) % self.plan.accumulate == 0
 
     def _copied(self, name: str, arrays: Any) -> Arrays:
@@ -125,7 +139,7 @@ class TrainState:
 
     # ------------------------------------------------------------------------------ one after the other
     def require_unused(self) -> None:
-        """``CallMismatch`` where a step has used this state up."""
+        """Raise ``CallMismatch`` if a step has consumed this state."""
         if self._is_used:
             raise CallMismatch(
                 f"this state of step {self.step} was used up by a training step, which took over its memory: go on with the state that the "
@@ -133,14 +147,17 @@ class TrainState:
             )
 
     def followed(self, held: Held, step: int) -> TrainState:
-        """The next state; this one is used up."""
+        """Return the next state, and mark this one as consumed."""
         self._is_used = True
         return TrainState(self.plan, held, step, self.programs)
 
     @public
     def to_source(self, ema: bool = False) -> None:
-        """Gives the original model the trained weights and buffers, under their names (:meth:`graph_compiler.Graph.to_source`): a module of
-        torch, flax or Keras is then trained. With ``ema``, the running means of the weights.
+        """Write the trained weights and buffers into the original model, as
+        :meth:`graph_compiler.Graph.to_source` does.
+
+        Args:
+            ema: Write the running means of the weights instead.
 
         >>> import torch
         >>> from graph_compiler import training
@@ -157,13 +174,18 @@ class TrainState:
 
     @public
     def with_parameters(self, parameters: Mapping[str, Any]) -> TrainState:
-        """The state with copies of these arrays, of any framework, in the place of parameters and buffers of these names; all else, such
-        as the state of the optimizer, goes on. This one is used up.
+        """Return a state with copies of these arrays as parameters and buffers of their names. All else, such as
+        optimizer state, is kept.
 
-        So two networks that train each other have a state each, in which the other one is frozen.
+        This state is consumed. Two networks that train each other have a state each, in which the other's
+        weights are frozen.
+
+        Args:
+            parameters: Arrays of any framework by name.
 
         Raises:
-            CallMismatch: a name is that of no parameter, or an array has another shape or type; the state was used before.
+            CallMismatch: A name is unknown, an array has another shape or dtype, or the state was used
+                before.
 
         >>> import torch
         >>> from graph_compiler import training
@@ -184,12 +206,14 @@ class TrainState:
     # ------------------------------------------------------------------------------ files
     @public
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes everything that is held into one safetensors file: parameters, buffers, the state of the optimizer, random numbers,
-        running means, the scale of the loss; the step and what the arrays are stand as JSON in its header. Training goes on from it bit by
-        bit as it would have gone on.
+        """Write the whole state to one safetensors file, with the step and names as JSON in its header. Training
+        resumes from it bit by bit.
 
-        It is written beside, and takes the place of what stood at the path once it is whole on the disk: a process that is killed leaves
-        the old file as it was.
+        The file is written beside ``path`` and renamed once it is on the disk, so a killed process leaves the
+        old file whole.
+
+        Args:
+            path: File to write.
 
         >>> import os, tempfile, torch
         >>> from graph_compiler import training
@@ -206,10 +230,15 @@ class TrainState:
     @classmethod
     @public
     def load(cls, path: str | os.PathLike[str], like: TrainState) -> TrainState:
-        """The state that :meth:`save` wrote. ``like`` is a state of the same model, target and optimizer, of any step; it stays as it is.
+        """Return the state that :meth:`save` wrote.
+
+        Args:
+            path: File to read.
+            like: State of the same model, target and optimizer, of any step. It is not changed.
 
         Raises:
-            InvalidFile: the file is none, is damaged, or holds another training: all names, shapes and types that differ are told.
+            InvalidFile: The file is damaged, of another kind, or of another training. All names, shapes and
+                dtypes that differ are listed.
         """
         if not isinstance(like, TrainState):
             raise InvalidOption(f"like= is a {type(like).__name__}, and has to be a TrainState, created as the saved one was")

@@ -19,14 +19,19 @@ from .state import TrainState
 
 @public
 def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, TrainState]:
-    """``(gradients, metrics, state)`` of a batch ``(inputs, target)``: nothing is trained yet.
+    """Compute the gradients for a batch ``(inputs, target)`` and return ``(gradients, metrics, state)``. No
+    parameter is updated.
 
-    Gradients are arrays of the target by the names of the parameters, those that are frozen left out. ``metrics["loss"]`` is the loss,
-    beside what the loss function tells itself. The state that is returned has the buffers (batch norm) and the random numbers after the
-    call; the one that was given is used up.
+    Gradients are arrays of the target by parameter name, without frozen ones. The returned state has the
+    buffers (batch norm) and random state after the call; the given one is consumed.
+
+    Args:
+        state: State to consume.
+        batch: As in :func:`single_train_step`.
 
     Raises:
-        CallMismatch: the batch is no such pair, or the model or the loss fails, or the loss gives no number; the state was used before.
+        CallMismatch: The batch is not such a pair; the model or loss fails, or returns no number; or the
+            state was used before.
 
     >>> import torch
     >>> from graph_compiler import training
@@ -44,10 +49,15 @@ def compute_gradients(state: TrainState, batch: Any) -> tuple[Arrays, Arrays, Tr
 
 @public
 def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
-    """The state after one update of the optimizer with these gradients, by name; with ``accumulate=``, after every so many.
+    """Update the parameters with these gradients and return the next state. With ``accumulate=n``, every n-th
+    call updates.
+
+    Args:
+        state: State to consume.
+        gradients: Arrays by parameter name, as :func:`compute_gradients` returns them.
 
     Raises:
-        CallMismatch: names or shapes are not those of the parameters that are trained; the state was used before.
+        CallMismatch: Names or shapes are not those of the trained parameters, or the state was used before.
 
     >>> import torch
     >>> from graph_compiler import training
@@ -71,15 +81,24 @@ def apply_gradients(state: TrainState, gradients: Arrays) -> TrainState:
 
 @public
 def single_train_step(state: TrainState, batch: Any) -> tuple[TrainState, Arrays]:
-    """``(state, metrics)`` after one step on a batch ``(inputs, target)``: gradients, clipping, update, averages, compiled as one program
-    (``jax.jit``, ``tf.function``; in torch as the graph is: as it stands, or by ``torch.compile``).
+    """Take one step on a batch ``(inputs, target)`` and return ``(state, metrics)``.
 
-    ``inputs`` are one array, a tuple of arguments or a dict of keywords, of any framework. The state that is given is used up: its memory
-    is taken over. ``metrics`` are arrays of the target: ``loss``, what the loss function tells beside, ``gradient_norm`` with
-    ``clip_norm=``, ``loss_scale`` in float16.
+    Gradients, clipping, update and running means are one compiled program (``jax.jit``, ``tf.function``). In
+    torch they run as written, the model under ``torch.compile`` if its graph was made with
+    ``return_backend_compiled_fn=True``. The given state is consumed: its memory is reused.
+
+    Args:
+        state: State to consume.
+        batch: ``(inputs, target)``. ``inputs`` is an array, a tuple of arguments or a dict of keywords, of
+            any framework.
+
+    Returns:
+        The next state, and metrics as arrays of the target: ``loss``, those that the loss function returns,
+            ``gradient_norm`` with ``clip_norm=``, and ``loss_scale`` in float16.
 
     Raises:
-        CallMismatch: the batch is no such pair, or the model or the loss fails, or the loss gives no number; the state was used before.
+        CallMismatch: The batch is not such a pair; the model or loss fails, or returns no number; or the
+            state was used before.
 
     >>> import torch
     >>> from graph_compiler import training

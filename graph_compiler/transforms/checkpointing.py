@@ -18,16 +18,19 @@ POLICIES = ("nothing", "dots", "everything", "min_cut")
 
 @public
 def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transformed:
-    """The function, of whose intermediate results reverse mode keeps only some, and computes the rest again (``jax.checkpoint``,
-    ``torch.utils.checkpoint``).
+    """Return a function whose backward pass stores only some intermediate results and computes the rest again.
 
-    ``policy`` says what is kept beside the arguments: ``"nothing"``, the results of matrix products (``"dots"``), ``"everything"``, what a
-    minimum cut finds to be the fewest bytes that need no matrix product again (``"min_cut"``: torch's own partitioner, and for JAX one
-    over the function's program), or a collection of the names that the function has given by :func:`name`. TensorFlow keeps nothing
-    with any but ``"everything"``.
+    It is ``jax.checkpoint`` and ``torch.utils.checkpoint``. TensorFlow stores nothing under any policy except
+    ``"everything"``.
+
+    Args:
+        function: Graph, ``functional`` of a graph, or function.
+        policy: What is stored besides the arguments. ``"nothing"``; ``"dots"``, the results of matrix
+            products; ``"everything"``; ``"min_cut"``, the fewest bytes from which the rest follows without a
+            matrix product; or a collection of names given by :func:`name`.
 
     Raises:
-        InvalidOption: another policy.
+        InvalidOption: Another policy.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -51,10 +54,15 @@ def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transf
 
 
 def name(value: T, name: str) -> T:
-    """The same arrays, by a name that ``checkpoint(f, policy={name})`` keeps them by (``jax.ad_checkpoint.checkpoint_name``).
+    """Name arrays for ``checkpoint(f, policy={name})``, and return them unchanged
+    (``jax.ad_checkpoint.checkpoint_name``).
 
-    Takes any structure of arrays, in a function of any framework. In a recorded function it is known to transforms of the function itself,
-    and of its graphs for JAX from JAX.
+    In a recorded function, transforms of the function itself know the name, and so do graphs of JAX functions
+    for JAX.
+
+    Args:
+        value: Arrays in any structure, of any framework.
+        name: The name.
     """
     named: T = map_structure(lambda item: item if (owner := owner_of(item)) is None else _named(owner, item, name), value)
     return named

@@ -15,13 +15,20 @@ from .strong import strongly
 
 @public
 def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, strong_zero: bool = False) -> Any:
-    """``(result, tangent)``: the result for these arguments, and its derivative in the direction of the tangents; with ``has_aux`` aux,
-    too. ``strong_zero`` as :func:`grad`.
+    """Call ``function`` and return ``(result, tangent)``: the result and its directional derivative. With
+    ``has_aux`` also aux.
 
-    ``primals`` are the arguments, ``tangents`` one for each with its structure. The tangent of a result without derivatives is zero.
+    The tangent of a result without derivatives is zero.
+
+    Args:
+        function: As in :func:`grad`.
+        primals: Tuple of the arguments.
+        tangents: Tuple with a tangent for each argument, of the argument's structure and shapes.
+        has_aux: ``function`` returns ``(result, aux)``.
+        strong_zero: As in :func:`grad`.
 
     Raises:
-        CallMismatch: primals or tangents are no tuple, or tangents have other shapes than the arguments.
+        CallMismatch: ``primals`` or ``tangents`` is not a tuple, or their shapes differ.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -38,8 +45,13 @@ def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux:
 
 @public
 def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[Any, Callable[..., Any]]:
-    """``(result, push)``: the result for these arguments, and the function from tangents, one for each argument, to the tangent of the
-    result. ``strong_zero`` as :func:`grad`.
+    """Call ``function`` and return ``(result, push)``. ``push`` maps tangents, one for each argument, to the
+    tangent of the result.
+
+    Args:
+        function: As in :func:`grad`.
+        primals: Arguments.
+        strong_zero: As in :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -59,8 +71,14 @@ def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[
 
 @public
 def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_zero: bool = False) -> Any:
-    """The Hessian of a function with one real result, times a vector: the derivative of the gradient in the direction of the tangents
-    (forward over reverse). With several arguments a tuple. ``strong_zero`` as :func:`grad`.
+    """Return the Hessian of a function with one real result, multiplied by ``tangents`` (forward over reverse).
+    For several arguments, a tuple.
+
+    Args:
+        function: As in :func:`grad`.
+        primals: Tuple of the arguments.
+        tangents: Tuple with a tangent for each argument.
+        strong_zero: As in :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms

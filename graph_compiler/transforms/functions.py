@@ -88,10 +88,13 @@ class Wrapped:
 
 
 class Transformed(Wrapped):
-    """A function that a transform has given. Called as the transform says; may be transformed again.
+    """Function that a transform returned. It may be transformed again.
 
-    ``function`` is what was transformed, ``words`` how the transform is written. ``inner`` gives, for arguments of this function, some
-    that ``function`` is called with: a graph that was not called yet is recorded with them, for what a transform hands it has no elements.
+    Attributes:
+        function: The function that was transformed.
+        words: How the transform is written, for messages.
+        inner: Maps arguments of this function to arguments of ``function``. A graph that was not called yet
+            is recorded with them, because arrays that a transform passes have no values.
     """
 
     def __init__(

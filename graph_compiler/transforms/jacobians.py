@@ -22,10 +22,12 @@ def jacrev(
     has_aux: bool = False,
     strong_zero: bool = False,
 ) -> Transformed:
-    """The Jacobian by reverse mode, one direction for each element of the result: for few results of many numbers.
+    """Return a function that computes the Jacobian in reverse mode, one pass for each element of the result: for
+    few results of many numbers.
 
-    Has the structure of the result with that of the argument inside, and arrays [*result, *argument]. Options and errors as
-    :func:`grad`; of a complex result each row is the derivative of a holomorphic function.
+    The Jacobian has the structure of the result, with that of the argument inside, and arrays of shape
+    [*result, *argument]. Options and errors are those of :func:`grad`. Each row of a complex result is the
+    derivative of a holomorphic function.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -47,8 +49,10 @@ def jacfwd(
     has_aux: bool = False,
     strong_zero: bool = False,
 ) -> Transformed:
-    """The Jacobian by forward mode, one direction for each element of the argument: for many results of few numbers. Otherwise as
-    :func:`jacrev`.
+    """Return a function that computes the Jacobian in forward mode, one pass for each element of the argument:
+    for many results of few numbers.
+
+    Structure, options and errors are those of :func:`jacrev`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -66,8 +70,15 @@ def jacfwd(
 def hessian(
     function: Any, argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] | None = None, strong_zero: bool = False
 ) -> Transformed:
-    """The second derivatives of a function: ``jacfwd(jacrev(function))``. Of several arguments, the structure of the argument inside of
-    that of the argument. ``strong_zero`` as :func:`grad`.
+    """Return a function that computes second derivatives: ``jacfwd(jacrev(function))``.
+
+    For several arguments, the structure of the arguments inside that of the arguments.
+
+    Args:
+        function: As in :func:`grad`.
+        argnums: As in :func:`grad`.
+        argnames: As in :func:`grad`.
+        strong_zero: As in :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms

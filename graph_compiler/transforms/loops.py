@@ -24,21 +24,25 @@ Checkpoint = bool | int | str
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any = None, length: int | None = None, checkpoint: Checkpoint = False
 ) -> tuple[Any, Any]:
-    """``carry, y = f(carry, x)`` for each row ``x`` of the arrays in ``xs``: the last carry, and the ``y`` stacked (``jax.lax.scan``).
+    """Compute ``carry, y = f(carry, x)`` for each row ``x`` of ``xs``; return the last carry and the stacked
+    ``y`` (``jax.lax.scan``).
 
-    For arrays of torch, JAX, TensorFlow or NumPy; recorded, it is one loop, whose step is written once (NumPy: equal steps, which become a
-    loop).
+    Takes arrays of torch, JAX, TensorFlow and NumPy. Recorded, it is one ``scan``; in NumPy, equal iterations
+    become a loop.
 
     Args:
-        f: takes the carry and a row of ``xs``; gives the next carry, of the same structure, shapes and types, and an output, or None.
-        xs: a structure of arrays of one length; None with ``length``, and ``f`` is given None.
-        checkpoint: what a gradient keeps. False: what every step computes. True or ``"sqrt"``: what is carried into segments of about
-            ``sqrt(n)`` steps, and of one segment at a time that of its steps, which are computed again (twice the computation, memory
-            of ``O(sqrt(n))`` steps). A number: segments of so many steps. ``"steps"``: what is carried into each step.
+        f: Function of the carry and a row of ``xs``. Returns the next carry, of the same structure, shapes
+            and dtypes, and an output or None.
+        carry: First carry.
+        xs: Arrays of one length in any structure. None with ``length``; ``f`` then gets None.
+        length: Number of iterations if ``xs`` is None.
+        checkpoint: What a gradient stores. False: what each iteration computes. True or ``"sqrt"``: the carry
+            into segments of about ``sqrt(n)`` iterations, which are computed again one at a time. A number:
+            segments of that many iterations. ``"steps"``: the carry into each iteration.
 
     Raises:
-        CallMismatch: arrays of different lengths, or a carry of another structure, shape or type.
-        InvalidOption: ``checkpoint`` is something else, or there is neither ``xs`` nor ``length``.
+        CallMismatch: Arrays differ in length, or the carry changes its structure, shape or dtype.
+        InvalidOption: ``checkpoint`` is something else, or both ``xs`` and ``length`` are missing.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -52,10 +56,20 @@ def scan(
 
 @public
 def fori_loop(low: int, high: int, body: Callable[[Any, Any], Any], init: Any, checkpoint: Checkpoint = False) -> Any:
-    """``state = body(i, state)`` for ``i`` from ``low`` to ``high - 1`` (``jax.lax.fori_loop``), with gradients.
+    """Compute ``state = body(i, state)`` for ``i`` from ``low`` to ``high - 1``, with gradients, and return the
+    last state (``jax.lax.fori_loop``).
 
-    Where there is no step, it is ``init``. ``i`` is an integer array without axes. What is carried keeps its structure, shapes and types.
-    ``checkpoint`` and errors as :func:`scan`.
+    Args:
+        low: First ``i``.
+        high: End, exclusive. If it is not above ``low``, ``init`` is returned.
+        body: Function of ``i``, an integer array without axes, and the state. Returns a state of the same
+            structure, shapes and dtypes.
+        init: First state.
+        checkpoint: As in :func:`scan`.
+
+    Raises:
+        CallMismatch: The state changes its structure, shape or dtype.
+        InvalidOption: ``checkpoint`` is invalid.
 
     >>> import torch
     >>> from graph_compiler import transforms

@@ -29,21 +29,27 @@ def vmap(
     *,
     batch_axis: Any = None,
 ) -> Transformed:
-    """The function over an axis of its arguments, all slices at once (``jax.vmap``, ``torch.func.vmap``, ``tf.vectorized_map``).
+    """Return a function that runs ``function`` over an axis of its arguments, all slices at once.
+
+    It is ``jax.vmap``, ``torch.func.vmap`` and ``tf.vectorized_map``.
 
     Args:
-        in_axes: the axis of each array, None for what is the same for all: one for all arguments, or a tuple with one for each, which may
-            itself be a structure for the arrays inside of the argument. Arguments by keyword have their slices along the first axis.
-        out_axes: where the new axis stands in the results: one for all, or a structure as the result's.
-        axis_name: by which collectives inside of the function (``parallel.psum`` and its like) name the slices.
-        axis_size: how many slices, where no argument has an axis.
-        randomness: whether numbers drawn inside are ``"different"`` or the ``"same"`` for each slice, or an ``"error"``. Where a function
-            takes keys or seeds, as those of JAX do, they say so; TensorFlow's own generators cannot give the same.
-        batch_axis: another word for ``in_axes``.
+        function: As in :func:`grad`.
+        in_axes: Mapped axis of the positional arguments: a number, None for arguments that are not mapped, or
+            a tuple with one for each, which may be a structure for the arrays inside. Keyword arguments are
+            mapped over their first axis.
+        out_axes: Position of the mapped axis in the results: one for all, or a structure as the result's.
+        axis_name: Name by which collectives inside the function (``parallel.psum``) address the slices.
+        axis_size: Number of slices, if no argument is mapped.
+        randomness: Random numbers of the slices: ``"different"``, ``"same"`` or ``"error"``. JAX functions
+            take keys instead. TensorFlow's own generators cannot give the same numbers.
+        batch_axis: Alias of ``in_axes``.
 
     Raises:
-        CallMismatch: axes of different sizes, an array without that axis, or random numbers where it is not said which.
-        InvalidOption: ``in_axes`` or ``out_axes`` have another structure than the arguments and results; both words for one option.
+        CallMismatch: Mapped axes differ in size, an array lacks its axis, or random numbers are drawn under
+            ``"error"``.
+        InvalidOption: ``in_axes`` or ``out_axes`` do not have the structure of the arguments or results; or
+            ``batch_axis`` is passed as well.
 
     >>> import torch
     >>> from graph_compiler import transforms

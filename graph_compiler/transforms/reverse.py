@@ -22,25 +22,26 @@ def grad(
     has_aux: bool = False,
     strong_zero: bool = False,
 ) -> Transformed:
-    """The gradient of a function with one real number as its result.
+    """Return a function that computes the gradient of ``function``, whose result is one real number.
 
-    ``function`` is a graph, a graph's ``functional``, a function of torch, JAX or TensorFlow, or one of NumPy, which is recorded for
-    another framework and gives NumPy arrays back. The derivative is the framework's own (``jax.vjp``, ``torch.func.vjp``,
-    ``tf.GradientTape``), and may be transformed again. A NumPy *graph* has no derivatives: ``NotCompilable``.
-
-    The gradient has the structure of the argument, and is zero for arrays in it without derivatives (integers). Of a complex argument it
-    points to where the function grows fastest, ``df/d(Re z) + i df/d(Im z)``, in every framework, so that ``z - rate * gradient``
-    descends: torch's and TensorFlow's convention, the conjugate of what ``jax.grad`` gives.
+    The derivative is the framework's own (``jax.vjp``, ``torch.func.vjp``, ``tf.GradientTape``), and may be
+    transformed again. The gradient has the structure of the argument, and is zero for arrays without
+    derivatives in it (integers). With respect to a complex argument it is ``df/d(Re z) + i df/d(Im z)`` in
+    every framework, so ``z - rate * gradient`` descends: torch's convention, the conjugate of ``jax.grad``'s.
 
     Args:
-        argnums: position of the argument, the first by default; of several, a tuple of gradients is returned.
-        argnames: name of the argument; of several, a dict of gradients. With both, a pair.
-        has_aux: the function returns ``(value, aux)``, and what is returned is ``(gradient, aux)``.
-        strong_zero: zero times anything is zero in the derivative: what does not reach the result, as the branch that ``where`` or
-            ``minimum`` does not take, adds nothing even where its slope is infinite or no number. The function is recorded for it.
+        function: Graph, ``functional`` of a graph, or function of torch, JAX, TensorFlow or NumPy. A NumPy
+            function is recorded for another framework and returns NumPy arrays.
+        argnums: Position of the differentiated argument, by default the first. For several, a tuple of
+            gradients is returned.
+        argnames: Name of the argument. For several, a dict of gradients; with ``argnums``, a pair of both.
+        has_aux: ``function`` returns ``(value, aux)``, and ``(gradient, aux)`` is returned.
+        strong_zero: Zero times anything is zero in the derivative: a branch not taken adds nothing even if
+            its slope is infinite or NaN. The function is recorded for it.
 
     Raises:
-        CallMismatch: the result is no real scalar, or the argument has no derivative (integers).
+        CallMismatch: At the call, if the result is not a real scalar or the argument has no derivative.
+        NotCompilable: At the call, for a graph written in NumPy.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -64,7 +65,8 @@ def value_and_grad(
     has_aux: bool = False,
     strong_zero: bool = False,
 ) -> Transformed:
-    """The value of a function and its gradient: as :func:`grad`; returns ``(value, gradient)``, or ``((value, aux), gradient)``.
+    """Return a function that computes ``(value, gradient)``, or ``((value, aux), gradient)``. Takes the options
+    of :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms
@@ -82,10 +84,16 @@ def value_and_grad(
 
 @public
 def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool = False) -> Any:
-    """``(result, pull)`` of a call: ``pull`` takes a cotangent with the structure of the result, and gives a tuple with one for each
-    argument. With ``has_aux``, ``(result, pull, aux)``. ``strong_zero`` as :func:`grad`.
+    """Call ``function`` and return ``(result, pull)``, with ``has_aux`` ``(result, pull, aux)``.
 
-    ``pull`` is the conjugate transpose of the derivative (see :func:`grad` for complex arguments).
+    ``pull`` maps a cotangent with the structure of the result to a tuple with one cotangent for each
+    argument: the conjugate transpose of the derivative.
+
+    Args:
+        function: As in :func:`grad`.
+        primals: Arguments.
+        has_aux: ``function`` returns ``(result, aux)``.
+        strong_zero: As in :func:`grad`.
 
     >>> import torch
     >>> from graph_compiler import transforms

@@ -14,10 +14,16 @@ T = TypeVar("T")
 
 
 def stop_gradient(value: T) -> T:
-    """The same arrays, which derivatives take for constants: ``jax.lax.stop_gradient``, ``Tensor.detach``, ``tf.stop_gradient``.
+    """Return the same arrays as constants for derivatives: ``jax.lax.stop_gradient``, ``Tensor.detach``,
+    ``tf.stop_gradient``.
 
-    Takes any structure of arrays, in a function of torch, JAX or TensorFlow, recorded or not. In NumPy, which has no derivatives, arrays
-    are what they are; while such a function is recorded for another framework it raises ``UnsupportedOperation``.
+    Works in functions of torch, JAX and TensorFlow, recorded or not. NumPy arrays are returned unchanged.
+
+    Args:
+        value: Arrays in any structure.
+
+    Raises:
+        UnsupportedOperation: A NumPy function that calls it is recorded for another framework.
 
     >>> import torch
     >>> from graph_compiler import transforms
