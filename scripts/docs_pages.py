@@ -23,7 +23,16 @@ PARTS = ("transforms", "training", "parallel")
 FOR_DEVELOPERS = ("InvalidRegistration", "InvalidGraph", "UnknownOperation", "DuplicateRow")
 INTERNAL = ("Signal",)
 # Classes whose objects users get from functions: their pages show no constructor.
-MADE_BY_FUNCTIONS = ("graph_compiler.Graph", "graph_compiler.LazyGraph", "graph_compiler.transforms.Jitted")
+MADE_BY_FUNCTIONS = (
+    "graph_compiler.Graph",
+    "graph_compiler.LazyGraph",
+    "graph_compiler.parallel.Sharded",
+    "graph_compiler.training.Optimizer",
+    "graph_compiler.training.Schedule",
+    "graph_compiler.training.TrainState",
+    "graph_compiler.transforms.Jitted",
+    "graph_compiler.transforms.Transformed",
+)
 NO_CONSTRUCTOR = "    options:\n      merge_init_into_class: false\n"
 HEAD = """# Troubleshooting
 
