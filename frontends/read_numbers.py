@@ -1,4 +1,5 @@
-"""Numbers that the recorded function read from arrays, in canonical graphs: 0-d arrays of int64 or float64 that carry no gradients.
+"""Numbers that the recorded function read from arrays, in canonical graphs: 0-d arrays of int64 or float64. They carry gradients only
+where the frontend says so.
 
 An expression over them stays an expression until an array is needed; what has to be known when the graph is written (a shape, a bound)
 is what it was while recording, as a guard.
@@ -20,7 +21,7 @@ from . import host_math
 
 _DTYPES: dict[type, str] = {bool: "bool", int: "int64", float: "float64"}
 _FEW = 2  # factors, whose product stays in bounds as that of arrays of whole numbers does
-_LARGE = 2**31  # Python's whole numbers have no end; JAX has these without jax_enable_x64
+LARGE = 2**31  # Python's whole numbers have no end; JAX has these without jax_enable_x64
 _ROUNDING = {"float16": 1e-2, "bfloat16": 1e-2}
 _ROUNDS = 1e-5  # of float32, which JAX computes in where others have float64
 
@@ -52,12 +53,15 @@ def number_of(b: Any, size: Size) -> Value:
     return b.array(total, _DTYPES[size.type])
 
 
-def read(b: Any, x: Value) -> Value:
-    """The only element of an array as a number that Python reads: a 0-d array of int64 or float64, of which no gradient is taken."""
+def read(b: Any, x: Value, is_constant: bool = True) -> Value:
+    """Return the only element of an array as a number that Python reads: a 0-d array of int64 or float64.
+
+    With `is_constant` no gradient flows to the element, as in frameworks that take a number for a constant.
+    """
     b.reads_numbers = True
     b.guard(apply("eq", product(x.shape), 1))
     kind = "float64" if is_floating(x.dtype) else "int64"
-    return b.cast(b.reshape(b.stop_gradient(x) if is_floating(x.dtype) else x, shape=()), kind)
+    return b.cast(b.reshape(b.stop_gradient(x) if is_constant and is_floating(x.dtype) else x, shape=()), kind)
 
 
 def as_index(b: Any, x: Value, index: Any) -> Any:
@@ -104,7 +108,7 @@ def _atom(b: Any, atom: Any) -> Any:
 
 def _applied(b: Any, atom: Apply) -> Any:
     rule = _RULES.get(atom.function)
-    if rule is None:
+    if rule is None or atom.function in _ROUNDED and abs(atom.hint) >= LARGE:
         return _as_recorded(b, atom)
     dtype = "float64" if any(type(hint_of(item)) is float for item in atom.arguments) else "int64"
     if atom.function in _ON_FLOATS:
@@ -117,9 +121,9 @@ def _applied(b: Any, atom: Apply) -> Any:
 
 def _expect_small(b: Any, estimate: Value, hint: int) -> None:
     """A product of many whole numbers; where a large one was recorded, the function is recorded again with all numbers as they are."""
-    if abs(hint) >= _LARGE:
+    if abs(hint) >= LARGE:
         raise UnsupportedOperation(f"{b.origin}: whole numbers as large as {hint} cannot be computed with as arrays")
-    b.expect(b.less(b.abs(estimate), float(_LARGE)), True)
+    b.expect(b.less(b.abs(estimate), float(LARGE)), True)
 
 
 def _as_recorded(b: Any, atom: Apply) -> Any:
@@ -152,10 +156,10 @@ def _by_no_zero(name: str) -> Callable[..., Any]:
 
 
 def _whole(name: str | None) -> Callable[..., Any]:
-    """Python raises where a float that is no number becomes a whole one."""
+    """Python raises an exception where a float that is no number becomes an int, and has ints of any size."""
 
     def rounded(b: Any, x: Value) -> Any:
-        b.expect(b.isfinite(x), True)
+        b.expect(b.less(b.abs(x), float(LARGE)), True)
         return b.cast(getattr(b, name)(x) if name else x, "int64")
 
     return rounded
@@ -203,4 +207,5 @@ _RULES: dict[str, Callable[..., Any]] = {
     "ge": _same("greater_equal"),
     "not": lambda b, x: b.logical_not(b.cast(x, "bool")),
 }
-_ON_FLOATS = frozenset({"truediv", "float", "trunc", "floor", "ceil", "round", *host_math.COMPUTE})
+_ROUNDED = frozenset({"trunc", "floor", "ceil", "round"})
+_ON_FLOATS = frozenset({"truediv", "float", *_ROUNDED, *host_math.COMPUTE})

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -78,11 +78,19 @@ class Reader:
     def read(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
         """The results of a program of these values (or numbers)."""
         held: dict[Any, Any] = dict(zip(program.jaxpr.invars, arguments))
-        held.update((var, self._kept_aside(item)) for var, item in zip(program.jaxpr.constvars, program.consts))
+        constants = dict(zip(program.jaxpr.constvars, program.consts))
+        # A number may depend on elements that an equation reads, so it is made where it is used first.
+        numbers = {var: item for var, item in constants.items() if is_symbolic(item)}
+        held.update((var, self._kept_aside(item)) for var, item in constants.items() if var not in numbers)
+
+        def operands(atoms: Iterable[Any]) -> list[Any]:
+            used = [atom for atom in atoms if not isinstance(atom, Literal) and atom in numbers]
+            held.update((var, self._kept_aside(numbers.pop(var))) for var in dict.fromkeys(used))
+            return [_held(held, atom) for atom in atoms]
+
         for equation in program.jaxpr.eqns:
-            found = self._equation(equation, [_held(held, atom) for atom in equation.invars])
-            held.update(zip(equation.outvars, found))
-        return [_held(held, atom) for atom in program.jaxpr.outvars]
+            held.update(zip(equation.outvars, self._equation(equation, operands(equation.invars))))
+        return operands(program.jaxpr.outvars)
 
     def _kept_aside(self, item: Any) -> Any:
         """A constant of a program: an array, or a number computed from sizes that was given to a function which JAX traces by itself."""

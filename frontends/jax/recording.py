@@ -197,9 +197,12 @@ class _Attempt:
         answers = Answers()
         args, kwargs = call_of(self.tree, [self._given(leaf) for leaf in self.leaves])
         inside = told_inside(self.recorder.graph.name, self.leaves)
-        with self.weights.called_with(self.weights.arrays()) as (called, _held), answers.noting(), inside:
+        held = self.weights.arrays()
+        with self.weights.called_with(held) as (called, _held), answers.noting(), inside:
             forward(called, *args, **kwargs)
-        return Reads(answers, Reading(numbers and not self.for_jax))
+        # Only a lifted graph computes with numbers inside of jax.jit, and keys and variables of models are not lifted for JAX itself.
+        is_lifted = not self.for_jax or not (held or any(isinstance(leaf, jax.Array) and is_key(leaf) for leaf in self.leaves))
+        return Reads(answers, Reading(numbers and is_lifted))
 
     def _given(self, leaf: Any) -> Any:
         return leaf if type(leaf) in DTYPES else as_jax(leaf)
@@ -350,7 +353,9 @@ class _Attempt:
         if self.for_jax and any(getattr(leaf, "weak_type", False) for leaf in self.leaves):
             assume_fact(graph, "weak_type", [bool(getattr(leaf, "weak_type", False)) for leaf in self.leaves])
         self.recorder.forget_arrays()
-        opened = bool(self.numbers or self.loops.found) or (self.shown.reads is not None and self.shown.reads.reading.any)
+        computes_with_elements = self.shown.reads is not None and self.shown.reads.reading.any
+        graph.demand(is_lifted=computes_with_elements)
+        opened = bool(self.numbers or self.loops.found) or computes_with_elements
         return Recording(graph, self.weights, self._unchanged(), opened=opened)
 
     def _referred(self) -> tuple[Any, ...]:

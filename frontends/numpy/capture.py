@@ -32,7 +32,7 @@ from .constants import Constants
 from .draws import FUNCTION, SPEC, States, TracedGenerator
 from .indices import plain_index
 from .names import HOST_MATH, METHOD, PYTHON_MODULES, name_of, row_key
-from .reading import decided, expect_as_read
+from .reading import decided, expect_as_read, rounded_number
 from .sizes import hint, symbolic
 from .traced import Traced, TracedArray, TracedScalar, is_traced, owner_of, seen_of
 
@@ -173,7 +173,7 @@ class Capture:
 
     def rounded(self, array: Any, digits: int | None) -> Any:
         """``round(x)``: an int of the elements, or, with digits, an array."""
-        return round(self.elements(array)) if digits is None else self.method(array, "round", (digits,), {})
+        return rounded_number(self, array) if digits is None else self.method(array, "round", (digits,), {})
 
     # ------------------------------------------------------------------------------ every call comes here
     def record(

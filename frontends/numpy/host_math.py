@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from ...trees import iterate_structure
-from .reading import number_in
+from .reading import fits_everywhere, number_in
 from .traced import TracedScalar, is_traced
 
 _OF_ONE = (
     "sqrt", "cbrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
     "tanh", "asinh", "acosh", "atanh", "degrees", "radians", "fabs", "erf", "erfc", "gamma", "lgamma", "floor", "ceil", "trunc",
 )  # fmt: skip
+_ROUNDING = frozenset({"math.floor", "math.ceil", "math.trunc"})
 _OF_TWO = ("atan2", "copysign", "fmod", "remainder", "pow")
 _OF_COMPLEX = (
     "sqrt", "exp", "log", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "phase",
@@ -41,6 +42,8 @@ def call(current: Callable[[], Any], name: str, original: Callable[..., Any], ar
     """Record ``original(*args)`` in the recording that runs, or return NotImplemented where it is none of the functions that can be."""
     capture = current()
     if capture is None or not all(isinstance(leaf, (int, float, complex)) for leaf in iterate_structure(args)):
+        return NotImplemented
+    if name in _ROUNDING and not fits_everywhere(args[0]):
         return NotImplemented
     if name in _BY_UFUNCS:
         return _BY_UFUNCS[name](*args)

@@ -6,6 +6,7 @@ refuse.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...sizes import is_symbolic
+from ..read_numbers import LARGE
 from .names import METHOD
 from .sizes import hint
 from .traced import is_traced
@@ -34,6 +36,21 @@ def number_in(capture: Capture, array: Any) -> Any:
         return None
     capture.reading.any = True
     return capture.record(f"{METHOD}item", lambda scalar: np.asarray(scalar.item())[()], (array,), {}, lambda: True, reads=True)
+
+
+def fits_everywhere(number: Any) -> bool:
+    """Return True if a number, rounded to an int, is small enough for the whole numbers of every target."""
+    return bool(abs(hint(number)) < LARGE)
+
+
+def rounded_number(capture: Capture, array: Any) -> Any:
+    """Return `round(array)` as an int of Python: one to be computed with, or, where it has to be known, a guard."""
+    number = array if array._value in capture.weak else number_in(capture, array)
+    if isinstance(number, float):
+        number = number_in(capture, capture.ufunc(np.rint, "__call__", (number,), {}))
+    if isinstance(number, float) and fits_everywhere(number):
+        number = capture.record("math.trunc", math.trunc, (number,), {}, lambda: True, reads=True)
+    return number if isinstance(number, int) else round(capture.elements(array))
 
 
 def decided(capture: Capture, key: str, operands: tuple[Any, ...]) -> tuple[Any, ...]:

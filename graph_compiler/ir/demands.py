@@ -16,9 +16,11 @@ class TargetDemands:
         `jax_enable_x64`.
     casts_are_written: True if the casts of torch's autocast are part of the program, so the target must
         not add its own.
+    is_lifted: True if the calls as recorded could not be traced, so the graph is lifted for its own framework too.
     """
 
     matmul_precision: str | None = None
     source_only: str = ""
     wide: str = ""
     casts_are_written: bool = False
+    is_lifted: bool = False

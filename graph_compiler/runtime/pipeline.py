@@ -230,7 +230,8 @@ class Pipeline:
     def written(self, recorded: Recorded, environment: EnvironmentGuards, why: str) -> Variant:
         """A recording in the target framework."""
         graph = recorded.graph
-        as_recorded = self.same_framework and graph.dialect != "canonical" and (self.target.rows.counts or not moves_with_steps(graph))
+        is_lifted = graph.dialect == "canonical" or graph.demands.is_lifted
+        as_recorded = self.same_framework and not is_lifted and (self.target.rows.counts or not moves_with_steps(graph))
         if not as_recorded:
             stage.name = f"translating to {self.target.name}"
             graph = self.simplified_canonical(graph if graph.dialect == "canonical" else self.frontend.lift_graph(graph))

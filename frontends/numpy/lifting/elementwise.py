@@ -55,6 +55,8 @@ def operands_of(b: NumpyBuilder, ufunc: Any, operands: tuple[Any, ...], dtype: A
 
 def _loop_type(b: NumpyBuilder, item: Any) -> Any:
     kind = b.type_of(item)
+    if isinstance(kind, bool):
+        return np.dtype(bool)  # unlike other numbers of Python it has a dtype of its own
     return kind if isinstance(kind, np.dtype) else type(kind)
 
 

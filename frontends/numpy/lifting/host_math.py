@@ -8,6 +8,7 @@ from typing import Any
 
 from ....ops.dtypes import is_floating
 from ... import host_math
+from ...read_numbers import LARGE
 from .table import NumpyBuilder, rows
 
 # functions whose names depend on how many numbers they are given
@@ -29,7 +30,7 @@ def _row_of_rounding(name: str) -> None:
         """Lift a function of ``math`` that rounds to an int."""
         number = b.array(number)
         if is_floating(number.dtype):
-            b.expect(b.isfinite(number), True)
+            b.expect(b.less(b.abs(number), float(LARGE)), True)
             number = getattr(b, name)(number)
         return b.cast(number, b.recorded_dtype())
 

@@ -49,8 +49,10 @@ rows.table({
 def to(b: TorchBuilder, input: Any, *target: Any, dtype: Any = None, other: Any = None, **_options: Any) -> Any:
     """torch.Tensor.to(dtype), to(device, dtype), to(other): only the type matters."""
     for item in (*target, other):
-        if isinstance(item, torch.dtype) or hasattr(item, "spec"):
-            dtype = item if isinstance(item, torch.dtype) else item.dtype
+        if isinstance(item, (torch.dtype, type)):
+            dtype = item
+        elif hasattr(item, "spec"):
+            dtype = item.dtype
     return input if dtype is None else b.cast(input, dtype)
 
 

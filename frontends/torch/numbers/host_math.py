@@ -35,7 +35,13 @@ def symbols_of(capture: Trace) -> Symbols:
 def conversion_shims(capture: Trace, symbols: Symbols, spaces: Iterable[Space]) -> list[Place]:
     """Shims of conversions in the code of these modules: those that give symbols where an attempt has some, and ``len``."""
     names = (*CONVERTED, *COUNTED) if capture.reading.symbolic else COUNTED
-    places = ((space.held, name, file) for space in spaces for name in names if space.looks_up(name) for file in space.files_with(name))
+    places = (
+        (space.held, name, file, tuple(space.functions))
+        for space in spaces
+        for name in names
+        if space.looks_up(name)
+        for file in space.files_with(name)
+    )
     return conversions([*places, *(place for place in looked_up(_OF_TORCH) if place[1] in names)], symbols)
 
 

@@ -2,16 +2,14 @@
 its own module.
 
 Python wants numbers of its very classes, symbols are none; and what stands for an array should tell the class of an array. While
-recording, the modules of the user's functions hold shims under these names. Names that are handed on (``dtype=float``, ``return len``) are
-left as they are, and a conversion then guards the number.
+recording, the modules of the user's functions hold shims under these names. Where a name is passed on as well (``dtype=float``,
+``return len``), it is left as it is, and the calls of it alone look up the shim, under another name.
 """
 
 from __future__ import annotations
 
-import dis
 import functools
-import linecache
-import sys
+import math
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -19,11 +17,13 @@ from typing import Any
 from ...forwarding import forwards
 from ...sizes import apply
 from ..source.code_names import names_read
+from .called_names import alias_of, with_aliases
 from .host_math import Symbols, called
 from .name_uses import only_called
 from .replaced import Place
 
-LookedUp = tuple[dict[str, Any], str, str]  # globals, a name in them, the file of the code that looks it up
+# globals, a name in them, the file of the code that looks it up, and the functions whose code this is
+LookedUp = tuple[dict[str, Any], str, str, tuple[types.FunctionType, ...]]
 _FUNCTIONS: dict[type, str] = {int: "trunc", float: "float"}
 CONVERTED = ("int", "float")
 COUNTED = ("len",)
@@ -68,12 +68,26 @@ class ClassShim:
 def _converting(cls: Any, symbols: Symbols) -> ClassShim:
     def convert(*args: Any, **kwargs: Any) -> Any:
         item: Any = symbols.number_of(args[0]) if len(args) == 1 and not kwargs else None
+        if symbols.is_recorded(item):
+            return _recorded_as(cls, item, symbols)
         operands = symbols.opened((item,)) if symbols.is_symbolic(item) else None
         if operands is None:
             return item if item.__class__ is cls else cls(*args, **kwargs)
         return item if isinstance(item, cls) else symbols.made(functools.partial(apply, _FUNCTIONS[cls]), operands)
 
     return ClassShim(cls, convert)
+
+
+def _recorded_as(cls: Any, item: Any, symbols: Symbols) -> Any:
+    """Return a number that stays an array of the recording as an int or float that does, too."""
+    if item.__class__ is cls:
+        return item
+    found = NotImplemented
+    if cls is int and isinstance(item, float):
+        found = symbols.call("math.trunc", math.trunc, (item,))
+    elif cls is float and isinstance(item, int):
+        found = item * 1.0
+    return cls(item) if found is NotImplemented else found
 
 
 def _of_parts(symbols: Symbols) -> ClassShim:
@@ -96,24 +110,38 @@ def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
     """Which of the names of conversions the code of functions looks up.
 
     >>> def length(x): return len(x)
-    >>> [name for _, name, _ in looked_up([length])]
+    >>> [name for _, name, *_ in looked_up([length])]
     ['len']
     """
     for function in functions:
         names = _ORIGINALS.keys() & names_read(function.__code__)
-        yield from ((function.__globals__, name, function.__code__.co_filename) for name in names)
+        yield from ((function.__globals__, name, function.__code__.co_filename, (function,)) for name in names)
 
 
 def conversions(places: Iterable[LookedUp], symbols: Symbols) -> list[Place]:
-    """Return the places of the shims for ``int``, ``float``, ``complex`` and ``len``: where code only calls the names, and asks
-    ``isinstance``."""
+    """Return the places of the shims for ``int``, ``float``, ``complex`` and ``len``: under these names where code only calls them, and
+    asks ``isinstance``; elsewhere under their aliases, with the code of the functions that call them there."""
     spaces: dict[tuple[int, str], dict[str, Any]] = {}
     files: dict[tuple[int, str], set[str]] = {}
-    for space, name, file in places:
-        spaces[id(space), name] = space
-        files.setdefault((id(space), name), {space.get("__file__") or file}).add(file)
-    found = [(space, key[1]) for key, space in spaces.items() if _may_be_replaced(space, key[1], files[key])]
-    return [(space, name, _shim(name, symbols)) for space, name in found]
+    functions: dict[tuple[int, str], dict[int, types.FunctionType]] = {}
+    for space, name, file, calling in places:
+        key = id(space), name
+        spaces[key] = space
+        files.setdefault(key, set()).add(space.get("__file__") or file)
+        functions.setdefault(key, {}).update((id(function), function) for function in calling)
+    known = [key for key, space in spaces.items() if _is_pythons_own(space, key[1])]
+    shimmed = [key for key in known if _is_only_called(key[1], files[key])]
+    passed_on = [key for key in known if key not in shimmed]
+    names: dict[int, set[str]] = {}
+    for key in passed_on:
+        for function in functions[key]:
+            names.setdefault(function, set()).add(key[1])
+    calling_functions = {place: function for key in passed_on for place, function in functions[key].items()}
+    return [
+        *((spaces[key], key[1], _shim(key[1], symbols)) for key in shimmed),
+        *((spaces[key], alias_of(key[1]), _shim(key[1], symbols)) for key in passed_on),
+        *((function, "__code__", with_aliases(function.__code__, names[place])) for place, function in calling_functions.items()),
+    ]
 
 
 def _shim(name: str, symbols: Symbols) -> Any:
@@ -122,35 +150,14 @@ def _shim(name: str, symbols: Symbols) -> Any:
     return _of_parts(symbols) if name == "complex" else _converting(_ORIGINALS[name], symbols)
 
 
-def _may_be_replaced(space: dict[str, Any], name: str, files: Iterable[str]) -> bool:
-    """Whether code in these globals knows this name as Python's own (or as a shim of a recording around this one), and may find something
-    else that can be called under it."""
+def _is_pythons_own(space: dict[str, Any], name: str) -> bool:
+    """Return True if code in these globals finds Python's own function under the name, or the shim of a recording around this one."""
     held = space.get(name, _ORIGINALS)
-    is_pythons = held is _ORIGINALS or isinstance(held, ClassShim) or isinstance(held, types.FunctionType) and held.__module__ == __name__
-    return is_pythons and all(name in only_called(file, tuple(_ORIGINALS)) or _only_called_in_code(space, name, file) for file in files)
+    return held is _ORIGINALS or isinstance(held, ClassShim) or isinstance(held, types.FunctionType) and held.__module__ == __name__
 
 
-def _only_called_in_code(space: dict[str, Any], name: str, file: str) -> bool:
-    """Return True if a file has no source text (a script on standard input), and the code of its functions only calls the name."""
-    if sys.version_info < (3, 11) or linecache.getlines(file):
-        return False
-    classes = [item for item in list(space.values()) if isinstance(item, type) and item.__module__ == space.get("__name__")]
-    held = [*space.values(), *(item for cls in classes for item in vars(cls).values())]
-    if any(isinstance(item, property) for item in held):
-        return False
-    functions = [function for item in held if isinstance(function := getattr(item, "__func__", item), types.FunctionType)]
-    loads = [load for function in functions if function.__globals__ is space for load in _loads_of(function.__code__, name)]
-    return bool(loads) and all(loads)
-
-
-def _loads_of(code: types.CodeType, name: str) -> Iterator[bool]:
-    """Yield for each place that loads a global name whether it is called there: from Python 3.11 on, the lowest bit says so."""
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "LOAD_GLOBAL" and instruction.argval == name:
-            yield bool((instruction.arg or 0) & 1)
-    for part in code.co_consts:
-        if isinstance(part, types.CodeType):
-            yield from _loads_of(part, name)
+def _is_only_called(name: str, files: Iterable[str]) -> bool:
+    return all(name in only_called(file, tuple(_ORIGINALS)) for file in files)
 
 
 def types_asked(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 Place = tuple[Any, str, Any]  # a dict, or what has attributes; a name in it; what stands there for a while
@@ -24,7 +24,7 @@ def replaced(places: Iterable[Place]) -> Iterator[None]:
     {'len': <built-in function len>}
     """
     held = by_owner(places)
-    before = [(owner, {name: space_of(owner).get(name, NOTHING) for name in items}) for owner, items in held]
+    before = [(owner, {name: _held_by(owner, name) for name in items}) for owner, items in held]
     try:
         put_all(held)
         yield
@@ -35,6 +35,11 @@ def replaced(places: Iterable[Place]) -> Iterator[None]:
 def space_of(owner: Any) -> Any:
     """The mapping that holds the names of an owner."""
     return owner if isinstance(owner, dict) else vars(owner)
+
+
+def _held_by(owner: Any, name: str) -> Any:
+    # The code of a function is no item of its namespace.
+    return owner.__code__ if isinstance(owner, FunctionType) and name == "__code__" else space_of(owner).get(name, NOTHING)
 
 
 def by_owner(places: Iterable[Place]) -> Held:

@@ -25,8 +25,8 @@ def asarray(b: JaxBuilder, x: Any, dtype: Any = None) -> Any:
 
 @rows.row(READ_NUMBER)
 def item(b: JaxBuilder, x: Value) -> Value:
-    """The only element, of which Python has a number."""
-    return read(b, x)
+    """Lift a number that Python has read. JAX has no derivative of it, so the graph has the one of the element."""
+    return read(b, x, is_constant=False)
 
 
 rows.table({
