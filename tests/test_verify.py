@@ -218,6 +218,28 @@ def test_mistakes_of_every_kind_are_found(name: str, monkeypatch: pytest.MonkeyP
         graph_compiler.transpile(function, args=(torch.randn(3, 4),)).verify()
 
 
+DECOMPOSED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "eigh": (lambda x: torch.linalg.eigh(x @ x.T)[1] * 2, "its vectors are unique only up to a sign"),
+    "svd": (lambda x: torch.linalg.svd(x)[0] * 2, "its vectors are unique only up to a sign"),
+    "qr": (lambda x: torch.linalg.qr(x)[1] * 2, "the rows of R are unique only up to a sign"),
+}
+
+
+@pytest.mark.parametrize("op", DECOMPOSED)
+def test_signs_that_are_open_are_told(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function, words = DECOMPOSED[op]
+    whole = rows.expression
+
+    def negated(name: str, *rest: Any) -> str:
+        text = whole(name, *rest)
+        return f"tuple(-part if part.ndim == 2 else part for part in {text})" if name == op else text
+
+    monkeypatch.setattr(rows, "expression", negated)
+    graph = graph_compiler.transpile(function, to="jax", args=(torch.rand(3, 3, generator=torch.Generator().manual_seed(0)),))
+    with pytest.raises(VerificationFailed, match=rf"first call that differs is torch.linalg.{op} .*{words}.*known limits"):
+        graph.verify()
+
+
 def test_a_recorded_call_that_is_written_wrongly_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = TorchCalls.expression
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("graph_compiler")
 Sizes = dict[int, int]
 _NUMBERS = (int, float)
+_SIGN = "its vectors are unique only up to a sign, or a phase for complex numbers"
+# Operations whose results frameworks may give otherwise, and both are right.
+_FREEDOMS = {
+    "eigh": _SIGN,
+    "eig": f"the order of its eigenvalues is open, and {_SIGN}",
+    "eigvals": "the order of its eigenvalues is open",
+    "svd": _SIGN,
+    "qr": "the rows of R are unique only up to a sign, or a phase for complex numbers",
+}
 
 
 @dataclass(frozen=True)
@@ -252,7 +261,7 @@ class Verification:
         for (old, new), array in zip(wanted, arrays):
             maker = graph.maker(new)
             ops = dict.fromkeys(node.op for node in graph.nodes if maker is not None and node.origin == maker.origin)
-            yield old, target.to_numpy(array), recorded[old], f", written as {', '.join(ops)}"
+            yield old, target.to_numpy(array), recorded[old], f", written as {', '.join(ops)}{_freedom_of(ops)}"
 
     def _observed(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
         """Calls of the recording against the calls that the original makes."""
@@ -324,6 +333,12 @@ class Outcome:
         self.parts: dict[str, Any] = {"structure": tree, "the type": types}
         self.parts.update((label, to_numpy(array).copy()) for label, array in arrays.items())
         self.parts.update((label, single(leaf)) for label, leaf in found.items() if label not in arrays)
+
+
+def _freedom_of(ops: Iterable[str]) -> str:
+    """Return what a result is unique up to, in words; an empty text if none of the operations leaves anything open."""
+    found = [freedom for op, freedom in _FREEDOMS.items() if op in ops]
+    return f" ({found[0]}, which each framework chooses by itself: see the known limits)" if found else ""
 
 
 def _label_of_result(place: int, count: int) -> str:

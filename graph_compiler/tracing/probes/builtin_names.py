@@ -82,7 +82,7 @@ def _recorded_as(cls: Any, item: Any, symbols: Symbols) -> Any:
     """Return a number that stays an array of the recording as an int or float that does, too."""
     if item.__class__ is cls:
         return item
-    found = NotImplemented
+    found: Any = NotImplemented
     if cls is int and isinstance(item, float):
         found = symbols.call("math.trunc", math.trunc, (item,))
     elif cls is float and isinstance(item, int):
