@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import FrameworkNotInstalled, GuardFailed
+from ..errors import CallMismatch, FrameworkNotInstalled, GuardFailed
 
 _NAMES = {"ArrayImpl": "jax.Array", "EagerTensor": "tf.Tensor"}  # of classes that their users know by another one
+
+
+# Raised where an array cannot be converted: its dtype, its layout, or its device has no counterpart.
+INCONVERTIBLE = (TypeError, ValueError, RuntimeError, NotImplementedError, BufferError)
+_REMEDIES = {
+    "torch.sparse": "pass it as a dense array, x.to_dense()",
+    "torch.jagged": "pass it as a padded array, x.to_padded_tensor(0.0)",
+    "meta": "an array on the device meta has no elements; pass one that has",
+    "object": "pass an array of numbers, of one data type",
+    "qint": "pass it as floats, x.dequantize()",
+    "quint": "pass it as floats, x.dequantize()",
+}
+
+
+def refuse_array(array: Any, framework: str, problem: Exception) -> NoReturn:
+    """Raise ``CallMismatch`` for an array that has no counterpart in a framework, with what to pass instead."""
+    dtype, layout, device = (str(getattr(array, name, "")) for name in ("dtype", "layout", "device"))
+    layout = "torch.jagged" if getattr(array, "is_nested", False) else layout
+    told = " ".join((layout, device, dtype))
+    remedy = next((remedy for word, remedy in _REMEDIES.items() if word in told), "pass an array of numbers, of a data type that it has")
+    words = ", ".join(filter(None, (dtype, layout if layout != "torch.strided" else "", device if device == "meta" else "")))
+    reason = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")
+    raise CallMismatch(f"an argument is an array ({words}) that cannot become one of {framework} ({reason}); {remedy}") from problem
 
 
 def bfloat16() -> np.dtype[Any]:
@@ -34,15 +57,21 @@ def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
     """
     if isinstance(array, np.ndarray):
         return array
+    # A tensor of rows of several lengths has no shape to ask for.
+    if getattr(array, "is_nested", False) is True:
+        refuse_array(array, "numpy", ValueError("its rows have several lengths"))
     if isinstance(array, np.generic) or not (hasattr(array, "__array__") and hasattr(array, "dtype") and hasattr(array, "shape")):
         return None
     if not hasattr(array, "detach"):
         words = words_of(array)
         return np.asarray(words if tuple(array.shape) else words.__array__())  # which is no array of a scalar of bfloat16 in TensorFlow
-    plain = array.detach().cpu().resolve_conj().resolve_neg()
-    if str(plain.dtype) == "torch.bfloat16":
-        return plain.view(dtype=_torch_int16(plain)).numpy().view(bfloat16())
-    return plain.numpy()
+    try:
+        plain = array.detach().cpu().resolve_conj().resolve_neg()
+        if str(plain.dtype) == "torch.bfloat16":
+            return plain.view(dtype=_torch_int16(plain)).numpy().view(bfloat16())
+        return plain.numpy()
+    except INCONVERTIBLE as problem:
+        refuse_array(array, "numpy", problem)
 
 
 def is_plain(array: np.ndarray[Any, Any]) -> bool:

@@ -19,7 +19,7 @@ from ...ir.graph import Guard
 from ...ops.dtypes import KEYS, NARROWED
 from ...tracing.control_flow.regions import regions
 from ...trees import flatten, unflatten
-from ..arrays import is_plain, words_of, write_into
+from ..arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
 from ..compilers import check_compiler_options
 from ..failed_guards import shows_as_nan
 from ..keys_of_slices import KeysOfSlices
@@ -259,10 +259,12 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
         return array.astype(array.dtype.newbyteorder("="), copy=False) if is_plain(array) else None
     if not hasattr(array, "__dlpack__"):
         return None
-    plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
-    if str(plain.dtype) == "torch.bfloat16":  # numpy has no such type; the way over float32 is exact
-        return np.asarray(plain.float()).astype(jnp.bfloat16)
-    return np.asarray(plain)
+    try:
+        plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
+        # NumPy has no bfloat16; the way over float32 is exact.
+        return np.asarray(plain.float()).astype(jnp.bfloat16) if str(plain.dtype) == "torch.bfloat16" else np.asarray(plain)
+    except INCONVERTIBLE as problem:
+        refuse_array(array, "jax", problem)
 
 
 def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
@@ -272,8 +274,11 @@ def _as_jax(array: np.ndarray[Any, Any]) -> jax.Array:
         held = np.iinfo(dtype)
         if array.min() < held.min or array.max() > held.max:
             raise GuardFailed(f"an array of {array.dtype} has elements from {array.min()} to {array.max()}, and {_WIDER}")
-    copied = np.array(array, dtype=jnp.dtype(dtype))  # by numpy: jnp.array would compile a conversion for every new shape
-    made = jax.device_put(copied)
+    try:
+        copied = np.array(array, dtype=jnp.dtype(dtype))  # by numpy: jnp.array would compile a conversion for every new shape
+        made = jax.device_put(copied)
+    except INCONVERTIBLE as problem:
+        refuse_array(array, "jax", problem)
     if not isinstance(made, jax.core.Tracer):
         return made
     with jax.ensure_compile_time_eval():  # an array that may be kept is never one of a trace

@@ -18,7 +18,7 @@ from ...contracts import Target
 from ...errors import CallMismatch, GraphCompilerError, GuardFailed
 from ...ir.graph import Guard
 from ...trees import Tree, flatten, map_structure, unflatten
-from ..arrays import is_plain, words_of, write_into
+from ..arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..failed_guards import shows_as_nan
 from ..keys_of_slices import KeysOfSlices
@@ -49,7 +49,10 @@ class TensorFlowTarget(Target):
         if isinstance(array, tf.Variable):
             return tf.convert_to_tensor(array)
         array = _as_numpy(words_of(array))
-        return None if array is None else tf.constant(array)
+        try:
+            return None if array is None else tf.constant(array)
+        except INCONVERTIBLE as problem:
+            refuse_array(array, "tensorflow", problem)
 
     def adopt(self, array: Any) -> Any:
         """A weight as a tensor that shares its memory (DLPack) where layout, place in memory and device allow."""
@@ -274,10 +277,12 @@ def _as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
         return array.astype(array.dtype.newbyteorder("="), copy=False) if is_plain(array) else None
     if not hasattr(array, "__dlpack__"):
         return None
-    plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
-    if str(plain.dtype) == "torch.bfloat16":  # numpy has no such type; the way over float32 is exact
-        return np.asarray(plain.float()).astype(tf.bfloat16.as_numpy_dtype)
-    return np.asarray(plain)
+    try:
+        plain = array.detach().cpu().resolve_conj().resolve_neg() if hasattr(array, "detach") else array
+        # NumPy has no bfloat16; the way over float32 is exact.
+        return np.asarray(plain.float()).astype(tf.bfloat16.as_numpy_dtype) if str(plain.dtype) == "torch.bfloat16" else np.asarray(plain)
+    except INCONVERTIBLE as problem:
+        refuse_array(array, "tensorflow", problem)
 
 
 target = TensorFlowTarget()

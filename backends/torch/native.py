@@ -13,7 +13,7 @@ from torch.utils.checkpoint import _StopRecomputationError
 
 from ...contracts import Target
 from ...forwarding import forwards
-from ..arrays import is_plain, words_of, write_into
+from ..arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
 from ..compile_cache import cache_folder
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..refusals import told
@@ -194,7 +194,10 @@ def _from_numpy(array: np.ndarray[Any, Any]) -> torch.Tensor:
     if array.dtype.name == "bfloat16":
         return _from_numpy(array.view(np.int16)).view(torch.bfloat16)
     usable = array.flags.writeable and array.dtype.isnative and min(array.strides, default=0) >= 0
-    return torch.from_numpy(array if usable else np.array(array, dtype=array.dtype.newbyteorder("=")))
+    try:
+        return torch.from_numpy(array if usable else np.array(array, dtype=array.dtype.newbyteorder("=")))
+    except INCONVERTIBLE as problem:
+        refuse_array(array, "torch", problem)
 
 
 target = TorchTarget()

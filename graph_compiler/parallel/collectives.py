@@ -113,6 +113,8 @@ def _is_recorded(axis_name: str) -> bool:
 
 def _of_axis(name: str, x: Any, axis_name: str, has_array: bool) -> Any:
     """What an engine that runs over the axis says of it."""
+    if not isinstance(axis_name, str):
+        raise _no_axis(name, axis_name)
     for engine in [_engine(name, x, axis_name)] if has_array or axis_name in running_axes() else loaded_engines():
         try:
             return getattr(engine, name)(axis_name)

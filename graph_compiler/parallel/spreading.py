@@ -13,6 +13,7 @@ from ..errors import CallMismatch, GuardFailed, InvalidOption, NotCompilable
 from ..forwarding import forward
 from ..runtime import Graph
 from ..runtime.boundary import public
+from ..runtime.options import require_function
 from ..tracing.faults import is_fault
 from ..transforms.flat import is_value
 from ..trees import likeness
@@ -134,6 +135,7 @@ class Parallel:
         replicated_argnums: int | Sequence[int] | None = None,
         local_batch: bool = False,
     ) -> None:
+        require_function("Parallel", function)
         require_reduction(reduce)
         if not isinstance(axis_name, str):
             raise InvalidOption(f"axis_name= is {axis_name!r}, and has to be a text")

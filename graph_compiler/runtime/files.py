@@ -22,6 +22,7 @@ from .decoding import checked_index, dtypes_of, graphs_of, modes_of, read_json, 
 from .graph import Graph
 from .loaded import Held, LoadedPipeline
 from .missing_frontend import MissingFrontend
+from .options import path_of
 from .piecewise import FILES
 from .pipeline import Options
 from .recorded import Recorded
@@ -39,7 +40,7 @@ def load(
     path: str | os.PathLike[str], to: str | None, frontend_of: Callable[[str], Frontend], backend_of: Callable[[str], Backend]
 ) -> Graph:
     """See :func:`graph_compiler.load`."""
-    with _opened(Path(path)) as opened:
+    with _opened(path_of("path", path)) as opened:
         return _graph_in(opened, path, to, frontend_of, backend_of)
 
 

@@ -20,3 +20,5 @@ def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: M
         shape = getattr(parameters.get(name), "shape", None)
         if shape != recorded and isinstance(shape, tuple):
             raise GuardFailed(f"{of}: the weight {name!r} has the shape {tuple(shape)} and had {recorded} while recording")
+        if isinstance(parameters.get(name), (str, bytes, list, tuple, dict)):
+            raise CallMismatch(f"{of}: the parameter {name!r} is a {type(parameters[name]).__name__}, and has to be an array")

@@ -25,7 +25,7 @@ from .inspection import Inspected
 from .meta_weights import require_weights
 from .missed import Missed
 from .nested import call_nested
-from .options import check_options
+from .options import check_options, require_function
 from .over_limit import Limit
 from .pure import purely
 from .retracing import Retraced
@@ -268,6 +268,8 @@ class Graph(Retraced, Inspected, Viewed):
         >>> torch.func.grad(graph.with_passes(strong_zero))(torch.tensor(0.0))
         tensor(0.)
         """
+        for each in passes:
+            require_function("with_passes", each)
         return self._written_by(self.pipeline.with_passes(passes))
 
     def list_missing(self, framework: str) -> list[str]:

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import InvalidFile, NotTraced, WeightsMismatch
+from ..errors import InvalidFile, InvalidOption, NotTraced, WeightsMismatch
 from ..ops.dtypes import dtype_name
+from .options import path_of, shown
 from .piecewise import ENCODED
 from .stored import Hashed, Stored, shaped_arrays
 
@@ -20,8 +21,10 @@ _DTYPES = {code: dtype for dtype, code in ENCODED.items() if not dtype.startswit
 
 def load_weights(graph: Graph, source: str | os.PathLike[str] | Mapping[str, Any]) -> None:
     """See :meth:`Graph.load_weights`."""
+    if not isinstance(source, (str, os.PathLike, Mapping)):
+        raise InvalidOption(f"source is {shown(source)}, and has to be a safetensors file, a folder of them, or a dict of arrays by name")
     owners = _owners(graph)
-    given = dict(source) if isinstance(source, Mapping) else dict(_in_files(Path(source)))
+    given = dict(source) if isinstance(source, Mapping) else dict(_in_files(path_of("source", source)))
     expected = {name: one for one in owners for name in one.names()}
     other_names = {name: known for one in owners for name, known in one.other_names().items()}
     named = {name if name in expected else other_names.get(name, name): array for name, array in given.items()}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Mapping
 from numbers import Integral
+from pathlib import Path
 from typing import Any, TypeVar
 
-from ..errors import InvalidOption, nearest
+from ..errors import InvalidOption, NotCompilable, nearest
 
 _ON_MISS = ("retrace", "error")
 _ON_LIMIT = ("original", "raise")
@@ -69,6 +71,24 @@ def check_options(options: Mapping[str, Any]) -> None:
             raise InvalidOption(f"{name}= is {shown(item)}, and has to be {_WANTED[name][1]}")
     if options.get("compile_options") and not options.get("return_backend_compiled_fn"):
         raise InvalidOption("compile_options= are for the compiler of the target, which is only used with return_backend_compiled_fn=True")
+
+
+def path_of(name: str, item: Any) -> Path:
+    """Return the path that a user has given, or raise ``InvalidOption``.
+
+    >>> path_of("path", 3)
+    Traceback (most recent call last):
+    graph_compiler.errors.InvalidOption: path is 3, and has to be the name of a file or folder, as a text or pathlib.Path
+    """
+    if isinstance(item, (str, os.PathLike)) and os.fspath(item):
+        return Path(item)
+    raise InvalidOption(f"{name} is {shown(item)}, and has to be the name of a file or folder, as a text or pathlib.Path")
+
+
+def require_function(user: str, item: Any) -> None:
+    """Raise ``NotCompilable`` unless ``item``, which ``user`` is called with, can be called itself."""
+    if not callable(item):
+        raise NotCompilable(f"{user} takes a function, a model or a graph, and was given {shown(item)}")
 
 
 def shown(item: Any) -> str:

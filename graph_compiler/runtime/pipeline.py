@@ -14,7 +14,7 @@ import numpy as np
 from ..assumptions import KeywordOrder
 from ..codegen import Program, load, write
 from ..contracts import Backend, Frontend
-from ..errors import CallMismatch, FrameworkNotInstalled, TracingError, UnsupportedOperation
+from ..errors import CallMismatch, FrameworkNotInstalled, InvalidOption, TracingError, UnsupportedOperation
 from ..forwarding import forward
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import count_all, every
@@ -60,6 +60,7 @@ from .lowering_passes import canonical_passes, layers, loops
 from .meta_weights import require_loaded
 from .methods import Methods
 from .narrowing import Numbers
+from .options import require_function, shown
 from .plans import WRITTEN_OUT, Plan, Run, first_possible
 from .recorded import Recorded
 from .variant import Variant
@@ -325,7 +326,13 @@ class Pipeline:
     def _passed_on(self, graph: IRGraph) -> IRGraph:
         """The program after the user's own passes, which are checked whatever the environment says."""
         for each in self.options.passes:
-            graph = verify(each(graph)[0])
+            require_function("with_passes", each)
+            found: Any = each(graph)
+            if not (isinstance(found, tuple) and found and isinstance(found[0], IRGraph)):
+                raise InvalidOption(
+                    f"the pass {getattr(each, '__name__', each)} gives {shown(found)}, and has to give (graph, whether it has changed it)"
+                )
+            graph = verify(found[0])
         return graph
 
     def source_text(self, graph: IRGraph, header: str) -> Program:

@@ -20,6 +20,7 @@ from .boundary import public
 from .following import give_up, tracer_of
 from .meta_weights import hold_back, require_weights, waiting
 from .missed import NO_FIT, Missed
+from .options import check_options
 from .progress import converting, recorded_text
 from .pure import purely
 from .refusals import raise_refused
@@ -212,8 +213,9 @@ class Retraced:
             kwargs: Keyword arguments.
             why: Reason that :meth:`explain` shows.
         """
+        check_options({"args": args, "kwargs": kwargs})
         with self._recording():
-            return self._adopt(self._recorded(args, kwargs, why))
+            return self._adopt(self._recorded(tuple(args or ()), dict(kwargs or {}), why))
 
     def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True, is_called: bool = False) -> Variant:
         """A variant that is not among those of the graph yet. ``is_called``: by a call that missed, not asked for."""

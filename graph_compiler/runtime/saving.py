@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import GraphCompilerError, InvalidFile, NotSerialisable
@@ -15,6 +14,7 @@ from ..ir.serialisation import Encoder, named
 from ..ops.dtypes import dtype_name
 from ..tracing.state.updates_as_json import updates_to_json
 from .decoding import FORMAT, VERSION, require_readable
+from .options import path_of
 from .piecewise import FILES, safetensors_of, write, write_zip
 from .spelling import has_hooks
 from .static import StaticGraph
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def save(graph: Graph, path: str | os.PathLike[str]) -> None:
     """Writes all variants of a graph, those for globals and modes as they are now first: into a zip file where ``path`` has a suffix,
     otherwise into a folder."""
-    write(Path(path), _files_of(graph))
+    write(path_of("path", path), _files_of(graph))
 
 
 def to_bytes(graph: Graph) -> bytes:

@@ -64,8 +64,11 @@ def schedule(name: str, learning_rate: float | None = None, **options: float) ->
     >>> [round(rate(step), 4) for step in range(7)]
     [0.05, 0.1, 0.1, 0.075, 0.05, 0.025, 0.0]
     """
-    if name not in _SHARES:
+    if name not in tuple(_SHARES):
         raise InvalidOption(f"there is no schedule {name!r}{nearest(str(name), _SHARES) or f'; there are {sorted(_SHARES)}'}")
+    peak: Any = learning_rate
+    if peak is not None and not (isinstance(peak, (int, float)) and math.isfinite(peak)):
+        raise InvalidOption(f"learning_rate= of the schedule {name!r} is {learning_rate!r}, and has to be a finite number")
     given: Mapping[str, Any] = options
     for option, value in given.items():
         if option not in _OPTIONS:

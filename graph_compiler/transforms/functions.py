@@ -21,6 +21,7 @@ from ..runtime import Graph
 from ..runtime.boundary import public
 from ..runtime.deferred import DeferredPipeline
 from ..runtime.frameworks import backend_of
+from ..runtime.options import require_function
 from ..tracing.reach.framework import framework_of
 from ..tracing.source.definitions import place_of
 from ..trees import iterate_structure, map_structure
@@ -105,6 +106,7 @@ class Transformed(Wrapped):
         inner: Callable[..., Arguments] = lambda *args, **kwargs: (args, kwargs),
         differences: Any = None,
     ) -> None:
+        require_function(words, function)
         self.function, self.rule, self.words, self.inner, self.differences = function, rule, words, inner, differences
         self.__name__ = f"{words}({name_of(function)})"
         self.__doc__ = getattr(function, "__doc__", None)

@@ -13,6 +13,7 @@ from ..errors import CallMismatch, InvalidOption
 from ..forwarding import forward
 from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
+from ..runtime.options import require_function
 from ..trees import Tree, flatten, iterate_structure, unflatten
 from .flat import is_value
 from .functions import name_of, owner_of, where
@@ -49,6 +50,7 @@ def scan(
     >>> transforms.scan(lambda total, x: (total + x, total * x), torch.tensor(0.0), torch.tensor([1.0, 2.0, 3.0]))
     (tensor(6.), tensor([0., 2., 9.]))
     """
+    require_function("scan", f)
     rows, rows_tree = flatten(xs, is_value)
     count = _length(f, rows, length)
     return _Loop(f, "scan", carry, rows, rows_tree, count, _segment(checkpoint, count)).run()
@@ -76,6 +78,7 @@ def fori_loop(low: int, high: int, body: Callable[[Any, Any], Any], init: Any, c
     >>> transforms.fori_loop(0, 3, lambda i, x: x * (i + 1), torch.tensor(1.0))
     tensor(6.)
     """
+    require_function("fori_loop", body)
     if not all(isinstance(bound, (int, np.integer)) for bound in (low, high)):
         raise InvalidOption(f"fori_loop of {name_of(body)}: low= and high= are integers of Python, not {low!r} and {high!r}")
     rows, tree = flatten(np.arange(low, max(low, high)), is_value)

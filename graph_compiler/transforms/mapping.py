@@ -94,6 +94,12 @@ def _put_together(found: Function, how: How, flat: Flat, arrays: Arrays, out_axe
     axes = list(_spread(out_axes, flat.result(results), "out_axes"))
     if None in axes:
         raise InvalidOption(f"vmap of {found.name}: out_axes= is {out_axes!r}; every result has an axis for its slices{where(found.call)}")
+    for place, (array, axis) in enumerate(zip(results, axes)):
+        if not -len(array.shape) <= axis < len(array.shape):  # type: ignore[operator]
+            raise CallMismatch(
+                f"vmap of {found.name}: out_axes= is {out_axes!r}, and result {place} has {len(array.shape)} axes with that of the slices"
+                f"{where(found.call)}"
+            )
     return flat.result([found.derivatives.move_axis(array, 0, axis) for array, axis in zip(results, axes)])  # type: ignore[arg-type]
 
 
