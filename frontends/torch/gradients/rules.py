@@ -24,7 +24,7 @@ from ....errors import TracingError
 from ....ir.node import Node, Origin, Value
 from ....ir.record import CallRecord
 from ....tracing.faults import is_fault
-from ....tracing.probes import STAND_IN, Probe, Session
+from ....tracing.probes import STAND_IN, Probe, Probes, Session
 from ....tracing.reach.world import World
 from ....trees import iterate_structure
 from ..basics.tensors import version
@@ -33,7 +33,8 @@ from .recorded_rule import RecordedRule
 from .ruled import REFUSE_GRADIENT
 from .trace import GradientTrace
 
-_APPLY = torch.autograd.Function.apply.__func__.__code__
+_APPLY = getattr(getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None)  # None: C++ code, since torch 2.14
+_READ_BY_APPLY = "_backward_cls"
 _DEEPEST = 3
 _FOLDERS = re.compile(r"\S*[/\\]")
 _CHECKPOINT = "torch.utils.checkpoint"
@@ -67,6 +68,11 @@ class Rules:
         if frame.f_code is _APPLY and _comes_to(self.capture):
             self._follow(frame.f_locals["cls"], frame.f_locals["args"], has_setup)
 
+    def applied(self, cls: Any) -> None:
+        """Notice that a function is applied by ``Function.apply`` in C++, which asks nothing in Python."""
+        if _comes_to(self.capture):
+            self._follow(cls, None, functions._is_setup_context_defined(cls.setup_context))
+
     def hook(self, tensor: torch.Tensor, function: Callable[[Any], Any], handle: Any) -> None:
         """``tensor.register_hook(function)``. On a tensor of the user's it does not stay."""
         if self.capture.recorder.maker(self.capture.value(tensor)) is None:
@@ -84,19 +90,22 @@ class Rules:
             self.refuse([tensor], (), what, why=why)
 
     # ------------------------------------------------------------------------------ torch.autograd.Function
-    def _follow(self, cls: Any, args: tuple[Any, ...], has_setup: bool) -> None:
-        """The next call of this function's ``forward`` is looked at."""
-        sources = [item for item in args if isinstance(item, torch.Tensor) and item.is_floating_point()]
-        has_rule = cls.backward is not torch.autograd.Function.backward or cls.vjp is not torch.autograd.Function.vjp
+    def _follow(self, cls: Any, args: tuple[Any, ...] | None, has_setup: bool) -> None:
+        """The next call of this function's ``forward`` is looked at. Where the arguments are not known before, it tells them, and asks
+        for ``setup_context`` afterwards."""
         enabled = self.capture.history.enabled
-        is_ruled = bool(sources and has_rule and enabled) and (
-            cls.__module__.startswith(_WITH_RULES) or not cls.__module__.startswith("torch.")
-        )
+        is_ruled = args is not None and enabled and _is_ruled(cls, args)
         forward, setup = cls.forward, cls.setup_context
         started = [0]  # where the calls of the forward begin
 
         def running(*given: Any, **keywords: Any) -> Any:
+            nonlocal args, is_ruled
             self._uncover()
+            if args is None:
+                args = given if has_setup else given[1:]
+                is_ruled = enabled and _is_ruled(cls, args)
+                if has_setup and is_ruled:
+                    self._cover(cls, "setup_context", setting_up)
             started[:] = [len(self.capture.recorder.graph.nodes)]
             versions = [version(item) if isinstance(item, torch.Tensor) else 0 for item in args]
             with self._forward(enabled):
@@ -114,7 +123,7 @@ class Rules:
             self._uncover()
             with self._forward(enabled):
                 setup(ctx, inputs, output)
-                self._apply(cls, ctx, args, output, self.capture.recorder.graph.nodes[started[0] :])
+                self._apply(cls, ctx, args or (), output, self.capture.recorder.graph.nodes[started[0] :])
 
         if has_setup and is_ruled:
             self._cover(cls, "setup_context", setting_up)
@@ -292,6 +301,14 @@ def _comes_to(capture: GradientTrace) -> bool:
     return kernels > 0 and dispatch_mode_at(kernels - 1) is capture.unseen and not capture.unseen.inside_call
 
 
+def _is_ruled(cls: Any, args: tuple[Any, ...]) -> bool:
+    """Return whether a gradient goes through a function by a rule of its own, and not by what its ``forward`` runs."""
+    has_rule = cls.backward is not torch.autograd.Function.backward or cls.vjp is not torch.autograd.Function.vjp
+    if not has_rule or not any(isinstance(item, torch.Tensor) and item.is_floating_point() for item in args):
+        return False
+    return cls.__module__.startswith(_WITH_RULES) or not cls.__module__.startswith("torch.")
+
+
 def _apart(result: Any, unwritten: Sequence[torch.Tensor]) -> Any:
     """A result that is an argument itself as a tensor of its own, as torch makes one of it afterwards; not one that was written to."""
     if isinstance(result, torch.Tensor) and any(result is item for item in unwritten):
@@ -335,7 +352,21 @@ def _hooked(session: Session, end: Callable[..., Any], hook: Any, arrays: Any) -
     return made
 
 
+def _class_reads(probe: Probe, probes: Probes, original: Any) -> Any:
+    """Return what reads attributes of functions: where ``Function.apply`` is C++ code, it reads one of them, that nothing else reads,
+    before it reads ``forward``. ``apply`` itself may be held under any name."""
+
+    def read(cls: Any, name: str) -> Any:
+        if name == _READ_BY_APPLY and (sessions := probes.here()):
+            probe.on_read(sessions[-1], cls)
+        return type.__getattribute__(cls, name)
+
+    return read
+
+
 RULES = (
-    Probe(functions, "_is_setup_context_defined", STAND_IN, _applied),
+    Probe(functions, "_is_setup_context_defined", STAND_IN, _applied)
+    if _APPLY is not None
+    else Probe(functions.FunctionMeta, "__getattribute__", _class_reads, lambda session, cls: session.trace.rules.applied(cls)),
     *(Probe(BackwardHook, name, STAND_IN, _hooked) for name in ("setup_input_hook", "setup_output_hook")),
 )
