@@ -311,8 +311,8 @@ def run(folder: Path, nodes: list[str], options: tuple[str, ...] = ("-x",)) -> t
 def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
     """Return the cases that a change of the file of a fault can affect: those that are likely to find it, and the others.
 
-    Cases that the selection names for what is faulty come first, then those with its name in their ids, those of tests that are for this
-    folder alone, the rest of the selection, and the rest.
+    Cases that the selection names for what is faulty come first, then those with its name in their ids or files, those of tests that are
+    for this folder alone, the rest of the selection, and the rest.
     """
     chosen, named = selection.selected(nodes), selection.table()["cases"]
     kind, _, rest = fault.name.partition(":")
@@ -320,7 +320,9 @@ def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
     reason = f"{kind} {framework.partition(':')[0]} {name}" if framework else f"{kind} {name}"
     word = _plain(name.rpartition(".")[2].removesuffix("_p"))
     patterns = [test for test, _, only_one in affected.reached(fault.file) if not only_one]
-    dedicated = {file for file in {node.partition("::")[0] for node in nodes} for test in patterns if fnmatch.fnmatch(file, test)}
+    files = {node.partition("::")[0] for node in nodes}
+    naming = {file for file in files if re.search(rf"\b{re.escape(name)}\b", (ROOT / file).read_text("utf-8"))}
+    dedicated = {file for file in files for test in patterns if fnmatch.fnmatch(file, test)}
 
     def rank(node: str) -> int:
         test, _, case = node.partition("[")
@@ -328,13 +330,14 @@ def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
             reason in named.get(node, ()),
             word in _plain(case) and node in chosen,
             word in _plain(node),
+            kind in ("guard", "pass") and node in chosen and test.partition("::")[0] in naming,
             kind in ("guard", "pass") and test.partition("::")[0] in dedicated,
             node in chosen,
         )
         return next((place for place, sign in enumerate(signs) if sign), len(signs))
 
     ordered = sorted(affected.affected(nodes, [fault.file]), key=lambda node: (rank(node), selection.digest(node)))
-    likely = [node for node in ordered if rank(node) < 4][:LIKELY]
+    likely = [node for node in ordered if rank(node) < 5][:LIKELY]
     return likely, [node for node in ordered if node not in set(likely)]
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 import graph_compiler
 
-from ..support.compare import leaves
 from .table import Arguments, Kernel
 
 Function = Callable[..., Any]
@@ -59,9 +58,3 @@ def pure(graph: Any, kernel: Kernel) -> Function:
         return result[0] if writing else result
 
     return call
-
-
-def assert_close(found: Any, wanted: Any, where: str) -> None:
-    """Each array is the wanted one, but for rounding."""
-    for one, other in zip(leaves(found).values(), leaves(wanted).values(), strict=True):
-        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=2e-3, atol=2e-3, err_msg=where)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
-from ..support.compare import leaves
+from ..support.compare import assert_same_leaves, leaves
 from .nested import FOLDED
 from .programs import SIZED, WHILE, Program
-from .running import LENGTHS, arguments, assert_close, compiled
+from .running import LENGTHS, arguments, compiled
 from .widths import READ, WRITTEN
 
 Run = Callable[[Any, int], Any]
@@ -50,7 +49,7 @@ def check_compiled(program: Program, source: str, way: str) -> None:
     graph(*arguments(*_lengths(program)[0], to))
     for lengths in _lengths(program):
         found, wanted = call(graph, *arguments(*lengths, to)), run(*arguments(*lengths, source))
-        assert_close(found, wanted, f"of {lengths}")
+        assert_same_leaves(found, wanted, f"of {lengths}")
     assert len(graph.variants) == 1, graph.explain()
 
 
@@ -107,7 +106,7 @@ def check_gradients(program: Program, source: str, way: str) -> None:
     graph(*arguments(*_lengths(program)[0], to))
     for lengths in _lengths(program):
         found, wanted = taken(graph, *arguments(*lengths, to)), by_torch(original, *arguments(*lengths, "torch"))
-        np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=2e-3, atol=2e-3, err_msg=f"of {lengths}")
+        assert_same_leaves(found, wanted, f"of {lengths}")
     assert len(graph.variants) == 1, graph.explain()
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import graph_compiler
 
 from ..rolling.running import library, native
-from ..support.compare import leaves
+from ..support.compare import assert_same_leaves
 from .programs import Program
 
 LENGTHS = ((6, 5), (9, 4), (3, 30), (12, 2))  # rows, and the number; recorded with the first
@@ -39,12 +39,6 @@ def check(program: Program, source: str, to: str, number: int | None = None, mos
     for lengths in (lengths for lengths in (*LENGTHS, *SHORT) if lengths[0] <= most):
         lengths = lengths if number is None else (lengths[0], number)
         found, wanted = graph(*arguments(*lengths, to)), run(*arguments(*lengths, source))
-        assert_close(found, wanted, f"of {lengths}")
+        assert_same_leaves(found, wanted, f"of {lengths}")
         variants = len(graph.variants) if lengths[0] > 2 else variants
     return graph, variants
-
-
-def assert_close(found: Any, wanted: Any, where: str) -> None:
-    """Each array is the wanted one, but for rounding."""
-    for one, other in zip(leaves(found).values(), leaves(wanted).values(), strict=True):
-        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=2e-4, atol=2e-4, err_msg=where)

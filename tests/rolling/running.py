@@ -10,7 +10,7 @@ import pytest
 import graph_compiler
 from graph_compiler.passes.driver import nodes_of
 
-from ..support.compare import leaves
+from ..support.compare import assert_same_leaves
 from .programs import Loop
 
 SHAPES = ((24, 5), (31, 7), (22, 4))  # recorded with the first
@@ -51,7 +51,6 @@ def check(loop: Loop, source: str, to: str, roll: str = "scan") -> Any:
     graph = compiled(loop, source, to, roll)
     for shape in SHAPES:
         found, wanted = graph(*arguments(shape, to)), loop(library(source), *arguments(shape, source))
-        for one, other in zip(leaves(found).values(), leaves(wanted).values(), strict=True):
-            np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=2e-5, atol=2e-5)
+        assert_same_leaves(found, wanted)
     assert len(graph.variants) == 1, graph.explain()
     return graph

@@ -145,6 +145,12 @@ def assert_same(actual: Any, expected: Any) -> None:
         _assert_same_leaf(found[path], leaf, _where(path))
 
 
+def assert_same_leaves(actual: Any, expected: Any, where: str = "") -> None:
+    """Assert that the leaves are those expected one after the other, in whatever containers."""
+    for (path, one), other in zip(leaves(actual).items(), leaves(expected).values(), strict=True):
+        _assert_same_leaf(one, other, f"{_where(path)} {where}")
+
+
 # ---------------------------------------------------------------------------------------------- against float64
 def _largest(array: Any) -> float:
     return float(np.abs(to_numpy(array).astype(np.float64)).max(initial=0.0))

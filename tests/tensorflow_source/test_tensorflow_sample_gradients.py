@@ -15,10 +15,10 @@ import graph_compiler
 from graph_compiler.errors import GradientRefused
 from graph_compiler.trees import map_structure
 
+from ..support.compare import assert_same_array
 from ..support.kernels import run
 from ..support.samples import made
 from ..support.selection import pairs
-from ..support.tolerance import tolerance
 from .limits import OTHER_GRADIENTS, WITHOUT_GRADIENTS
 from .test_tensorflow_samples import SAMPLES, as_tensorflow
 
@@ -106,8 +106,7 @@ def check(name: str, to: str) -> None:
     expected = by_tensorflow(sample.function, args)
     graph = graph_compiler.compile(sample.function, to=to, source="tensorflow", args=args)
     for found, wanted in zip(TARGETS[to](graph, args), expected, strict=True):
-        relative, absolute = tolerance("float32")
-        np.testing.assert_allclose(found, wanted, rtol=10 * relative, atol=10 * absolute)
+        assert_same_array(found, wanted)
 
 
 CASES = [case for case in pairs(NAMES, TARGETS) if case not in OTHER_GRADIENTS]
