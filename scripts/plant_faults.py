@@ -317,7 +317,8 @@ def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
     chosen, named = selection.selected(nodes), selection.table()["cases"]
     kind, _, rest = fault.name.partition(":")
     framework, _, name = rest.rpartition(":")
-    reason = f"{kind} {framework.partition(':')[0]} {name}" if framework else f"{kind} {name}"
+    framework = framework.partition(":")[0]
+    reason = f"{'lower' if kind == 'writer' else kind} {framework} {name}" if framework else f"{kind} {name}"
     word = _plain(name.rpartition(".")[2].removesuffix("_p"))
     patterns = [test for test, _, only_one in affected.reached(fault.file) if not only_one]
     files = {node.partition("::")[0] for node in nodes}
@@ -331,7 +332,7 @@ def ranked(fault: Fault, nodes: list[str]) -> tuple[list[str], list[str]]:
             word in _plain(case) and node in chosen,
             word in _plain(node),
             kind in ("guard", "pass") and node in chosen and test.partition("::")[0] in naming,
-            kind in ("guard", "pass") and test.partition("::")[0] in dedicated,
+            kind in ("guard", "pass", "writer") and test.partition("::")[0] in dedicated,
             node in chosen,
         )
         return next((place for place, sign in enumerate(signs) if sign), len(signs))

@@ -64,7 +64,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.option.selection or config.option.changed:
         taken = selection.selected(item.nodeid for item in items if item.get_closest_marker("slow") is None)
     if taken is not None and config.option.changed:
-        taken |= affected.affected(nodes, affected.changed_files(config.option.changed))
+        by_file = affected.affected_by_file(nodes, affected.changed_files(config.option.changed))
+        _added[:] = [affected.summary({file: len(cases - taken) for file, cases in by_file.items()}, config.option.changed[:12])]
+        taken = taken.union(*by_file.values())
     if config.option.part:
         place, count = map(int, config.option.part.split("/"))
         taken = {node for node in nodes if selection.bucket(node, count) == place - 1}
@@ -114,6 +116,7 @@ class _Outcomes:
 _exercised: set[str] = set()
 _existing: set[str] = set()
 _missing: list[str] = []
+_added: list[str] = []  # a line: which cases a change added to the selection
 
 
 @pytest.hookimpl(wrapper=True)
@@ -136,6 +139,7 @@ def pytest_testnodedown(node: Any) -> None:
     output = getattr(node, "workeroutput", {})
     _exercised.update(output.get("exercised", ()))
     _existing.update(output.get("existing", ()))
+    _added[:] = _added or output.get("added", [])
 
 
 def _is_whole(config: pytest.Config) -> bool:
@@ -148,9 +152,11 @@ def _is_whole(config: pytest.Config) -> bool:
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     config = session.config
+    output = getattr(config, "workeroutput", None)
+    if output is not None:
+        output["added"] = _added
     if not _is_whole(config):
         return
-    output = getattr(config, "workeroutput", None)
     if output is not None:
         output["exercised"], output["existing"] = sorted(_exercised), sorted(exercised.everything())
         return
@@ -163,6 +169,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
+    for line in _added:
+        terminalreporter.write_line(line)
     if _missing:
         terminalreporter.section("not exercised by any selected case", red=True)
         for line in _missing:

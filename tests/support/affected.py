@@ -76,6 +76,13 @@ class Reach:
 
 
 REACH = (
+    # loops, branches and calls
+    Reach(
+        r"backends/(?P<framework>\w+)/lowering/control\.py",
+        ("tests/control_flow/*.py", *LOOPS, *DERIVATIVES),
+        EVERY_PROGRAM,
+        ("framework",),
+    ),
     Reach(r"backends/(?P<framework>\w+)/(lowering|prelude)/.*", (*EVERY_SAMPLE, *DERIVATIVES), (), ("framework",)),
     Reach(r"backends/(?P<framework>\w+)/.*", (*DERIVATIVES, "tests/*{framework}*.py"), EVERY_PROGRAM, ("framework",)),
     Reach(r"backends/\w+\.py", ("tests/test_*.py",), (*EVERY_SAMPLE, *DERIVATIVES, *EVERY_PROGRAM)),
@@ -107,18 +114,39 @@ def changed_files(base: str) -> list[str]:
 # ---------------------------------------------------------------------------------------------- what it reaches
 def affected(nodes: Iterable[str], files: Iterable[str]) -> set[str]:
     """Return the ids of the cases that changes of these files can affect."""
+    return set[str]().union(*affected_by_file(nodes, files).values())
+
+
+def affected_by_file(nodes: Iterable[str], files: Iterable[str]) -> dict[str, set[str]]:
+    """Return for each file the ids of the cases that a change of it can affect."""
     of_file: dict[str, list[str]] = {}
     for node in nodes:
         of_file.setdefault(node.partition("::")[0], []).append(node)
-    found: set[str] = set()
-    for changed in files:
-        for test, targets, only_one in reached(changed):
-            for name in fnmatch.filter(of_file, test):
-                cases = [case for case in of_file[name] if runs_in(case, targets)]
-                of_table = [case for case in cases if is_of_table(case, changed)]
-                is_narrowed = only_one or (name in LARGE and len(targets) > 1)
-                found.update(of_table or (one_target(cases) if is_narrowed else cases))
-    return found
+    return {changed: set(_affected(of_file, changed)) for changed in files}
+
+
+def _affected(of_file: dict[str, list[str]], changed: str) -> Iterator[str]:
+    for test, targets, only_one in reached(changed):
+        for name in fnmatch.filter(of_file, test):
+            cases = [case for case in of_file[name] if runs_in(case, targets)]
+            of_table = [case for case in cases if is_of_table(case, changed)]
+            is_narrowed = only_one or (name in LARGE and len(targets) > 1)
+            yield from of_table or (one_target(cases) if is_narrowed else cases)
+
+
+def summary(added: dict[str, int], base: str) -> str:
+    """Return in a line how many cases changes since ``base`` added to the selection, and the files that added most.
+
+    >>> summary({"a.py": 0, "b.py": 7, "c.py": 9}, "HEAD")
+    '3 files changed since HEAD; cases added to the selection (some by several files): 9 for c.py, 7 for b.py'
+    >>> summary({"README.md": 0}, "HEAD")
+    '1 files changed since HEAD; cases added to the selection: none'
+    """
+    most = sorted(((count, file) for file, count in added.items() if count), reverse=True)
+    named = ", ".join(f"{count} for {file}" for count, file in most[:4])
+    more = f", and for {len(most) - 4} more files" if len(most) > 4 else ""
+    several = " (some by several files)" if len(most) > 1 else ""
+    return f"{len(added)} files changed since {base}; cases added to the selection{several}: {named or 'none'}{more}"
 
 
 def is_of_table(case: str, changed: str) -> bool:

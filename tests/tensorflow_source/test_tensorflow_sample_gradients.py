@@ -56,7 +56,7 @@ def by_torch(function: Callable[..., Any], args: Any) -> list[Any]:
     watched = [item for item in tf.nest.flatten(given) if isinstance(item, torch.Tensor) and item.requires_grad]
     total = sum(((item * torch.tensor(weights(item))).sum() for item in results(function(*given))), torch.zeros(()))
     if not total.requires_grad:
-        return [np.zeros(item.shape) for item in watched]
+        return [torch.zeros_like(item).numpy() for item in watched]
     found = torch.autograd.grad(total, watched, materialize_grads=True, allow_unused=True)  # type: ignore[arg-type]
     return [item.numpy() for item in found]
 
@@ -77,7 +77,7 @@ def by_jax(function: Callable[..., Any], args: Any) -> list[Any]:
         return sum(((item * weights(item)).sum() for item in results(function(*tf.nest.pack_sequence_as(args, given)))), 0.0)
 
     found = jax.grad(total, argnums=tuple(range(len(places))))(*(jax.numpy.asarray(np.array(flat[place])) for place in places))
-    return [np.asarray(item) for item in found]
+    return list(found)
 
 
 TARGETS = {"torch": by_torch, "jax": by_jax}
