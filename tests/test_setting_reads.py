@@ -305,3 +305,40 @@ def test_random_numbers_of_python_and_numpy_are_refused_in_functions_of_jax(draw
         graph_compiler.compile(lambda x: x * draw())(ones(3))
     own = graph_compiler.compile(lambda x: x * random.Random(3).random() * np.random.default_rng(4).random())
     assert float(own(ones(3))[0]) == pytest.approx(random.Random(3).random() * np.random.default_rng(4).random())
+
+
+NAMED: dict[str, Callable[[Any], Any]] = {
+    "a name of a scope": lambda x: (f"scope_{uuid.uuid4()}", x * 2)[1],
+    "a key of a dict": lambda x: {uuid.uuid4().hex: x * 2}.popitem()[1],
+    "a UUID as a key": lambda x: {uuid.uuid4(): x * 2}.popitem()[1],
+    "a name that is left out": lambda x: x * 2 if str(uuid.uuid1()) else x,
+}
+DECIDED: dict[str, Callable[[Any], Any]] = {
+    "digits of it": lambda x: x * int(uuid.uuid4().hex[:4], 16),
+    "its last digit decides": lambda x: x * 2 if str(uuid.uuid4())[0] < "8" else x,
+    "it is the result": lambda x: {"x": x, "name": str(uuid.uuid4())},
+    "its number": lambda x: x * (uuid.uuid4().int % 10),
+    "its bytes": lambda x: x * uuid.uuid4().bytes[0],
+    "its field": lambda x: x * uuid.uuid4().time_low,
+}
+
+
+@pytest.mark.parametrize("source", ["torch", "jax", "numpy", "tensorflow"])
+@pytest.mark.parametrize("name", NAMED)
+def test_a_new_name_is_no_number(name: str, source: str) -> None:
+    library = {"torch": torch, "jax": pytest.importorskip("jax").numpy, "numpy": np, "tensorflow": pytest.importorskip("tensorflow")}[
+        source
+    ]
+    graph = graph_compiler.compile(NAMED[name], source=source)
+    for size in (2, 3):
+        np.testing.assert_array_equal(np.asarray(graph(library.ones(size))), np.full(size, 2.0))
+    assert type(uuid.uuid4()) is uuid.UUID
+
+
+@pytest.mark.parametrize("source", ["torch", "jax", "numpy"])
+@pytest.mark.parametrize("name", DECIDED)
+def test_what_depends_on_a_new_name_is_refused(name: str, source: str) -> None:
+    make = {"torch": torch, "jax": pytest.importorskip("jax").numpy, "numpy": np}[source].ones
+    line = f"{re.escape(__file__)}:{DECIDED[name].__code__.co_firstlineno} gives something else at each call"
+    with pytest.raises(TracingError, match=line):
+        graph_compiler.compile(DECIDED[name], source=source, args=(make(3),))

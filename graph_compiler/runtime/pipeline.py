@@ -60,6 +60,7 @@ from .lowering_passes import canonical_passes, layers, loops
 from .meta_weights import require_loaded
 from .methods import Methods
 from .narrowing import Numbers
+from .new_names import recorded_whatever_names
 from .options import require_function, shown
 from .plans import WRITTEN_OUT, Plan, Run, first_possible
 from .recorded import Recorded
@@ -135,23 +136,22 @@ class Pipeline:
     def _recorded(self, run: Run, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
         plan, options, run.is_open = run.plan, self.options, bool(self._places)
         stage.name = "recording"
+        request = Request(
+            self.function,
+            args,
+            kwargs,
+            self.name,
+            self.same_framework,
+            self._places,
+            options.stateful,
+            plan.numbers,
+            options.include_generators,
+            self._auto_dynamic,
+            None if plan.all_steps or options.roll == "never" else self._loaded,
+            why,
+        )
         with open_recording(self.frontend.name), following_libraries(False):
-            recording = self.frontend.record(
-                Request(
-                    self.function,
-                    args,
-                    kwargs,
-                    self.name,
-                    self.same_framework,
-                    self._places,
-                    options.stateful,
-                    plan.numbers,
-                    options.include_generators,
-                    self._auto_dynamic,
-                    None if plan.all_steps or options.roll == "never" else self._loaded,
-                    why,
-                )
-            )
+            recording = recorded_whatever_names(self.frontend.record, request)
         if recording.places:
             self._note_places(recording.places)
         name_by_variables(every(recording.graph.nodes))

@@ -10,7 +10,6 @@ import os
 import random
 import secrets
 import sys
-import uuid
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +19,7 @@ from ...forwarding import forwards
 from .files import FILES
 from .imports import IMPORTS
 from .kinds import ASSUME, REFUSE
+from .new_names import NAMES
 from .probe import Probe
 
 
@@ -69,9 +69,9 @@ SETTINGS: tuple[Probe, ...] = (
     *assumed({np.random: ("get_state",)}, _of_state),
     *FILES,
     *IMPORTS,
+    *NAMES,
     *refused({
         os: ("urandom",),
-        uuid: ("uuid1", "uuid4"),
         secrets: ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice"),
     }),
     *refused({np.random: ("default_rng",)}, unless=_is_seeded),  # else by the operating system

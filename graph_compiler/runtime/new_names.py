@@ -1,0 +1,32 @@
+"""Recordings of functions that make new names (UUIDs), on which nothing may depend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import TracingError
+from ..ir.sameness import same_program
+from ..tracing import Recording, Request
+from ..tracing.probes.new_names import patterns, watching_names
+
+
+def recorded_whatever_names(record: Callable[[Request], Recording], request: Request) -> Recording:
+    """Return the recording. ``TracingError`` if the function makes new names and is another program with other names."""
+    with watching_names() as watch:
+        recording = record(request)
+    for pattern in patterns() if watch.origin else ():
+        with watching_names(pattern):
+            again = record(request)
+        if not same_program(recording.graph, again.graph, _are_equal):
+            raise TracingError(
+                f"{watch.origin} gives something else at each call, and what {request.name} computes depends on it, so it would become a "
+                "constant. Pass what it gives as an argument"
+            )
+    return recording
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    return one is other or bool(np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True))
