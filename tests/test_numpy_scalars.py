@@ -56,3 +56,16 @@ def test_an_array_that_is_written_to_is_no_scalar(to: str) -> None:
     for expected in (4.0, 7.0):
         assert float(graph(total, x)) == 2 * expected and total == expected
     assert float(graph(np.float64(1.0), x)) == 8.0
+
+
+def beyond(x: Any) -> Any:
+    return np.stack([x > 300, x >= 256, x < 300, x < -1, x <= 300, x == 300, x != -5, np.less(-200, x), x > 255, -x == 256])
+
+
+@pytest.mark.parametrize("to", ["torch", "jax", "tensorflow", "numpy"])
+@pytest.mark.parametrize("dtype", ["uint8", "int8"])
+def test_comparisons_with_numbers_beyond_the_type_have_answers(dtype: str, to: str) -> None:
+    pytest.importorskip(to)
+    graph = graph_compiler.transpile(beyond, to=to, source="numpy")
+    for x in (np.array([0, 100, 127, 3], dtype), np.array([[1, 2, 5]], dtype)):
+        np.testing.assert_array_equal(np.asarray(graph(x)), beyond(x))

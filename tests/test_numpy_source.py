@@ -722,7 +722,6 @@ UNWRITABLE: list[tuple[str, Callable[..., Any], str]] = [
     ("polymul of a leading 0", lambda x: np.polymul(x[0] * [0, 1, 1, 1], x[1]), "begin with 0"),
     ("poly of a matrix", lambda x: np.poly(x[:3, :3]), "depends on the elements"),
     ("where without out", lambda x: np.sqrt(x, where=x > 0), "pass out="),
-    ("number out of range", lambda x: x.astype(np.uint8) < 300, "does not hold it"),
     ("eig", lambda x: np.linalg.eig(x[:3, :3] + x[:3, :3].T), "eigh"),
     ("order", lambda x: x.ravel(order="K"), "order='K'"),
     ("several at once", lambda x: (np.trim_zeros(x[0]), np.linalg.eig(x[:3, :3])), r"2 calls(.|\n)*trim_zeros(.|\n)*eig"),

@@ -39,6 +39,7 @@ _SPECIAL: dict[str, str] = {
 }  # fmt: skip
 _LOGICAL = {"logical_and": "logical_and", "logical_or": "logical_or", "logical_xor": "logical_xor", "logical_not": "logical_not"}
 _ROUNDING = frozenset({"floor", "ceil", "trunc"})
+_COMPARISONS = frozenset({"greater", "greater_equal", "less", "less_equal", "equal", "not_equal"})
 _TRUTH = frozenset({"isfinite", "isinf", "isnan"})
 
 
@@ -75,10 +76,23 @@ def elementwise(name: str, compute: Callable[..., Any], ufunc: Any = None) -> Ca
 
     def row(b: NumpyBuilder, *operands: Any, dtype: Any = None, casting: str = "same_kind", order: str = "K", subok: bool = True) -> Any:
         operands = tuple(b.array(item) if isinstance(item, (list, tuple)) else item for item in operands)
+        if name in _COMPARISONS and (found := _beyond(b, called, operands)) is not None:
+            return found
         return compute(b, *operands_of(b, called, operands[: called.nin], dtype))
 
     row.elementwise = True  # type: ignore[attr-defined]
     return rows.row(name)(row)
+
+
+def _beyond(b: NumpyBuilder, compare: Any, operands: tuple[Any, ...]) -> Any:
+    """Return what a comparison gives with a number that is beyond the whole numbers of the array; None for any other."""
+    arrays = [item for item in operands if isinstance(item, Value) and item.dtype in INTEGERS and item not in b.weak]
+    numbers = [item for item in operands if type(item) is int]
+    if len(arrays) != 1 or len(numbers) != 1 or np.iinfo(arrays[0].dtype).min <= numbers[0] <= np.iinfo(arrays[0].dtype).max:
+        return None
+    # Every element is on the same side of the number as 0.
+    answer = bool(compare(*(0 if isinstance(item, Value) else item for item in operands)))
+    return b.full(shape=arrays[0].shape, fill_value=answer, dtype="bool")
 
 
 def _plain(op: str) -> Callable[..., Any]:
