@@ -71,7 +71,12 @@ class TensorFlowCalls(RecordedCalls):
         if key in _FUNCTIONS:
             return f"tf.{_FUNCTIONS[key]}({', '.join(operands)})"
         if key in _HELPERS:
-            return f"{_HELPERS[key]}({', '.join(operands)})"
+            # Unlike an operation of TensorFlow, a helper does not make tensors of numbers.
+            arrays = (
+                item if isinstance(value, Value) else f"tf.convert_to_tensor({text(value)!r}, tf.{dtype})"
+                for item, value, dtype in zip(operands, node.inputs, dtypes_of_operands(node))
+            )
+            return f"{_HELPERS[key]}({', '.join(arrays)})"
         names = parameters_of(key)
         groups = _groups_without_gradient(node) if key == "Conv2D" else 1
         declared = {_RENAMED.get((key, name), name): name for name in names}

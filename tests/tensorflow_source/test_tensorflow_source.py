@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 
 tf = pytest.importorskip("tensorflow")
+keras = pytest.importorskip("keras")
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import TracingError, UnsupportedOperation  # noqa: E402
 from graph_compiler.frontends.tensorflow import recording  # noqa: E402
+
+from ..support.compare import assert_same  # noqa: E402
 
 TARGETS = ("tensorflow", "torch", "jax", "numpy")
 
@@ -223,3 +226,16 @@ def test_a_function_that_fails_is_run_as_often_as_may_help(function: Any, most: 
     with pytest.raises((ValueError, TypeError, tf.errors.InvalidArgumentError)):
         graph_compiler.transpile(function, to="torch", source="tensorflow", args=(tf.ones((2, 3)),))
     assert 1 <= calls.count(function) <= most
+
+
+@pytest.mark.parametrize("to", TARGETS)
+def test_slices_of_arrays_of_numbers_are_updated_with_numbers(to: str) -> None:
+    def function(x: Any) -> Any:
+        regions = keras.ops.zeros((4, 4), "int32")
+        for count, start in enumerate(((0, 0), (2, 1), (3, 3))):
+            regions = keras.ops.slice_update(regions, start, keras.ops.full((2, 2), count + 1, "int32"))
+        row = keras.ops.slice_update(keras.ops.zeros(5), [1], [2.0, 3.0])
+        return x + tf.cast(regions[:3, 1:], tf.float32), tf.reduce_sum(x) + row
+
+    graph = graph_compiler.compile(function, to=to, args=(drawn(3),))
+    assert_same(graph(drawn(3) + 1.0), function(drawn(3) + 1.0))
