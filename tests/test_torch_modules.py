@@ -142,6 +142,14 @@ def test_a_module_is_exported_with_open_sizes(tmp_path: Any) -> None:
         assert_same(exported.module()(batch(7)), source(batch(7)))
 
 
+@pytest.mark.parametrize("mode", [False, True])
+def test_a_module_is_exported_in_the_mode_that_was_not_recorded(mode: bool) -> None:
+    source = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU()).train(not mode)
+    module = graph_compiler.compile(source, args=(batch(4),)).as_module().train(mode)
+    exported = torch.export.export(module, (batch(4),), dynamic_shapes=({0: torch.export.Dim("rows", min=2)},))
+    assert_same(exported.module()(batch(7)), source.train(mode)(batch(7)))
+
+
 class Guarded(torch.nn.Module):
     """Elements decide, an attribute is read, and a buffer is captured: a recording relies on all of them."""
 

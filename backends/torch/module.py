@@ -162,11 +162,16 @@ class GraphModule(_Named):
     @passes_on
     def _with_own(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result with the tensors that stand here; buffers are written to in place, as layers of torch do."""
-        held = {**self._graph.parameters, **self._own()}
-        result, state = self._graph._step(lambda: self._given(held), args, kwargs, key=lambda: None, training=None, is_traced=False)
+
+        def held() -> dict[str, torch.Tensor]:
+            return {**self._graph.parameters, **self._own()}
+
+        is_traced = torch.compiler.is_compiling()
+        result, state = self._graph._step(lambda: self._given(held()), args, kwargs, key=lambda: None, training=None, is_traced=is_traced)
+        own = held() if state else {}  # a call may have recorded a variant with other weights
         with torch.no_grad():
             for name, buffer in state.items():
-                held[name].copy_(buffer)
+                own[name].copy_(buffer)
         return result
 
     def _apply(self, function: Any, recurse: bool = True) -> GraphModule:
@@ -223,7 +228,7 @@ class HoldingModule(_Named):
         if torch.compiler.is_dynamo_compiling() and (found := self._followed(args, kwargs)) is not None:
             return found[0]
         result, state = self._graph._step(
-            lambda: self._given(self._held()), args, kwargs, key=lambda: None, training=self._mode, is_traced=False
+            lambda: self._given(self._held()), args, kwargs, key=lambda: None, training=self._mode, is_traced=torch.compiler.is_compiling()
         )
         for name, buffer in state.items():
             self._leave(name, buffer.detach())

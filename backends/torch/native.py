@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.utils._python_dispatch import _disable_current_modes
 from torch.utils.checkpoint import _StopRecomputationError
 
 from ...contracts import Target
@@ -126,8 +127,8 @@ class TorchTarget(Target):
         return self.convert(array)
 
     def untraced(self) -> AbstractContextManager[None]:
-        """Nothing is traced here."""
-        return nullcontext()
+        """Inside of the block no mode of ``torch.export`` or ``make_fx`` is active."""
+        return _disable_current_modes() if torch.compiler.is_compiling() else nullcontext()
 
     def seed(self, number: int) -> None:
         """``torch.manual_seed``."""

@@ -54,7 +54,10 @@ class Mode:
 
 def _may_tell_modes_apart(layer: Any) -> bool:
     """Return True if a layer of the user's may compute another thing for ``training=None`` than for ``training=False``."""
-    return not type(layer).__module__.startswith("keras.") and "training" in inspect.signature(type(layer).call).parameters
+    if type(layer).__module__.startswith("keras."):
+        return False
+    asked = inspect.signature(type(layer).call).parameters.get("training")
+    return asked is not None and asked.default is not False
 
 
 _modes: weakref.WeakKeyDictionary[Any, Mode] = weakref.WeakKeyDictionary()

@@ -261,6 +261,35 @@ def test_a_module_is_exported_before_it_was_called() -> None:
     assert_same(exported.module()(torch.from_numpy(images)), model(images))
 
 
+class Subclassed(keras.Model):
+    """A model of the user's, whose call asks for the mode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.hidden, self.head = keras.layers.Dense(4), keras.layers.Dense(2)
+
+    def call(self, x: Any, training: Any = False) -> Any:
+        return self.head(keras.ops.gelu(self.hidden(x))) + (1.0 if training else 0.0)
+
+
+class SubclassedWithoutMode(Subclassed):
+    """The same, whose calls have no mode unless one is given."""
+
+    def call(self, x: Any, training: Any = None) -> Any:
+        return super().call(x, training=training)
+
+
+@pytest.mark.parametrize("mode", [False, True])
+@pytest.mark.parametrize("cls", [Subclassed, SubclassedWithoutMode])
+def test_a_model_that_asks_for_the_mode_is_exported_in_each(cls: Any, mode: bool) -> None:
+    torch = pytest.importorskip("torch")
+    model, rows = cls(), np.random.default_rng(0).standard_normal((5, 6)).astype("float32")
+    model(rows)
+    module = graph_compiler.transpile(model, to="torch", args=(rows[:2],), source="tensorflow").as_module().train(mode)
+    exported = torch.export.export(module, (torch.from_numpy(rows[:2]),), dynamic_shapes=({0: torch.export.Dim("rows", min=2)},))
+    assert_same(exported.module()(torch.from_numpy(rows)), model(rows, training=mode))
+
+
 class ToldApart(keras.Layer):
     """A layer of the user's that takes predictions for another thing than no mode."""
 
