@@ -106,7 +106,8 @@ class Transformed(Wrapped):
         inner: Callable[..., Arguments] = lambda *args, **kwargs: (args, kwargs),
         differences: Any = None,
     ) -> None:
-        require_function(words, function)
+        if not isinstance(function, Wrapped):  # a wrapper is found by its arguments, and need not be callable itself
+            require_function(words, function)
         self.function, self.rule, self.words, self.inner, self.differences = function, rule, words, inner, differences
         self.__name__ = f"{words}({name_of(function)})"
         self.__doc__ = getattr(function, "__doc__", None)

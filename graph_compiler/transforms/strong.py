@@ -14,6 +14,7 @@ from ..ir.graph import Graph as IRGraph
 from ..passes import strong_zero
 from ..runtime import Graph
 from ..runtime.frameworks import backend_of
+from ..runtime.options import require_function
 from ..trees import iterate_structure, map_structure
 from .arguments import position_of
 from .functions import (
@@ -41,6 +42,8 @@ class Strong(Wrapped):
     all), are arrays of its recording."""
 
     def __init__(self, function: Any, chosen: Chosen | None) -> None:
+        if not isinstance(function, Wrapped):
+            require_function("a transform with strong_zero=True", function)
         self.function, self.chosen, self.__name__ = function, chosen, name_of(function)
 
     def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
