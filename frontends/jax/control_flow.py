@@ -21,6 +21,7 @@ from ...ops.registry import ArraySpec, get
 from ...sizes import Size, apply, expression_of
 from .checkpoints import CHECKPOINTS, is_checkpoint, opened
 from .dtypes import words_type
+from .error_checks import checked
 from .loops import marked
 from .names import PRIMITIVE
 from .regions import expected
@@ -76,9 +77,17 @@ def cond(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
     step = _Step(reader, equation, [])
     if not isinstance(index, Value):
         return reader.read(branches[min(max(int(index), 0), len(branches) - 1)], captured)
+    truth = _truth_of(reader, index) if len(branches) == 2 else None
+
+    def is_taken(place: int) -> tuple[Value, bool]:
+        if truth is not None:
+            return truth, bool(place)
+        return step.small(lambda index: index == place, [equation.invars[0].aval], index), True
+
+    if reader.as_words and (place := checked(reader, branches, is_taken, step.origin)) is not None:
+        return reader.inlined(equation, branches[place], captured)
     names = ["otherwise", "then"] if len(branches) == 2 else [f"branch_{place}" for place in range(len(branches))]
     bodies = [step.body(name, program, captured) for name, program in zip(names, branches)]
-    truth = _truth_of(reader, index) if len(branches) == 2 else None
     return step.node("branch", [index if truth is None else truth], bodies)
 
 

@@ -19,15 +19,17 @@ from jax.interpreters import ad
 from ...errors import UnsupportedOperation
 from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
+from ...ops.dtypes import is_inexact
 from ...ops.registry import ArraySpec
 from ...sizes import expression_of, hint_of, is_symbolic
 from ...tracing.reach.origin import owner_of_file
 from ...tracing.source.stored_names import stored_names
-from ...trees import Tree, map_structure, unflatten
+from ...trees import Tree, iterate_structure, map_structure, unflatten
 from .calls import Leaves
 from .combining import COMBINED
 from .control_flow import READ
 from .dtypes import dtype_name, is_key, words_type
+from .error_checks import PURE, Callback, holds_checks
 from .foreign_primitives import opened
 from .names import CUSTOM, PRIMITIVE, READ_NUMBER, row_key
 from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, called, solving
@@ -66,8 +68,11 @@ class Reader:
         self.nodes, self.constant, self.as_words, self._decide = nodes, constant, as_words, decide
         self._makers: dict[Value, Node] = {}
         self._constants: set[Value] = set()
+        self._tangents: dict[Value, bool] = {}
+        self.stands_for: dict[Value, Value] = {}  # an input of a body, and the operand that it is given
         self.around = Origin()  # of the call that is read at the moment
         self.repeated: frozenset[int] = frozenset()  # programs that are called several times, by identity
+        self.checks = True  # error checks are guarded
         self.orders: int | None = ORDERS  # of derivatives that rules are followed for; None where nobody takes one
 
     def read_whole(self, program: ClosedJaxpr, arguments: list[Any]) -> list[Any]:
@@ -106,7 +111,7 @@ class Reader:
             return self._call(equation, params["call"], operands)
         if (program := opened(equation)) is not None:
             has_rule = equation.primitive in ad.primitive_jvps and program.jaxpr.eqns
-            return ruled(self, equation, program, operands) if has_rule else self.inlined(equation, program, operands)
+            return self._by_rule(equation, program, operands) if has_rule else self.inlined(equation, program, operands)
         if (inner := called(equation)) is not None:
             if name in RULED:
                 return self._ruled(equation, inner, operands)
@@ -133,6 +138,10 @@ class Reader:
             return []
         if name == "platform_index" and self.as_words:
             return [np.int32(_branch_of_cpu(params["platforms"]))]
+        if name == PURE and not self.as_words:
+            shapes = tuple(tuple(aval.shape) for aval in params["result_avals"])
+            whole = Program(Callback(equation.primitive, params))
+            return self._node(f"{PRIMITIVE}{name}_p", (shapes, *operands), {}, origin, equation, whole)
         if name in CALLBACKS:
             raise UnsupportedOperation(f"{name}: a call back into Python cannot be recorded; take it out\n    {origin}")
         if self.as_words and not name.startswith("random_") and any(is_key(atom.aval) for atom in (*equation.invars, *equation.outvars)):
@@ -156,6 +165,12 @@ class Reader:
         public = public_of(equation)
         if public is not None and any(isinstance(item, Value) for item in operands):
             return [self.made(public, tuple(operands), {}, self.origin(equation, public), equation.outvars[0].aval)]
+        return self._by_rule(equation, inner, operands)
+
+    def _by_rule(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
+        """The results of a call with a derivative rule. Its error checks leave it, for the node of the call has results alone."""
+        if self.as_words and self.checks and holds_checks(inner.jaxpr):
+            self.inlined(equation, inner, operands)
         return ruled(self, equation, inner, operands)
 
     def inlined(self, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
@@ -178,10 +193,14 @@ class Reader:
             # Rows of public functions are tried with arrays while the function is traced, where JAX has not folded any into numbers yet.
             operands = [self._as_array(item, atom.aval, origin) for item, atom in zip(operands, equation.invars)]
         args, kwargs = unflatten(call.arguments, [Shared(item) for item in operands])
+        is_written = sum(isinstance(item, Shared) for item in iterate_structure((args, kwargs))) == len(operands)
         args, kwargs = map_structure(_plain, args), map_structure(_plain, kwargs)
         program = None if call.body is None else Program(body=call.body, operands=tuple(operands))
         is_assigned = _is_assigned(_structure(call.result, equation.outvars))
-        if call.name == CUSTOM and not is_assigned:
+        if call.name == CUSTOM and not is_written:
+            # Code can write no object of a library that holds arrays, so it calls the function of the arrays.
+            args, kwargs, is_assigned = (call.function, *operands), {}, False
+        elif call.name == CUSTOM and not is_assigned:
             args = (Leaves(args[0]), *args[1:])
         outputs = self._outputs(call.name, [var.aval for var in equation.outvars])
         result = _structure(call.result, outputs) if is_assigned else outputs
@@ -252,6 +271,20 @@ class Reader:
     def maker(self, value: Value) -> Node | None:
         """The node that makes a value, also one of the outside of a body."""
         return self._makers.get(value)
+
+    def has_tangent(self, value: Value) -> bool:
+        """Return False if a value is known to have a zero tangent, whatever is differentiated. Some rules of libraries insist on that."""
+        if value not in self._tangents:
+            self._tangents[value] = self._may_have_tangent(value)
+        return self._tangents[value]
+
+    def _may_have_tangent(self, value: Value) -> bool:
+        if value in self._constants or not is_inexact(value.dtype):
+            return False
+        if (inside := self.stands_for.get(value)) is not None:
+            return self.has_tangent(inside)
+        node = self.maker(value)
+        return node is None or row_key(node.op).removesuffix("_p") != "stop_gradient" and any(map(self.has_tangent, node.uses))
 
     def is_constant(self, value: Value) -> bool:
         """Return True if a value is known to depend on no argument."""

@@ -22,6 +22,7 @@ from ...ir.node import Node, Origin, Value
 from ...ir.record import CallRecord
 from ...ops.collectives import RECORDED_DEVICES
 from ...ops.registry import ArraySpec
+from ...passes.carried_checks import carry_out
 from ...sizes import Size, Symbol, apply, expression_of, is_symbolic
 from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request
 from ...tracing.attempts import Refuted, recorded
@@ -44,6 +45,7 @@ from ...trees import Tree, call_of, flatten, leaves_at, plain_classes, referred
 from ..open_numbers import DTYPES, with_numbers
 from ..reading import Reading, decide
 from ..signatures import input_names, named_arguments
+from . import checks
 from .calls import CUSTOM_RULES, seen
 from .dtypes import dtype_name, is_key, narrowed, words_type
 from .element_errors import ElementsAsked, told, told_inside
@@ -356,7 +358,7 @@ class _Attempt:
         computes_with_elements = self.shown.reads is not None and self.shown.reads.reading.any
         graph.demand(is_lifted=computes_with_elements)
         opened = bool(self.numbers or self.loops.found) or computes_with_elements
-        return Recording(graph, self.weights, self._unchanged(), opened=opened)
+        return Recording(carry_out(graph, checks.recorded), self.weights, self._unchanged(), opened=opened)
 
     def _referred(self) -> tuple[Any, ...]:
         function = self.function

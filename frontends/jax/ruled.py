@@ -43,7 +43,7 @@ def ruled(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]
     # JAX alone has both modes, and a custom_vjp has reverse mode alone
     is_forward = not reader.as_words and not equation.primitive.name.startswith("custom_vjp_call")
     try:
-        rule = rule_of(equation, call.arrays, is_forward)
+        rule = rule_of(equation, [place for place in call.arrays if reader.has_tangent(operands[place])], is_forward)
     # The rule is the user's code, and may do or refuse anything.
     except Exception as problem:
         if is_fault(problem):
@@ -167,6 +167,7 @@ class Call:
         """New values for the arrays among the operands, and all operands with these."""
         names = names_of_arguments(self.inner, len(self.operands))
         inputs = {place: self._input(names[place], self.equation.invars[place].aval) for place in self.arrays}
+        self.reader.stands_for.update((value, self.operands[place]) for place, value in inputs.items())
         return list(inputs.values()), [inputs.get(place, item) for place, item in enumerate(self.operands)]
 
     def _inputs(self, name: str, avals: Sequence[Any]) -> list[Value]:
@@ -178,14 +179,14 @@ class Call:
     def _body(self, name: str, inputs: Sequence[Value], read: Callable[[], list[Any]], avals: Sequence[Any], orders: int | None) -> Body:
         """What ``read`` appends, as a block. Outputs are arrays of these types; there may be more of them."""
         reader = self.reader
-        before = reader.nodes, reader.around, reader.orders
-        reader.nodes, reader.around, reader.orders = [], self.origin, orders
+        before = reader.nodes, reader.around, reader.orders, reader.checks
+        reader.nodes, reader.around, reader.orders, reader.checks = [], self.origin, orders, False
         try:
             found = read()
             outputs = [*map(self._array, found, avals), *found[len(avals) :]]
             nodes = _contributing(reader.nodes, outputs)
         finally:
-            reader.nodes, reader.around, reader.orders = before
+            reader.nodes, reader.around, reader.orders, reader.checks = before
         return Body(f"{self.name}_{name}".rstrip("_"), tuple(inputs), tuple(nodes), tuple(outputs))
 
     def _array(self, item: Any, aval: Any) -> Value:

@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, dropwhile
+from itertools import count as counted
 from typing import Any
 
 from ..ir.block import Region
 from ..ir.guard import GUARD
 from ..ir.node import Node, Origin, Value, values_in
-from ..naming import Namespace
+from ..naming import Namespace, legal
 from ..ops.text import Given, Text, factor, literal
 from ..sizes import Size, Symbol
 from ..trees import map_structure
@@ -124,7 +125,13 @@ class Scope:
         for name, known in self.shared.globals.items():
             if known is item:
                 return name
-        name = self.names.lasting(f"{type(item).__name__.lower()}_object")
+        # All functions of the module see the name, also those that are being written or are written later.
+        spaces = (self.names, self.shared.names, *self.shared.definitions.open)
+        base = legal(f"{type(item).__name__.lower()}_object")
+        free = (f"{base}_{count}" if count else base for count in counted())
+        name = next(name for name in free if not any(name in space for space in (*spaces, self.shared.globals)))
+        for space in spaces:
+            space.reserve(name)
         self.shared.globals[name] = item
         return name
 
@@ -366,7 +373,7 @@ class Scope:
         It may define others whose names end in `suffixes`. Equal texts become one definition.
         """
         definitions = self.shared.definitions
-        names = Namespace([*self.shared.reserved, *definitions.taken])
+        names = Namespace([*self.shared.reserved, *definitions.taken, *self.shared.globals])
         definitions.open.append(names)
         scope = Scope(self.shared, (), ())
         scope.names, scope.module = names, self.module

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from ....ir.block import Region
 from ....ir.node import Node, Value
 from ...derivatives import Derivative, Rule, arguments, bare, called, chosen, lines_of
 from ...structured import Scope
 from .table import rows
+
+_MAY_RETURN_OPERAND = frozenset({"astype", "broadcast_to", "conj", "real", "reshape"})
 
 
 def _custom_derivative(scope: Scope, node: Node) -> None:
@@ -29,12 +32,26 @@ def _method_forward(scope: Scope, derivative: Derivative) -> None:
     operands = arguments(scope, derivative.operands)
     _begin(scope)
     with scope.indented(f"def forward({bare(operands)}):"):
-        outputs = lines_of(scope, derivative.forward or derivative.function, operands)
-        seen = [*operands, *outputs]  # results are arrays of their own
-        scope.line(
-            f"return {bare([f'{text}.clone()' if text in seen[: len(operands) + place] else text for place, text in enumerate(outputs)])}"
-        )
+        region = derivative.forward or derivative.function
+        outputs = lines_of(scope, region, operands)
+        scope.line(f"return {bare(_distinct_results(region, operands, outputs))}")
     scope.free(operands)
+
+
+def _distinct_results(region: Region, operands: list[str], outputs: list[str]) -> list[str]:
+    """Return the texts of results, none of which is an operand or another result: torch can save neither for the backward pass."""
+    makers = {value: node for node in region.block.nodes for value in node.outputs}
+    before, texts = list(operands), []
+    for text, value in zip(outputs, region.block.outputs):
+        maker = makers.get(value) if isinstance(value, Value) else None
+        if text in before:
+            texts.append(f"{text}.clone()")
+        elif maker is not None and (maker.regions or maker.op in _MAY_RETURN_OPERAND):
+            texts.append(f"{text}.clone() if any({text} is given for given in ({bare(before)},)) else {text}")
+        else:
+            texts.append(text)
+        before.append(text)
+    return texts
 
 
 def _method_setup(scope: Scope, derivative: Derivative, rule: Rule) -> None:

@@ -1,0 +1,69 @@
+"""Calls back into Python (``jax.pure_callback``), and branches that only raise in one, which are guards: the branch is not taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import jax
+from jax.extend.core import ClosedJaxpr
+
+from ...ir.guard import Guard, check
+from ...ir.node import Origin, Value
+from .nested import called, programs_in
+from .programs import Whole
+
+if TYPE_CHECKING:
+    from .equations import Reader
+
+PURE = "pure_callback"
+_CALL = "an error check (a branch whose results come from jax.pure_callback alone)"
+
+
+@dataclass(frozen=True, eq=False)
+class Callback(Whole):
+    """A call back into Python, whose results have shapes that are computed at each call."""
+
+    def __call__(self, shapes: tuple[tuple[int, ...], ...], *operands: Any) -> Any:
+        types = [jax.ShapeDtypeStruct(shape, aval.dtype) for shape, aval in zip(shapes, self.params["result_avals"])]
+        return jax.pure_callback(self.params["callback"], types, *operands, vmap_method=self.params["vmap_method"])
+
+
+def checked(reader: Reader, branches: tuple[ClosedJaxpr, ...], is_taken: Callable[[int], tuple[Value, bool]], origin: Origin) -> int | None:
+    """Return the number of the only branch that computes its results, and guard that it is taken.
+
+    None if there is no such branch, or no branch that only calls back into Python. `is_taken` returns a value that tells whether a branch
+    is taken, and what it is expected to be.
+    """
+    computing = [place for place, program in enumerate(branches) if not is_called_back(program)]
+    if len(computing) != 1 or len(branches) == 1:
+        return None
+    (place,) = computing
+    if reader.checks:
+        reader.append(check(Guard(*is_taken(place), replace(origin, call=_CALL)), is_recorded=True))
+    return place
+
+
+def is_called_back(program: ClosedJaxpr) -> bool:
+    """Return True if each result of a program is made of what calls back into Python have returned."""
+    jaxpr = program.jaxpr
+    made: set[Any] = set()
+    for equation in jaxpr.eqns:
+        inner = called(equation)
+        if equation.primitive.name == PURE or inner is not None and is_called_back(inner) or not made.isdisjoint(_variables(equation)):
+            made.update(equation.outvars)
+    return bool(made) and made.issuperset(jaxpr.outvars)
+
+
+def holds_checks(program: Any) -> bool:
+    """Return True if there is a branch that only calls back into Python in a program, or in one inside of it."""
+    return any(
+        equation.primitive.name == "cond" and any(map(is_called_back, equation.params["branches"]))
+        or any(map(holds_checks, programs_in(equation.params)))
+        for equation in program.eqns
+    )  # fmt: skip
+
+
+def _variables(equation: Any) -> list[Any]:
+    return [atom for atom in equation.invars if not hasattr(atom, "val")]
