@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .layouts import share_memory
 from .reading import number_in
 from .sizes import hint
 from .traced import is_traced, seen_of
@@ -68,6 +69,8 @@ ANSWERS: dict[str, Callable[..., Any]] = {
     "common_type": _of_types(np.common_type),
     "can_cast": _of_types(np.can_cast),
     "allclose": _allclose,
+    "may_share_memory": share_memory,
+    "shares_memory": share_memory,
     "array_equal": _array_equal,
     "array_equiv": _array_equiv,
     "array_repr": _text(np.array_repr),

@@ -54,6 +54,7 @@ class Capture:
         self.loops = Loops(recorder, Means("numpy", self._state_of, expression_of, partial(symbolic, self), self.here, is_open, position))
         self.weak: set[Value] = set()  # Python's numbers, which take the type of the arrays beside them
         self.read: set[Value] = set()  # of these, what Python's code has read, and what it computes from that
+        self.reads_layout = False  # the function asks how arrays lie in memory
         self.by_strides: set[Value] = set()  # what calls were given and gave that copy or do not, as the strides say
         self._constants = Constants(recorder, self.locator)
         self._saved: dict[Value, tuple[Any, Any]] = {}

@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import TracingError
 from ...ops.dtypes import DTYPES
 from ...trees import map_structure
+from .layouts import Flags
 from .names import METHOD, row_key
 from .traced import TracedArray, TracedScalar, is_traced
 
@@ -22,12 +23,13 @@ FACTS: dict[str, Callable[[Any], Any]] = {
     "itemsize": lambda x: int(x.dtype.itemsize),
     "nbytes": lambda x: x.size * int(x.dtype.itemsize),
     "strides": lambda x: x._capture.strides_of(x),
+    "flags": Flags,
     "flat": lambda x: x._capture.flat(x),
     "device": lambda x: "cpu",  # NumPy has no other
 }
 GETTERS = frozenset({"T", "mT", "real", "imag"})
 REFUSED = frozenset({
-    "tobytes", "tofile", "dump", "dumps", "data", "ctypes", "base", "flags", "resize", "setflags", "setfield", "getfield", "byteswap",
+    "tobytes", "tofile", "dump", "dumps", "data", "ctypes", "base", "resize", "setflags", "setfield", "getfield", "byteswap",
     "newbyteorder", "to_device", "is_integer", "hex", "as_integer_ratio", "fromhex", "choose",
 })  # fmt: skip
 # Functions that write to their first argument.

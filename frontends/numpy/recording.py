@@ -287,7 +287,8 @@ def _note_sharing(capture: Capture, graph: Graph, inputs: list[Any], count: int,
             f"{graph.name} writes to an array that shares memory with another one that it is given or keeps, or whose elements share "
             "memory, which cannot be recorded; pass a copy of it, or keep one array and take the others of it inside the function"
         )
-    if any(aliases.is_written(value) for value in capture.by_strides):  # such a write reaches the argument, or a copy of it
+    # Such a write reaches the argument, or a copy of it.
+    if capture.reads_layout or any(aliases.is_written(value) for value in capture.by_strides):
         assume_fact(graph, "is_contiguous", [bool(item is None or item._seen.flags.c_contiguous) for item in inputs])
 
 

@@ -129,7 +129,7 @@ class Scope:
         spaces = (self.names, self.shared.names, *self.shared.definitions.open)
         base = legal(f"{type(item).__name__.lower()}_object")
         free = (f"{base}_{count}" if count else base for count in counted())
-        name = next(name for name in free if not any(name in space for space in (*spaces, self.shared.globals)))
+        name = next(name for name in free if name not in self.shared.globals and not any(name in space for space in spaces))
         for space in spaces:
             space.reserve(name)
         self.shared.globals[name] = item

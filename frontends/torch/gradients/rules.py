@@ -66,7 +66,10 @@ class Rules:
     def asked(self, frame: types.FrameType, has_setup: bool) -> None:
         """torch's ``Function.apply`` asks this one thing in Python of every function."""
         if frame.f_code is _APPLY and _comes_to(self.capture):
-            self._follow(frame.f_locals["cls"], frame.f_locals["args"], has_setup)
+            cls = frame.f_locals["cls"]
+            if self._depth and _is_endless(cls, frame):
+                raise TracingError(f"the backward of {cls.__name__} takes gradients of {cls.__name__} again and again")
+            self._follow(cls, frame.f_locals["args"], has_setup)
 
     def applied(self, cls: Any) -> None:
         """Notice that a function is applied by ``Function.apply`` in C++, which asks nothing in Python."""
@@ -286,6 +289,15 @@ class _Context:
     def without_gradient(self) -> tuple[torch.Tensor, ...]:
         """Results that are marked as not differentiable."""
         return self._without_gradient
+
+
+def _is_endless(cls: Any, frame: types.FrameType | None) -> bool:
+    """Return True if calls of the function's backward are nested deeper than derivatives are recorded."""
+    code, count = getattr(cls.backward, "__code__", None), 0
+    while frame is not None and count <= _DEEPEST:
+        count += frame.f_code is code
+        frame = frame.f_back
+    return count > _DEEPEST
 
 
 def _comes_to(capture: GradientTrace) -> bool:

@@ -1,0 +1,74 @@
+"""Questions about the memory of arrays, as code of libraries asks them before it writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import torch
+
+import graph_compiler
+from graph_compiler.errors import TracingError
+from tests.support.compare import assert_same
+
+
+def copied_if_it_shares(x):
+    y = x * 2
+    if np.may_share_memory(x, y):
+        y = y.copy()
+    y[0] = 1
+    return y
+
+
+def view_shares(x):
+    y = x.reshape(-1)[1:]
+    if np.shares_memory(x, y):
+        y = y.copy()
+    y[0] = 5
+    return x.sum() + y
+
+
+def with_a_constant(x):
+    return x + 1 if np.may_share_memory(x, np.arange(3.0)) else x - 1
+
+
+def contiguous(x):
+    y = x.T
+    y = np.ascontiguousarray(y) if not y.flags.c_contiguous else y
+    return y.reshape(-1) * (2 if y.flags["C_CONTIGUOUS"] and y.flags.owndata else 3)
+
+
+def read_only(x):
+    y = np.broadcast_to(x[:1], x.shape)
+    if not y.flags.writeable:
+        y = y.copy()
+    y[0] = 0
+    return y
+
+
+_CONVERT: dict[str, Callable[[Any], Any]] = {"numpy": np.copy, "torch": torch.tensor, "jax": jnp.asarray}
+QUESTIONS = [copied_if_it_shares, view_shares, with_a_constant, contiguous, read_only]
+
+
+@pytest.mark.parametrize("to", list(_CONVERT))
+@pytest.mark.parametrize("function", QUESTIONS, ids=lambda function: function.__name__)
+def test_questions(function: Callable[[Any], Any], to: str) -> None:
+    first, second = np.arange(6.0, dtype="float32").reshape(2, 3), np.arange(8.0, dtype="float32").reshape(4, 2) - 3
+    graph = graph_compiler.transpile(function, source="numpy", to=to, args=(first.copy(),))
+    for x in (first, second):
+        assert_same(graph(_CONVERT[to](x)), function(x.copy()))
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda x: x + 1 if np.may_share_memory(x[:2], x[2:]) else x, "whether two parts of an array share memory"),
+        (lambda x: x + 1 if x.flags.writeable else x, "another call may give one that differs"),
+    ],
+)
+def test_refused(function: Callable[[Any], Any], message: str) -> None:
+    with pytest.raises(TracingError, match=message):
+        graph_compiler.transpile(function, source="numpy", to="numpy", args=(np.arange(4.0),))
