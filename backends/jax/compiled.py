@@ -10,6 +10,7 @@ import jax
 from jax._src import core
 from jax._src.interpreters.partial_eval import DynamicJaxprTrace
 
+from ...forwarding import forwards
 from ..compiled_shapes import CompiledShapes, NewShape
 from ..compilers import compiled_or_plain
 from .kept_programs import KeptPrograms
@@ -45,6 +46,8 @@ def compiled(
 
     outermost, transformed, inside = jitted(counted, exact), jitted(plain, exact), jitted(plain, options)
 
+    # The program may call back into the user's Python.
+    @forwards
     def call(*args: Any) -> Any:
         try:
             if not core.trace_state_clean():

@@ -32,7 +32,7 @@ from .dtypes import dtype_name, is_key, words_type
 from .error_checks import PURE, Callback, holds_checks
 from .foreign_primitives import opened
 from .names import CUSTOM, PRIMITIVE, READ_NUMBER, row_key
-from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, called, solving
+from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, branch_of_cpu, called, solving
 from .programs import OnWords, Program, Whole
 from .ruled import ORDERS, ruled
 from .rules import RULED, public_of
@@ -137,7 +137,7 @@ class Reader:
             log.info("%s: a call back into Python that only tells of numbers (jax.debug) is left out", origin)
             return []
         if name == "platform_index" and self.as_words:
-            return [np.int32(_branch_of_cpu(params["platforms"]))]
+            return [np.int32(branch_of_cpu(params["platforms"]))]
         if name == PURE and not self.as_words:
             shapes = tuple(tuple(aval.shape) for aval in params["result_avals"])
             whole = Program(Callback(equation.primitive, params))
@@ -290,12 +290,6 @@ class Reader:
         """Return True if a value is known to depend on no argument."""
         node = self.maker(value)
         return value in self._constants or node is not None and not node.regions and all(map(self.is_constant, node.uses))
-
-
-def _branch_of_cpu(platforms: Any) -> int:
-    """Return the branch of ``lax.platform_dependent`` that other frameworks take: that of a CPU, or the default."""
-    named = next((place for place, names in enumerate(platforms) if names is not None and "cpu" in names), None)
-    return platforms.index(None) if named is None else named
 
 
 # ------------------------------------------------------------------------------------- programs in the place of an equation

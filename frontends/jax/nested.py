@@ -38,6 +38,12 @@ def solving(params: dict[str, Any], operands: list[Any]) -> tuple[ClosedJaxpr, l
     return params["jaxprs"].solve, [*operands[before : before + lengths.solve], *operands[sum(lengths) :]]
 
 
+def branch_of_cpu(platforms: Any) -> int:
+    """Return the branch of ``lax.platform_dependent`` that other frameworks take: that of a CPU, or the default."""
+    named = next((place for place, names in enumerate(platforms) if names is not None and "cpu" in names), None)
+    return platforms.index(None) if named is None else named
+
+
 # ------------------------------------------------------------------------------------- written out
 def _solve(params: dict[str, Any]) -> Callable[..., Any] | None:
     """A solution with the gradients that JAX takes from the equation that is solved; None for loops, which would divide by 0 at a
