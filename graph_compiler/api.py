@@ -80,7 +80,8 @@ def compile(
             the graph; sizes stay symbolic.
         kwargs: Example keyword arguments.
         return_backend_compiled_fn: Compile the flat function with ``torch.compile``, ``jax.jit`` or
-            ``tf.function``. NumPy has no compiler, and runs it as written. Default: compile for JAX alone.
+            ``tf.function``. NumPy has no compiler, and runs it as written. Default: compile for JAX and
+            TensorFlow.
         compile_options: Options of that compiler, such as ``{"jit_compile": True}``.
         static_argnums: Positions of arguments that are part of the program. They are hashable and compared by
             value; each value has a variant.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import threading
 from collections.abc import Callable, Iterable
@@ -17,12 +16,13 @@ from tensorflow.python.ops import control_flow_util
 from ...contracts import Target
 from ...errors import CallMismatch, GraphCompilerError, GuardFailed
 from ...ir.graph import Guard
-from ...trees import Tree, flatten, map_structure, unflatten
+from ...trees import flatten, map_structure
 from ..arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
 from ..compilers import check_compiler_options, compiled_or_plain
 from ..failed_guards import shows_as_nan
 from ..keys_of_slices import KeysOfSlices
 from ..refusals import told
+from .compiled import Compiled, returning_anything, why_not_traced
 
 _ALIGNED = 64  # TensorFlow's kernels take the process down where an array begins at no multiple of this
 
@@ -132,7 +132,14 @@ class TensorFlowTarget(Target):
         A function that decides on a size which depends on elements cannot be traced: it runs as it is, and a log line says so.
         """
         check_compiler_options("tf.function", tf.function, options)
-        return compiled_or_plain(_returning_anything(function, {"autograph": False, **options}), function, _why_not_compiled, "tf.function")
+        traced = returning_anything(function, options)
+        return compiled_or_plain(traced, function, why_not_traced, "tf.function")
+
+    compiles_by_default = True
+
+    def compile_by_default(self, function: Callable[..., Any], static: tuple[int, ...] = (), text: str | None = None) -> Callable[..., Any]:
+        """See :class:`.compiled.Compiled`."""
+        return Compiled(function, static)
 
     def untraced(self) -> AbstractContextManager[None]:
         """What is computed inside is computed at once."""
@@ -194,33 +201,6 @@ class TensorFlowTarget(Target):
         for holds, text in conditions:
             result = _asserted(result, holds, f"GuardFailed: {text}")
         return result
-
-
-def _why_not_compiled(problem: Exception) -> str | None:
-    return "it decides on the elements of an array" if isinstance(problem, tf.errors.OperatorNotAllowedInGraphError) else None
-
-
-def _returning_anything(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-    """A ``tf.function`` of a function whose result holds more than tensors: numbers, texts and objects would become tensors, or be refused.
-
-    Each trace returns its tensors under the number of its form, which puts them together again.
-    """
-    forms: list[Tree] = []
-
-    @functools.wraps(function)
-    def packed(*args: Any) -> dict[str, Any]:
-        leaves, form = flatten(function(*args), tf.is_tensor)
-        if form not in forms:
-            forms.append(form)
-        return {str(forms.index(form)): leaves}
-
-    compiled = tf.function(packed, **options)
-
-    def unpacked(*args: Any) -> Any:
-        ((form, leaves),) = compiled(*args).items()
-        return unflatten(forms[int(form)], leaves)
-
-    return unpacked
 
 
 def _as_expected(check: Any, guard: Guard) -> Any:

@@ -40,9 +40,11 @@ def _jitted(graph: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Call
 
 def _tf_function(with_xla: bool, graph: Any, arrays: dict[str, Any], options: dict[str, Any]) -> Call:
     tf = importlib.import_module("tensorflow")
-    function = tf.function(
-        lambda parameters, arrays: peers.leaves(graph.functional(parameters, **arrays, **options)), autograph=False, jit_compile=with_xla
-    )
+
+    def tensors(parameters: Any, arrays: Any) -> list[Any]:
+        return [leaf for leaf in peers.leaves(graph.functional(parameters, **arrays, **options)) if tf.is_tensor(leaf)]
+
+    function = tf.function(tensors, autograph=False, jit_compile=with_xla)
     parameters = dict(graph.parameters)
     return lambda: function(parameters, arrays)
 
@@ -56,7 +58,7 @@ TARGETS: dict[str, dict[str, Maker]] = {
 def _waited_for(target: str, call: Call) -> Call:
     if target == "jax":
         return peers.synchronised(lambda: peers.leaves(call()))
-    return lambda: [leaf.numpy() for leaf in peers.leaves(call())]
+    return lambda: [leaf.numpy() for leaf in peers.leaves(call()) if hasattr(leaf, "numpy")]
 
 
 def _arrays(target: str, inputs: dict[str, Any]) -> dict[str, Any]:

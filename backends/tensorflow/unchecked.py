@@ -1,0 +1,224 @@
+"""Checks that XLA computes what TensorFlow's kernels do, as tensors next to the result.
+
+An index out of range raises in a kernel, and is clamped by XLA; assertions are dropped. A check that does not hold may be a false alarm:
+then the call runs operation by operation, where the kernel decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import tensorflow as tf
+
+
+class NotForXla(Exception):
+    """Raised while TensorFlow traces a function for XLA that XLA would not compute as TensorFlow's kernels do; says why."""
+
+
+class NotTraced(Exception):
+    """Raised where a function would compute something else, or nothing, as a ``tf.function``; says why."""
+
+
+def checks_left_out(graph: Any) -> list[Any]:
+    """Return boolean scalars, added to ``graph``, that all hold if no kernel of its operations would raise.
+
+    Raise ``NotForXla`` if that cannot be told, if a size depends on elements, or if the call could not be repeated because it writes to
+    variables.
+    """
+    for kind in (node.op for node in _inner_nodes(graph)):
+        if kind in _CHECKS:
+            raise NotForXla(f"XLA leaves out the checks of {kind}, which a loop, branch or function calls")
+    for kind in _types(graph):
+        if why := _why_other(kind):
+            raise NotForXla(why)
+    checks = [check for op in graph.get_operations() for check in _checks_of(op)]
+    if checks and writes(graph):
+        raise NotForXla("XLA leaves out the checks of an operation in a function that writes to variables")
+    return checks
+
+
+def writes(graph: Any) -> bool:
+    """Return True if a function writes to variables."""
+    return any(kind.startswith(("Assign", "Resource", "Rng")) and not kind.startswith("ResourceGather") for kind in _types(graph))
+
+
+def require_no_hidden_draws(graph: Any) -> None:
+    """Raise ``NotTraced`` if a function draws from TensorFlow's global generator: its numbers in a ``tf.function`` are others."""
+    nodes = (*(op.node_def for op in graph.get_operations()), *_inner_nodes(graph))
+    if drawing := next((node.op for node in nodes if "seed2" in node.attr), None):
+        raise NotTraced(f"it draws from TensorFlow's global generator ({drawing})")
+
+
+def _why_other(kind: str) -> str | None:
+    """Return why XLA does not do what the kernel of an operation does; None if it does."""
+    if kind.startswith("Stateless") and kind not in _STATELESS_CONTROL:
+        return f"XLA draws other numbers than the kernel of {kind}"
+    return f"XLA leaves out {kind}" if kind in _LEFT_OUT else None
+
+
+def _types(graph: Any) -> list[str]:
+    return [op.type for op in graph.get_operations()] + [node.op for node in _inner_nodes(graph)]
+
+
+def _inner_nodes(graph: Any) -> list[Any]:
+    """Return the operations in loops, branches and functions that the graph calls."""
+    library = graph.as_graph_def(use_pybind11_proto=False).library
+    return [node for function in library.function for node in function.node_def]
+
+
+def _checks_of(op: Any) -> Iterator[Any]:
+    for tensor in op.outputs:
+        if not tensor.shape.is_fully_defined():
+            raise NotForXla(f"a size of what {op.type} returns is not known before it runs")
+    if op.type in _CHECKS:
+        yield from _CHECKS[op.type](op)
+
+
+def _lies_within(index: Any, size: Any) -> list[Any]:
+    """Return the check that 0 <= index < size, or none if the elements are known and it holds."""
+    known, limit = tf.get_static_value(index), tf.get_static_value(size)
+    if known is not None and limit is not None and ((known >= 0) & (known < limit)).all():
+        return []
+    return [tf.reduce_all((index >= 0) & (index < tf.cast(size, index.dtype)))]
+
+
+def _gather(op: Any) -> list[Any]:
+    array, index = op.inputs[:2]
+    axis = tf.get_static_value(op.inputs[2]) if len(op.inputs) > 2 else 0
+    if axis is None:
+        raise NotForXla("the axis of a gather is not known before it runs")
+    return _lies_within(index, tf.constant(array.shape[int(axis)]))
+
+
+def _gather_nd(op: Any) -> list[Any]:
+    array, index = op.inputs
+    return _lies_within(index, tf.constant(array.shape[: index.shape[-1]].as_list(), tf.int32))
+
+
+def _scatter_nd(op: Any) -> list[Any]:
+    index, shape = op.inputs[0], op.inputs[2]
+    return _lies_within(index, shape[: index.shape[-1]])
+
+
+def _scatter_into(op: Any) -> list[Any]:
+    array, index = op.inputs[:2]
+    return _lies_within(index, tf.constant(array.shape[: index.shape[-1]].as_list(), tf.int32))
+
+
+def _segments(op: Any) -> list[Any]:
+    segments, count = op.inputs[1:3]
+    return [tf.reduce_all(segments < tf.cast(count, segments.dtype))]
+
+
+def _integer_divisor(op: Any) -> list[Any]:
+    divisor = op.inputs[1]
+    known = tf.get_static_value(divisor)
+    if not divisor.dtype.is_integer or known is not None and (known != 0).all():
+        return []
+    return [tf.reduce_all(tf.not_equal(divisor, 0))]
+
+
+def _integer_exponent(op: Any) -> list[Any]:
+    exponent = op.inputs[1]
+    known = tf.get_static_value(exponent)
+    if not exponent.dtype.is_integer or known is not None and (known >= 0).all():
+        return []
+    return [tf.reduce_all(exponent >= 0)]
+
+
+def _label(op: Any) -> list[Any]:
+    logits, labels = op.inputs
+    return _lies_within(labels, tf.constant(logits.shape[-1]))
+
+
+def _slice(op: Any) -> list[Any]:
+    array, begin, size = op.inputs
+    if tf.get_static_value(begin) is not None:
+        return []
+    begin, size = tf.cast(begin, tf.int64), tf.cast(size, tf.int64)
+    shape = tf.constant(array.shape.as_list(), tf.int64)
+    return [tf.reduce_all((begin >= 0) & (begin + tf.where(size < 0, shape - begin, size) <= shape))]
+
+
+def _strided_slice(op: Any) -> list[Any]:
+    array, begin = op.inputs[:2]
+    shrunk = [axis for axis in range(begin.shape[0]) if op.get_attr("shrink_axis_mask") >> axis & 1]
+    if not shrunk or tf.get_static_value(begin) is not None:
+        return []
+    if op.get_attr("ellipsis_mask") or op.get_attr("new_axis_mask"):
+        raise NotForXla("XLA leaves out the check of an index beside an ellipsis or a new axis")
+    index, sizes = tf.gather(begin, shrunk), tf.constant([array.shape[axis] for axis in shrunk], begin.dtype)
+    return [tf.reduce_all((index >= -sizes) & (index < sizes))]
+
+
+def _finite_input(op: Any) -> list[Any]:
+    return [_is_finite(op.inputs[0])]
+
+
+def _finite_results(op: Any) -> list[Any]:
+    """Return checks that hold unless a factorisation failed: XLA returns NaN then, and inf for a zero on the diagonal."""
+    return [_is_finite(tensor) for tensor in op.outputs if tensor.dtype.is_floating or tensor.dtype.is_complex]
+
+
+def _is_finite(tensor: Any) -> Any:
+    parts = (tf.math.real(tensor), tf.math.imag(tensor)) if tensor.dtype.is_complex else (tensor,)
+    return tf.reduce_all([tf.reduce_all(tf.math.is_finite(part)) for part in parts])
+
+
+def _cast(op: Any) -> list[Any]:
+    (array,), dtype = op.inputs, op.outputs[0].dtype
+    if not (array.dtype.is_floating and dtype.is_integer):
+        return []
+    return [tf.reduce_all((array > float(dtype.min) - 1) & (array < float(dtype.max) + 1))]
+
+
+def _shift(op: Any) -> list[Any]:
+    by = op.inputs[1]
+    return [tf.reduce_all((by >= 0) & (by < 8 * by.dtype.size))]
+
+
+def _no_nan(op: Any) -> list[Any]:
+    array = op.inputs[0]
+    return [tf.logical_not(tf.reduce_any(tf.math.is_nan(array)))] if array.dtype.is_floating else []
+
+
+def _singular(op: Any) -> list[Any]:
+    raise NotForXla(f"XLA does not refuse a singular matrix, as {op.type} does")
+
+
+def _unknown(op: Any) -> list[Any]:
+    raise NotForXla(f"XLA leaves out the checks of {op.type}")
+
+
+def _asserted(op: Any) -> list[Any]:
+    return [tf.reduce_all(op.inputs[0])]
+
+
+_STATELESS_CONTROL = ("StatelessIf", "StatelessCase", "StatelessWhile")
+_LEFT_OUT = ("Print", "PrintV2")
+_SEGMENTS = ("Sum", "Prod", "Min", "Max")
+# type of an operation -> its checks; types whose kernels do what XLA does for all elements are left out
+_CHECKS: dict[str, Callable[[Any], list[Any]]] = {
+    "Gather": _gather,
+    "GatherV2": _gather,
+    "GatherNd": _gather_nd,
+    "ScatterNd": _scatter_nd,
+    **dict.fromkeys([f"TensorScatter{name}" for name in ("Update", "Add", "Sub", "Min", "Max")], _scatter_into),
+    **dict.fromkeys([f"UnsortedSegment{name}" for name in _SEGMENTS], _segments),
+    **dict.fromkeys(["Div", "FloorDiv", "FloorMod", "Mod", "TruncateDiv", "TruncateMod"], _integer_divisor),
+    "Pow": _integer_exponent,
+    "Cast": _cast,
+    **dict.fromkeys(["LeftShift", "RightShift"], _shift),
+    **dict.fromkeys(["ArgMax", "ArgMin", "TopK", "TopKV2"], _no_nan),
+    "SparseSoftmaxCrossEntropyWithLogits": _label,
+    "Slice": _slice,
+    "StridedSlice": _strided_slice,
+    "Assert": _asserted,
+    **dict.fromkeys(["CheckNumerics", "CheckNumericsV2"], _finite_input),
+    **dict.fromkeys(["Cholesky", "MatrixTriangularSolve", "SelfAdjointEigV2", "Svd", "Qr"], _finite_results),
+    **dict.fromkeys(["MatrixInverse", "MatrixSolve", "Lu", "TridiagonalSolve"], _singular),
+    **dict.fromkeys([f"Segment{name}{version}" for name in (*_SEGMENTS, "Mean") for version in ("", "V2")], _unknown),
+    **dict.fromkeys(["ResourceGather", "ResourceGatherNd", "Bincount", "DenseBincount", "InvertPermutation"], _unknown),
+    **dict.fromkeys(["ReverseSequence", "RandomUniformInt", "DynamicStitch", "Multinomial"], _unknown),
+}
