@@ -76,6 +76,8 @@ class Reach:
 
 
 REACH = (
+    # what devices exchange
+    Reach(r"(backends|frontends)/\w+/(lowering|lifting)/collectives\.py", ("tests/parallel/*.py", "tests/transforms/test_named_axes.py")),
     # loops, branches and calls
     Reach(
         r"backends/(?P<framework>\w+)/lowering/control\.py",
