@@ -316,3 +316,17 @@ def test_random_numbers_of_tensorflow_are_those_of_its_kernels(seeded: bool) -> 
         found.append([call(tf.ones(3)), call(tf.ones(3))])
     assert_same(*found)
     assert ("without XLA, because XLA draws other numbers" if seeded else "operation by operation, because it draws from") in how(graph)
+
+
+@pytest.mark.skipif("tensorflow" not in COMPILING, reason="needs tensorflow")
+def test_elements_that_xla_treats_otherwise_end_its_use() -> None:
+    import tensorflow as tf
+
+    graph = graph_compiler.compile(tf.argmax, args=(tf.ones(3),))
+    plain = graph_compiler.compile(tf.argmax, args=(tf.ones(3),), return_backend_compiled_fn=False)
+    x = tf.constant([1.0, NAN, 3.0])
+    assert_same(graph(tf.ones(3)), plain(tf.ones(3)))
+    assert PROGRAM["tensorflow"] in how(graph)
+    for _ in range(2):
+        assert_same(graph(x), plain(x))
+        assert "without XLA, because elements came" in how(graph)

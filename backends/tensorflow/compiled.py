@@ -110,8 +110,12 @@ class Compiled:
             result = self._function(*args)  # raises the error of the call, if it has one
             self._give_up_xla(f"XLA cannot compile it: {' '.join(str(problem).split())[:_MOST_LETTERS]}")
             return result
-        # a kernel raises, or the check was a false alarm
-        return result if all(checks) else self._function(*args)
+        if all(checks):
+            return result
+        result = self._function(*args)  # where the kernel raises, unless the check was a false alarm
+        # elements like these are likely to come again
+        self._give_up_xla("elements came for which it may return what TensorFlow's kernels do not")
+        return result
 
     def _give_up_xla(self, why: str) -> None:
         self._why_not_xla, self._run = why, self._by_kernels

@@ -166,13 +166,6 @@ def _is_finite(tensor: Any) -> Any:
     return tf.reduce_all([tf.reduce_all(tf.math.is_finite(part)) for part in parts])
 
 
-def _cast(op: Any) -> list[Any]:
-    (array,), dtype = op.inputs, op.outputs[0].dtype
-    if not (array.dtype.is_floating and dtype.is_integer):
-        return []
-    return [tf.reduce_all((array > float(dtype.min) - 1) & (array < float(dtype.max) + 1))]
-
-
 def _shift(op: Any) -> list[Any]:
     by = op.inputs[1]
     return [tf.reduce_all((by >= 0) & (by < 8 * by.dtype.size))]
@@ -208,7 +201,6 @@ _CHECKS: dict[str, Callable[[Any], list[Any]]] = {
     **dict.fromkeys([f"UnsortedSegment{name}" for name in _SEGMENTS], _segments),
     **dict.fromkeys(["Div", "FloorDiv", "FloorMod", "Mod", "TruncateDiv", "TruncateMod"], _integer_divisor),
     "Pow": _integer_exponent,
-    "Cast": _cast,
     **dict.fromkeys(["LeftShift", "RightShift"], _shift),
     **dict.fromkeys(["ArgMax", "ArgMin", "TopK", "TopKV2"], _no_nan),
     "SparseSoftmaxCrossEntropyWithLogits": _label,
