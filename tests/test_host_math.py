@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import linecache
 import math
+import sys
 from collections.abc import Callable
 from math import log10
 from typing import Any
@@ -85,13 +86,15 @@ def mean(x):
 
 
 @pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize(("cell", "variants"), [(CELL, 1), (f"{CELL}    return [len, int]\n", 3)])
-def test_functions_of_a_notebook_have_one_recording_unless_they_hand_the_names_on(source: str, cell: str, variants: int) -> None:
-    file, held = f"<cell {variants}>", {"__name__": "__main__"}
+@pytest.mark.parametrize("cell", [CELL, f"{CELL}    return [len, int]\n"], ids=["calls the names", "hands the names on"])
+def test_functions_of_a_notebook_have_one_recording(source: str, cell: str) -> None:
+    """Calls of names that a file also hands on are told apart from Python 3.11 on."""
+    is_one = "return [len" not in cell or sys.version_info >= (3, 11)
+    file, held = f"<cell {len(cell)}>", {"__name__": "__main__"}
     linecache.cache[file] = (len(cell), None, cell.splitlines(keepends=True), file)
     exec(compile(cell, file, "exec"), held)
     graph = graph_compiler.compile(held["mean"])
     for rows in (4, 5, 7):
         x = _ones(source, rows, 2)
         assert float(graph(x)) == pytest.approx(float(held["mean"](x)))
-    assert len(graph.variants) == variants, graph.explain()
+    assert len(graph.variants) == (1 if is_one else 3), graph.explain()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -77,10 +77,15 @@ def _batched(arrays: Any, axes: Any, *, call: Call) -> Any:
     return results, [0] * len(results)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Mapped:
-    """A function with derivatives of its own under ``vmap``: ``axes`` are those of the arrays among its arguments."""
+    """Function with derivatives of its own under ``vmap``. Equal ones are one object of generated source.
 
+    function: the function that is mapped.
+    axes: mapped axis of each array among the arguments; None for arrays that are not mapped.
+    """
+
+    is_bound_by_value: ClassVar[bool] = True
     function: Callable[..., Any]
     axes: tuple[int | None, ...]
 

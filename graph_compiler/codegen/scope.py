@@ -122,8 +122,9 @@ class Scope:
 
     def _bound(self, item: Any) -> str:
         """Return a name for an object that no text can express."""
+        by_value = getattr(type(item), "is_bound_by_value", False)
         for name, known in self.shared.globals.items():
-            if known is item:
+            if known is item or by_value and type(known) is type(item) and known == item:
                 return name
         # All functions of the module see the name, also those that are being written or are written later.
         spaces = (self.names, self.shared.names, *self.shared.definitions.open)

@@ -18,7 +18,12 @@ def refusing(words: str, function: Function) -> Iterator[None]:
         yield
     # Frameworks refuse derivatives by exceptions of all kinds: `lacks` knows them by their words, and all else is raised.
     except Exception as problem:
-        if is_inside() or isinstance(problem, GraphCompilerError):
+        if is_inside():
+            raise
+        if isinstance(problem, GraphCompilerError):
+            # A graph of another framework refuses arrays whose elements a transform hides.
+            if isinstance(problem, CallMismatch):
+                _require_graphs_of(words, function, problem)
             raise
         if not function.derivatives.lacks(problem):
             _require_graphs_of(words, function, problem)

@@ -42,7 +42,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[GraphCompilerError], str]] = {
         NotCompilable,
         r"numpy has no derivatives: transform one of graph.to\('torch'\), graph.to\('jax'\)",
     ),
-    "no function": (lambda: transforms.grad(3)(x), NotCompilable, "3 cannot be transformed"),
+    "no function": (lambda: transforms.grad(3)(x), NotCompilable, "grad takes a function, a model or a graph, and was given 3"),
     "a policy": (lambda: transforms.checkpoint(torch.sin, "some"), InvalidOption, "'nothing', 'dots', 'everything'"),
     "a graph of another framework": (
         lambda: transforms.grad(lambda x: torch.sum(ELSEWHERE(x)))(x),

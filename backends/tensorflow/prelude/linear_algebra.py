@@ -254,7 +254,9 @@ def lu_factor(x: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         factors = tf.where(below, a[..., k] / tf.where(divisor == 0, tf.ones_like(divisor), divisor), tf.zeros_like(a[..., k]))
         a = a - factors[..., None] * tf.where(column > k, top, tf.zeros_like(top))[..., None, :]
         a = tf.where(below[:, None] & (column == k), factors[..., None], a)
-        return k + 1, a, tf.where(tf.range(steps) == k, pivot + 1, pivots)
+        swapped = tf.where(tf.range(steps) == k, pivot + 1, pivots)
+        swapped.set_shape(pivots.shape)
+        return k + 1, a, swapped
 
     pivots = tf.zeros(tf.concat([tf.shape(x)[:-2], [steps]], 0), tf.int32)
     _, factors, pivots = tf.while_loop(lambda k, *_: k < steps, step, (tf.constant(0), x, pivots))
