@@ -60,15 +60,15 @@ class Lifter:
 
     # ------------------------------------------------------------------------------ what a framework's own class says
     def builder(self, graph: Graph) -> RaisingBuilder:
-        """What the rows of the framework write with."""
+        """Return the builder with which the rows of this framework write canonical operations."""
         raise NotImplementedError
 
     def key(self, node: Node) -> str:
-        """The bare name of a call."""
+        """Return the name under which the table lists the row for a call."""
         raise NotImplementedError
 
     def row(self, node: Node) -> Callable[..., Any] | None:
-        """The row for a call."""
+        """Return the row for a call, or None if there is none."""
         raise NotImplementedError
 
     def call(self, node: Node) -> Any:

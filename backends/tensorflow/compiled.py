@@ -34,10 +34,10 @@ def why_not_traced(problem: Exception) -> str | None:
 
 
 def returning_anything(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-    """Return a ``tf.function`` of a function whose result holds more than tensors: numbers, strings and objects would become tensors, or be
-    refused.
+    """Return `function` as a ``tf.function`` that may return numbers, strings and objects, which TensorFlow
+    would convert to tensors or reject.
 
-    Each trace returns its tensors under the number of its form, by which they are put together again.
+    Each trace returns only its tensors, with the index of the structure from which the result is rebuilt.
     """
     forms: list[Tree] = []
 

@@ -124,7 +124,7 @@ def as_scalar(capture: Any, number: Any) -> Any:
 
 
 def errstate() -> tuple[tuple[str, str], ...]:
-    """How floating-point errors are treated where the user has changed that."""
+    """Return the settings of `numpy.errstate` that differ from the default, as (kind, action) pairs."""
     found = np.geterr()
     if found == _DEFAULT_ERRSTATE:
         return ()

@@ -124,12 +124,12 @@ def _product(attributes: dict[str, Any], x: Known, axis: Known) -> Any:
 
 
 def strided(attributes: dict[str, Any], x: Any, begin: Known, end: Known, strides: Known) -> Any:
-    """``x[begin:end:strides]``, with the masks of a ``StridedSlice``."""
+    """Return ``x[begin:end:strides]`` with the masks of a ``StridedSlice`` applied."""
     return x[index_of(attributes, begin, end, strides)]
 
 
 def index_of(attributes: dict[str, Any], begin: Any, end: Any, strides: Any) -> tuple[Any, ...]:
-    """What stands in the brackets of a ``StridedSlice``.
+    """Return the NumPy index that is equivalent to the masks and bounds of a ``StridedSlice``.
 
     >>> masks = dict(begin_mask=1, end_mask=0, ellipsis_mask=0, new_axis_mask=0, shrink_axis_mask=2)
     >>> index_of(masks, (0, 1), (3, 2), (1, 1))

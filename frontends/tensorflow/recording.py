@@ -212,7 +212,7 @@ def _example_of(tensor: Any) -> Any:
 
 @dataclass
 class _Attempt:
-    """One tracing. What the first one has made of variables is there in the second."""
+    """One tracing. Variables that the first attempt creates exist in later ones."""
 
     request: Request
     hypotheses: Hypotheses
@@ -220,7 +220,9 @@ class _Attempt:
     created: Created = field(default_factory=Created)
 
     def run(self) -> Recording | Refuted[Hypotheses]:
-        """Return the recording, or the places that it shows to be state although they were not known to be."""
+        """Return the recording, or `Refuted` with the places that changed during the call without being known
+        as state.
+        """
         with reserved() as locks:
             return self._run(locks)
 

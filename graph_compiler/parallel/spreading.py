@@ -44,7 +44,14 @@ class _Sent:
 
 
 class _Means:
-    """The framework that calls run in, the devices as it knows them, and the function as one of its parameters, if it has any."""
+    """Framework, devices and function of the calls of one `Parallel`.
+
+    framework: name of the framework.
+    engine: the framework's implementation of parallelism.
+    axis: the devices.
+    opened: the function with its parameters as arguments, for functions that close over parameters; None
+        for others.
+    """
 
     def __init__(self, framework: str, engine: Parallelism, axis: DeviceAxis, opened: Opened | None) -> None:
         self.framework, self.engine, self.axis, self.opened = framework, engine, axis, opened
@@ -52,7 +59,7 @@ class _Means:
         self._sent = _Sent({}, [])
 
     def sent(self) -> _Sent:
-        """The parameters of the moment on all devices, where those that are the same stay."""
+        """Return the parameters on all devices. Those sent before are reused while they are the same arrays."""
         if self.opened is not None and not self._sent.is_of(parameters := dict(self.opened.parameters)):
             self._sent = _Sent(parameters, self.engine.everywhere(list(parameters.values()), self.axis))
         return self._sent

@@ -320,12 +320,17 @@ class Graph(Retraced, Inspected, Viewed):
         return self.pipeline.module_of(self)
 
     def _call_signature(self) -> inspect.Signature | None:
-        """That of the original; of a file without one, that of its first recorded call. None where it cannot be told."""
+        """Return the signature of the original, or that of the first recorded call if the original is
+        missing, as for a loaded graph. Return None if it is unknown.
+        """
         known = self.__signature__
         return call_signature(self._variants[0].graph) if known is None and not self.pipeline.has_original else known
 
     def _spread(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """A call as the original takes it, where all arguments stand in one dict by their names, or in one list."""
+        """Return the arguments of a call that passes all of them in one dict or list, as separate arguments.
+
+        Calls of an original that takes such a container itself are returned unchanged.
+        """
         return spread(self._variants, self._call_signature(), args, kwargs)
 
     def train(self, mode: bool = True) -> Graph:

@@ -243,7 +243,9 @@ class Rules:
                 self._note(REFUSE_GRADIENT, "refuse_gradient", value, result, (given, message))
 
     def refuse_writes(self, written: Iterable[Value], origin: Any) -> None:
-        """``TracingError`` where one of the values ``written`` to is a view that a rule has made."""
+        """Raise `TracingError` if `written` contains a view that a `torch.autograd.Function` returned, or a
+        result that it wrote to.
+        """
         if self._untouchable and not self._untouchable.isdisjoint(map(self.capture.recorder.base_of, written)):
             raise TracingError(
                 f"{origin}: what a torch.autograd.Function returned is a view or was written to by it, and is written to again, of which "
@@ -251,13 +253,13 @@ class Rules:
             )
 
     def _detach(self, tensor: torch.Tensor) -> None:
-        """A result that the function has marked as not differentiable."""
+        """Record a `detach` for a result that the function marked as non-differentiable."""
         value = self.capture.value(tensor)
         made = (value.name, tensor, value.spec)
         self.capture.recorder.add_value("torch.Tensor.detach", (value,), self.capture.here(), made, CallRecord("detach"))
 
     def _note(self, name: str, key: str, value: Value, tensor: torch.Tensor, more: tuple[Any, ...]) -> None:
-        """From here on the tensor stands for the value with the rule."""
+        """Record the call with a derivative rule, and let `tensor` stand for its result from now on."""
         capture = self.capture
         result = (value.name, tensor, value.spec)
         base = capture.recorder.base_of(value)
