@@ -1,11 +1,13 @@
 """Run every test in every target, slow ones too, and write ``docs/test_report.md``.
 
 The tests are cut into parts of some hundred cases. Each part runs in a process of its own, so that no process grows large and no test
-depends on what ran before. A finished part is kept under ``.pytest_cache/all/<commit>``: an interrupted run continues after it. The
-exit status is 0 if no test failed.
+depends on what ran before. A finished part is kept under ``.pytest_cache/all/<commit>``: an interrupted run continues after it. With
+``--since``, cases that passed at an earlier commit run again only where the changes since can affect them
+(``tests/support/affected.py``). The exit status is 0 if no test failed.
 
     scripts/test --all               two processes at a time
     scripts/test --all --jobs 4
+    scripts/test --all --since COMMIT
     scripts/test --all --shard 1/3   a third of the parts, for a run on several machines; the report is written by a run of all of them
 """
 
@@ -25,14 +27,19 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+from tests.support import affected, changes  # noqa: E402
+
 REPORT = ROOT / "docs" / "test_report.md"
 MOST_CASES = 700  # of one part
 TIMEOUT = 3600  # seconds of one part
+CARRIED = "carried.json"  # the result of the cases that did not run again
 PACKAGES = ("torch", "jax", "jaxlib", "tensorflow-cpu", "keras", "numpy", "scipy", "transformers", "flax", "equinox", "pytest")
 _COMMIT = re.compile(r"^\| commit \| `([0-9a-f]{40})` \|$", re.MULTILINE)
 
@@ -56,6 +63,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=2, help="parts that run at the same time")
     parser.add_argument("--shard", default="1/1", help="K/N: run the K-th of N shares of the parts")
+    parser.add_argument("--since", metavar="COMMIT", help="carry results of this commit over to cases that no change can affect")
     parser.add_argument("--reported-commit", action="store_true", help="print the commit of docs/test_report.md and exit")
     options = parser.parse_args()
     if options.reported_commit:
@@ -66,11 +74,17 @@ def main() -> int:
         commit += "-changed"  # results of a changed tree are not mixed with those of the commit
     folder = ROOT / ".pytest_cache" / "all" / commit
     folder.mkdir(parents=True, exist_ok=True)
-    every = parts(folder)
+    nodes = collected(folder)
+    if options.since and not (folder / CARRIED).exists():
+        carry(git("rev-parse", options.since), nodes, folder)
+    passed = outcomes_of(folder / CARRIED)
+    waiting = [node for node in nodes if node not in passed]
+    (folder / "cases.txt").write_text("\n".join(waiting), "utf-8")
+    every = parts(collections.Counter(node.partition("::")[0] for node in waiting))
     place, count = map(int, options.shard.split("/"))
     mine = [part for number, part in enumerate(every) if number % count == place - 1]
     run_all([part for part in mine if not (folder / f"{part.name}.json").exists()], folder, options.jobs)
-    done = [folder / f"{part.name}.json" for part in every]
+    done = [folder / f"{part.name}.json" for part in every] + ([folder / CARRIED] if passed else [])
     if not all(path.exists() for path in done):
         say("the other shards are not finished: no report is written")
         return 0
@@ -98,13 +112,8 @@ def reported_commit() -> str:
 
 
 # ---------------------------------------------------------------------------------------------- parts
-def parts(folder: Path) -> list[Part]:
-    """Return the parts of all tests: small files together, and large files cut."""
-    listing = folder / "collected.json"
-    if not listing.exists():
-        say("collecting")
-        listing.write_text(json.dumps(collected()), "utf-8")
-    counts: dict[str, int] = json.loads(listing.read_text("utf-8"))
+def parts(counts: Mapping[str, int]) -> list[Part]:
+    """Return the parts of the files with so many cases each: small files together, and large files cut."""
     found: list[Part] = []
     together: list[str] = []
     for file, count in counts.items():
@@ -119,13 +128,35 @@ def parts(folder: Path) -> list[Part]:
     return [*found, *([Part(tuple(together))] if together else [])]
 
 
-def collected() -> dict[str, int]:
-    """Return how many cases each file of tests has."""
-    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "slow or not slow", "-p", "no:cacheprovider"]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if ran.returncode:
-        raise SystemExit(ran.stdout[-3000:] + ran.stderr[-3000:])
-    return dict(collections.Counter(line.partition("::")[0] for line in ran.stdout.split("\n") if "::" in line))
+def collected(folder: Path) -> list[str]:
+    """Return the ids of all cases."""
+    listing = folder / "collected.txt"
+    if not listing.exists():
+        say("collecting")
+        command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-m", "slow or not slow", "-p", "no:cacheprovider"]
+        ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        if ran.returncode:
+            raise SystemExit(ran.stdout[-3000:] + ran.stderr[-3000:])
+        listing.write_text("\n".join(line for line in ran.stdout.split("\n") if "::" in line), "utf-8")
+    return listing.read_text("utf-8").split("\n")
+
+
+def carry(since: str, nodes: list[str], folder: Path) -> None:
+    """Keep what passed at the commit ``since`` as the results of the cases that the changes since then cannot affect."""
+    passed: dict[str, str] = {}
+    for path in (ROOT / ".pytest_cache" / "all" / since).glob("*.json"):
+        passed.update({case: outcome for case, outcome in outcomes_of(path).items() if not outcome.startswith("failed")})
+    again = affected.affected(nodes, changes.changed_files(since, ROOT))
+    kept = {case: passed[case] for case in nodes if case in passed and case not in again}
+    say(f"{len(kept)} of {len(nodes)} cases have passed at {since[:12]}, and no change since can affect them")
+    result = {"files": [], "outcomes": kept, "seconds": 0, "memory": 0, "since": since}
+    (folder / CARRIED).write_text(json.dumps(result), "utf-8")
+
+
+def outcomes_of(path: Path) -> dict[str, str]:
+    """Return the outcome of each case in a file of results; nothing where there is no file."""
+    found: dict[str, str] = json.loads(path.read_text("utf-8"))["outcomes"] if path.exists() else {}
+    return found
 
 
 # ---------------------------------------------------------------------------------------------- runs
@@ -143,7 +174,18 @@ def run(part: Part, folder: Path) -> dict[str, Any]:
     """Run a part, and keep and return its result."""
     lines = folder / f"{part.name}.lines"
     lines.unlink(missing_ok=True)
-    options = ["-q", "-m", "slow or not slow", "--outcomes", str(lines), "-p", "no:cacheprovider", "--tb=short"]
+    options = [
+        "-q",
+        "-m",
+        "slow or not slow",
+        "--outcomes",
+        str(lines),
+        "-p",
+        "no:cacheprovider",
+        "--tb=short",
+        "--cases",
+        str(folder / "cases.txt"),
+    ]
     options += ["--part", f"{part.place}/{part.count}"] if part.count > 1 else []
     started = time.monotonic()
     # wait4 tells the largest memory of this very process
@@ -180,6 +222,11 @@ def report(commit: str, results: list[dict[str, Any]]) -> str:
             counts.setdefault(case.partition("::")[0], collections.Counter())[outcome.partition(":")[0]] += 1
     failed = sorted(case for result in results for case in failures(result))
     total = sum(counts.values(), collections.Counter())
+    carried = [
+        (f"of these, passed at `{each['since'][:12]}`, and no change since can affect them", str(len(each["outcomes"])))
+        for each in results
+        if "since" in each
+    ]
     rows = [
         ("commit", f"`{commit}`"),
         ("date", datetime.date.today().isoformat()),
@@ -189,6 +236,7 @@ def report(commit: str, results: list[dict[str, Any]]) -> str:
         ("largest process", f"{max(result['memory'] for result in results) / 2**30:.1f} GiB"),
         ("time of all parts", f"{sum(result['seconds'] for result in results) / 60:.0f} minutes, two at a time"),
         *sorted((f"tests that {outcome}", str(count)) for outcome, count in total.items()),
+        *carried,
     ]
     text = ["# Test report", "", "Written by `scripts/test --all`: every test in every target, slow ones too.", "", "| what | value |"]
     text += ["|---|---|", *(f"| {name} | {value} |" for name, value in rows), "", "## Failures", ""]

@@ -21,7 +21,7 @@ set_variables()  # before any framework is imported
 if importlib.util.find_spec("triton") is not None:  # of torch for CUDA; torch loads it at times, and after TensorFlow it ends the process
     importlib.import_module("triton")
 
-from tests.support import affected, default_compilation, exercised, selection  # noqa: E402
+from tests.support import affected, changes, default_compilation, exercised, selection  # noqa: E402
 
 # the machine may be busy: how long an example takes says nothing
 hypothesis.settings.register_profile("busy", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
@@ -47,6 +47,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--selection", action="store_true", help="run the fixed selection of cases (tests/support/selection.py)")
     group.addoption("--changed", metavar="BASE", help="run the selection, and each case that the changes since BASE can affect")
     group.addoption("--part", metavar="K/N", help="run the K-th of N parts of the cases")
+    group.addoption("--cases", metavar="FILE", help="run the cases that the file names, one in a line")
     group.addoption("--outcomes", metavar="FILE", help="append a line of JSON for each case: id, and passed, skipped or failed: why")
     group.addoption("--record", metavar="FILE", help="append a line of JSON for each case: id, CPU seconds, what it exercised")
 
@@ -64,12 +65,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.option.selection or config.option.changed:
         taken = selection.selected(item.nodeid for item in items if item.get_closest_marker("slow") is None)
     if taken is not None and config.option.changed:
-        by_file = affected.affected_by_file(nodes, affected.changed_files(config.option.changed))
+        by_file = affected.affected_by_file(nodes, changes.changed_files(config.option.changed, affected.ROOT))
         _added[:] = [affected.summary({file: len(cases - taken) for file, cases in by_file.items()}, config.option.changed[:12])]
         taken = taken.union(*by_file.values())
+    if config.option.cases:
+        taken = set(Path(config.option.cases).read_text("utf-8").split("\n"))
     if config.option.part:
         place, count = map(int, config.option.part.split("/"))
-        taken = {node for node in nodes if selection.bucket(node, count) == place - 1}
+        taken = {node for node in (nodes if taken is None else taken) if selection.bucket(node, count) == place - 1}
     if taken is not None:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in taken])
         items[:] = [item for item in items if item.nodeid in taken]

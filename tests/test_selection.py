@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .support import affected, selection
+from .support import affected, changes, selection
 
 NODES = [f"tests/test_samples.py::test_sample[elementwise-{place}-{to}]" for place in range(200) for to in affected.TARGETS]
 PROGRAMS = [f"tests/test_programs.py::test_recorded_before[sizes-{place}-{to}]" for place in range(20) for to in affected.TARGETS]
@@ -90,17 +90,51 @@ def test_patterns_name_tests_that_exist(checkout: Path) -> None:
     assert not [pattern for pattern in patterns if not any(file.match(pattern) for file in files)]
 
 
-def test_changed_files_are_those_of_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+# ---------------------------------------------------------------------------------------------- what changed
+FIRST = {
+    "notes": "1",
+    "gone": "1",
+    "backends/a.py": "def f(x):\n    return x\n\n\ndef g(x):\n    return 1\n",
+    "backends/b.py": "def f(x):\n    return -x\n",
+    "backends/user.py": "from .a import f\n\ny = f(2)\n",
+    "backends/other.py": "from .a import g\n\nz = g(2)\n",
+}
+EDITS: dict[str, tuple[dict[str, str], list[str]]] = {  # name: (new texts, files whose code changed)
+    "nothing": ({}, []),
+    "no Python": ({"notes": "2", "gone": "", "new": "1"}, ["gone", "new", "notes"]),
+    "docstring": ({"backends/b.py": 'def f(x):\n    """Return minus x."""\n    return -x  # minus\n'}, []),
+    "code": ({"backends/b.py": "def f(x):\n    return 0 - x\n"}, ["backends/b.py"]),
+    "order": ({"backends/a.py": "def g(x):\n    return 1\n\n\ndef f(x):\n    return x\n"}, []),
+    "moved": (
+        {
+            "backends/a.py": "def f(x):\n    return x\n",
+            "backends/c.py": "def g(x):\n    return 1\n",
+            "backends/other.py": "from .c import g\n\nz = g(2)\n",
+        },
+        [],
+    ),
+    "file moved": ({"backends/b.py": "", "backends/c/b.py": FIRST["backends/b.py"]}, []),
+    "deleted": ({"backends/a.py": "def f(x):\n    return x\n"}, ["backends/a.py"]),
+    "import of another": ({"backends/user.py": "from .b import f\n\ny = f(2)\n"}, ["backends/user.py"]),
+    "not to be parsed": ({"backends/b.py": "def f("}, ["backends/b.py"]),
+}
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_changed_files(edit: str, tmp_path: Path) -> None:
     def git(*arguments: str) -> None:
         subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", *arguments], cwd=tmp_path, check=True, capture_output=True)
 
+    def write(texts: dict[str, str]) -> None:
+        for name, text in texts.items():
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text) if text else path.unlink()
+
     git("init")
-    for name in ("same", "edited", "removed"):
-        (tmp_path / name).write_text("1")
+    write(FIRST)
     git("add", ".")
     git("commit", "-m", "first")
-    (tmp_path / "edited").write_text("2")
-    (tmp_path / "removed").unlink()
-    (tmp_path / "new").write_text("1")
-    monkeypatch.setattr(affected, "ROOT", tmp_path)
-    assert affected.changed_files("HEAD") == ["edited", "new", "removed"]
+    texts, changed = EDITS[edit]
+    write(texts)
+    assert changes.changed_files("HEAD", tmp_path) == changed

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ast
 import fnmatch
 import re
-import subprocess
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -103,14 +102,6 @@ REACH = (
 )
 # Tests of thousands of cases: where a change reaches several targets, each of their programs and samples runs in one.
 LARGE = ("tests/test_samples.py", "tests/test_programs.py", "tests/test_dtypes.py", "tests/test_numpy_samples.py")
-
-
-# ---------------------------------------------------------------------------------------------- what changed
-def changed_files(base: str) -> list[str]:
-    """Return the files that differ from the commit ``base``, those that are not committed yet among them."""
-    listed = [["git", "diff", "--name-only", base], ["git", "ls-files", "--others", "--exclude-standard"]]
-    found = [subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n") for command in listed]
-    return sorted({name for names in found for name in names if name})
 
 
 # ---------------------------------------------------------------------------------------------- what it reaches

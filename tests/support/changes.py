@@ -1,0 +1,116 @@
+"""Find the files whose code differs between a commit and the working tree.
+
+Docstrings, comments and layout are no code. A statement of a module that only moved to another file is no change, and neither is an
+import of what only moved.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+OWN = ("graph_compiler", "backends", "frontends", "tests")
+
+
+def changed_files(base: str, root: Path) -> list[str]:
+    """Return the files whose code is not that of the commit ``base``, untracked files among them.
+
+    A file that is gone is named too, unless all its statements stand elsewhere now.
+    """
+    names = _differing_files(base, root)
+    python = [name for name in names if name.endswith(".py")]
+    try:
+        old = {name: code_of(name, _text_at(base, name, root)) for name in python}
+        new = {name: code_of(name, _text_now(name, root)) for name in python}
+    except SyntaxError:
+        return names
+    before = sum((code.statements for code in old.values()), Counter[str]())
+    after = sum((code.statements for code in new.values()), Counter[str]())
+
+    def is_changed(name: str) -> bool:
+        if name not in old:
+            return True
+        added, removed = new[name].statements - old[name].statements, old[name].statements - new[name].statements
+        is_moved = all(after[each] <= before[each] for each in added) and all(before[each] <= after[each] for each in removed)
+        return not is_moved or any(
+            _is_defined(*each, root) for each in old[name].imports - new[name].imports if _is_kept(each[1], new[name])
+        )
+
+    return [name for name in names if is_changed(name)]
+
+
+@dataclass
+class Code:
+    """The code of a module, without what has no effect.
+
+    statements: how often each statement of the module stands there, as the text of its syntax tree. Of imports from this project the
+        names alone count.
+    imports: (file without suffix, name) of each import from this project.
+    """
+
+    statements: Counter[str] = field(default_factory=Counter)
+    imports: set[tuple[str, str]] = field(default_factory=set)
+
+
+def code_of(name: str, text: str) -> Code:
+    """Return the code of the module ``text`` that stands in the file ``name``.
+
+    >>> code_of("a.py", "x = 1  # one").statements == code_of("b.py", "'''Doc.'''\\nx=1").statements
+    True
+    """
+    found = Code()
+    for node in _statements(ast.parse(text)):
+        if isinstance(node, ast.ImportFrom) and (module := _module(name, node)).startswith(OWN):
+            found.imports |= {(module, alias.name) for alias in node.names}
+            found.statements.update({f"import {alias.name} as {alias.asname}" for alias in node.names} - found.statements.keys())
+        else:
+            found.statements[ast.dump(node)] += 1
+    return found
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.stmt]:
+    """Yield the statements of a module, without the docstrings in them."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)) and ast.get_docstring(node) is not None:
+            del node.body[0]
+    yield from tree.body
+
+
+def _module(name: str, node: ast.ImportFrom) -> str:
+    """Return the file, without its suffix, that an import in the file ``name`` reads."""
+    folder = Path(name).parent.parts
+    start = folder[: len(folder) - node.level + 1] if node.level else ()
+    return "/".join((*start, *(node.module or "").split("."))).rstrip("/")
+
+
+def _is_kept(name: str, code: Code) -> bool:
+    """Return True if the code still imports something of this name."""
+    return any(name == each for _, each in code.imports)
+
+
+def _is_defined(module: str, name: str, root: Path) -> bool:
+    """Return True if a module of the working tree defines the name, so that an import of it elsewhere is of something else."""
+    paths = (root / f"{module}.py", root / module / "__init__.py")
+    defined = re.compile(rf"^(def|class) {re.escape(name)}\b|^{re.escape(name)}\b.*=", re.MULTILINE)
+    return any(defined.search(path.read_text("utf-8")) for path in paths if path.exists())
+
+
+def _differing_files(base: str, root: Path) -> list[str]:
+    commands = [["git", "diff", "--name-only", "--no-renames", base], ["git", "ls-files", "--others", "--exclude-standard"]]
+    printed = [subprocess.run(each, cwd=root, capture_output=True, text=True, check=True).stdout for each in commands]
+    return sorted({name for text in printed for name in text.split("\n") if name})
+
+
+def _text_at(base: str, name: str, root: Path) -> str:
+    """Return the text of a file at a commit; nothing where it was not there."""
+    return subprocess.run(["git", "show", f"{base}:{name}"], cwd=root, capture_output=True, text=True, check=False).stdout
+
+
+def _text_now(name: str, root: Path) -> str:
+    path = root / name
+    return path.read_text("utf-8") if path.exists() else ""
