@@ -59,7 +59,7 @@ def has_kernel(node: Node, names: Sequence[str]) -> bool:
     One call of each kind is tried. Those with the channels last and without dilation are not: every processor has kernels for them.
     """
     key, params = row_key(node.op), node.params
-    layout, dilation = str(params.get("data_format")), max(params.get("dilations", (1,)))
+    layout, dilation = str(params.get("data_format")), max(params.get("dilations", ()), default=1)
     if key not in _KERNELS or layout not in _LAYOUTS and dilation == 1:
         return True
     kind = (key, layout, dilation > 1, *(item.dtype for item in node.inputs if isinstance(item, Value)))

@@ -10,6 +10,7 @@ from typing import Any
 from tensorflow.python.framework.func_graph import FuncGraph
 from tensorflow.python.util import tf_stack
 
+from ...forwarding import forwards
 from .folders import is_users
 
 _WRITTEN_ANEW = "__autograph_generated_file"  # TensorFlow knows which lines of the user's these stand for
@@ -27,6 +28,8 @@ class NotingGraph(FuncGraph):
         self._stack = tf_stack.extract_stack()
         self._noting = 0  # the thread that makes an operation whose line is noted
 
+    # TensorFlow takes its own frames out of the traceback of what it raises here for a call of the user's code.
+    @forwards
     def _create_op_internal(self, *args: Any, **kwargs: Any) -> Any:
         line = _users_line()
         if line is None:
