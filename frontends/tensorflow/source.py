@@ -133,18 +133,21 @@ def _gives_list_of_one(node: Node) -> bool:
     return len(node.outputs) == len(made) == 1 and bool(made[0].number_attr or made[0].type_list_attr)
 
 
-def _missing_types(node: Node) -> list[str | None]:
-    """For each operand the type that it has to be written with: numbers whose type no array beside them tells, and which is not
-    TensorFlow's own."""
+def _missing_types(node: Node) -> list[Any]:
+    """Return for each operand the type that it has to be written with, and a tuple of them for a list of operands: numbers whose type no
+    array beside them tells, and which is not TensorFlow's own.
+    """
     declared = definition(row_key(node.op)).input_arg
     told = {argument.type_attr for argument, item in zip(declared, node.inputs) if _is_array(item)}
     own = _types_by_default(row_key(node.op))
-    return [
-        None
-        if argument.type_attr and argument.type_attr in told or _is_array(item) or own.get(argument.type_attr, _default(item)) == dtype
-        else dtype
-        for argument, item, dtype in zip(declared, node.inputs, dtypes_of_operands(node))
-    ]
+
+    def missing(attribute: str, item: Any, dtype: Any) -> Any:
+        if isinstance(dtype, tuple):
+            return tuple(missing(attribute, *each) for each in zip(item, dtype))
+        is_told = attribute in told if attribute else False
+        return None if is_told or _is_array(item) or own.get(attribute, _default(item)) == dtype else dtype
+
+    return [missing(argument.type_attr, *each) for argument, *each in zip(declared, node.inputs, dtypes_of_operands(node))]
 
 
 @functools.cache
@@ -175,6 +178,8 @@ def _default(item: Any) -> str:
 
 
 def _operand(item: Any, dtype: Any, own: Any, text: Callable[[Any], Any]) -> str:
+    if isinstance(own, tuple):
+        return f"[{', '.join(_operand(*each, text) for each in zip(item, dtype, own))}]"
     written = repr(text(item))
     if isinstance(item, Size) and own != "int32":  # a scalar of int32 where it is unknown
         return f"scalar({written}, tf.{own})"

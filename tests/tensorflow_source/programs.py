@@ -22,6 +22,14 @@ def made_of_sizes(x: Any) -> Any:
     return x + tf.zeros(x.shape) + tf.ones((x.shape[0], 1)) * x.shape[1] + tf.reshape(tf.range(x.shape[0], dtype=tf.float32), (-1, 1))
 
 
+def lists_of_sizes_and_numbers(x: Any) -> Any:
+    """No array in the list tells the type of the numbers beside a size."""
+    rows, columns = tf.cast(tf.shape(x)[0] - 1, tf.float32), float(x.shape[1])
+    counts = tf.stack([tf.shape(x, out_type=tf.int64)[0], 3])
+    total = tf.raw_ops.AddN(inputs=[rows, 1.5])
+    return tf.stack([rows, 0.0]) * x[0, 0] + tf.stack([columns, 2.0]), total * tf.reduce_sum(x), tf.cast(counts, tf.float32) * x[0, 1]
+
+
 def decides_on_elements(x: Any) -> Any:
     if tf.reduce_sum(x) > 0:
         return x * 2
@@ -134,6 +142,7 @@ PROGRAMS: dict[Program, int] = {
     sizes_as_numbers: 1,
     sizes_as_tensors: 1,
     made_of_sizes: 1,
+    lists_of_sizes_and_numbers: 1,
     decides_on_elements: 2,
     reads_a_number: 1,
     rows_in_python: 2,
