@@ -13,11 +13,11 @@ import numpy as np
 from ... import contracts
 from ...errors import GuardFailed, TracingError
 from ...tracing.environment.conjunction import EnvironmentGuard, conjunction
-from ...tracing.reach.containers import MISSING, Kind, is_whole
+from ...tracing.reach.containers import MISSING, Kind
 from ...tracing.reach.namespaces import Names
 from ...tracing.reach.world import ORDER, Change, Held, World
 from ...tracing.state.append_only import ListShims
-from ...tracing.state.places import Place
+from ...tracing.state.places import Place, place_at
 from ...tracing.state.updates import Containers
 from .arguments import Inputs, is_array
 from .array_access import Watch, own, write
@@ -218,7 +218,7 @@ class Weights(contracts.Weights):
             if is_given(change.held.item) or is_part and change.now is self._put.get(Place(change.held, change.key).identity, MISSING):
                 continue
             name = self._name_of(change)
-            place = Place(change.held, whole=True) if not is_part or is_whole(change.held.item) else Place(change.held, change.key)
+            place = place_at(change.held, change.key)
             if name is None or place.identity in found:
                 found.setdefault(place.identity, place)
             else:

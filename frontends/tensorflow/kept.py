@@ -15,8 +15,8 @@ from tensorflow.python.trackable.data_structures import ListWrapper
 from ...sizes import is_symbolic
 from ...tracing.reach.containers import MISSING, is_whole
 from ...tracing.reach.free_parts import FreeParts, free_parts
-from ...tracing.reach.world import ORDER, Change, World
-from ...tracing.state.places import Place, Replaced, State, outermost
+from ...tracing.reach.world import Change, World
+from ...tracing.state.places import Place, Replaced, State, outermost, place_at
 from ...tracing.state.updates import Containers
 from ...trees import Branch, Fixed, Tree, flatten, leaves_at, register_container, unflatten
 from ..open_numbers import holds_numbers, with_numbers
@@ -91,7 +91,7 @@ class Kept:
         known = {place.identity for place in self.places}
         found: dict[tuple[int, Any], Place] = {}
         for change in self._changes():
-            place = _place_of(change)
+            place = place_at(change.held, change.key)
             if place.identity not in known and not containers.holds(change.held.item):
                 found.setdefault(place.identity, place)
         return list(found.values())
@@ -139,8 +139,3 @@ def _is_made(change: Change) -> bool:
         return False
     is_first = type(change.before) in _FLAGS
     return is_first and not is_whole(change.held.item) or bool(flatten(change.now, lambda item: isinstance(item, _MADE), opens)[0])
-
-
-def _place_of(change: Change) -> Place:
-    is_part = change.key is not ORDER and not is_whole(change.held.item)
-    return Place(change.held, change.key) if is_part else Place(change.held, whole=True)

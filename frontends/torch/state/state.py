@@ -18,15 +18,15 @@ from ....errors import TracingError
 from ....ir.aliases import Aliases
 from ....ir.graph import Effect
 from ....sizes import Size, Symbol
-from ....tracing.reach.containers import COMPILED, MISSING, is_whole
+from ....tracing.reach.containers import COMPILED, MISSING
 from ....tracing.reach.free_parts import FreeParts, free_parts
-from ....tracing.reach.world import ORDER, Change, Held, World
+from ....tracing.reach.world import Change, Held, World
 from ....tracing.state.append_only import ListShims
 from ....tracing.state.iterators import iterators_in, refuse_outside
-from ....tracing.state.places import Place, Replaced
+from ....tracing.state.places import Place, Replaced, place_at
 from ....tracing.state.places import State as RecordedState
 from ....tracing.state.updates import Containers
-from ....trees import AppendOnly, Branch, Fixed, Tree, flatten, map_structure, unflatten
+from ....trees import AppendOnly, Branch, Fixed, Tree, flatten, unflatten
 from ...open_numbers import DTYPES, holds_numbers
 from ..basics.arguments import is_array, opens, to_tensor
 from ..basics.tensors import storage
@@ -103,7 +103,7 @@ class State:
         for change in list(self.world.changes()):
             if isinstance(change.key, str) and change.key.startswith(COMPILED):
                 continue
-            place = _place_of(change)
+            place = place_at(change.held, change.key)
             self._refuse_shared(capture, change)
             if place.identity in known or is_given(change.held, containers):
                 continue
@@ -126,7 +126,7 @@ class State:
         placed = [(held, key, id(part)) for held, key, part in entries if id(part) in arrays] if arrays else []
         for held, key, identity in placed:
             if identity in alone:
-                yield _place_at(held, key)
+                yield place_at(held, key)
         for identity in arrays.keys() - {identity for _, _, identity in placed}:
             if not capture.for_torch or is_shared(arrays[identity]):
                 raise TracingError(
@@ -226,19 +226,6 @@ def _constants_written(capture: Trace) -> tuple[dict[int, torch.Tensor], set[int
     memory = Counter(storage(array) for _, array in graph.constants.values()) if capture.for_torch else Counter[int]()
     arrays = [array for value, array in graph.constants.values() if value in written]
     return {id(array): array for array in arrays}, {id(array) for array in arrays if memory[storage(array)] < 2}
-
-
-def _place_of(change: Change) -> Place:
-    return Place(change.held, whole=True) if change.key is ORDER else _place_at(change.held, change.key)
-
-
-def _place_at(held: Held, key: Any) -> Place:
-    return Place(held, whole=True) if is_whole(held.item) else Place(held, _plain_key(key))
-
-
-def _plain_key(key: Any) -> Any:
-    """A key as it stays in the user's dict: sizes in it have been fixed."""
-    return map_structure(lambda part: int(part) if is_symbolic(part) else part, key) if isinstance(key, tuple) or is_symbolic(key) else key
 
 
 def _array(capture: Trace, name: str, leaf: Any) -> torch.Tensor:

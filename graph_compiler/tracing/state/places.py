@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...trees import Branch, Fixed, Leaf, Path, Tree, count_leaves
-from ..reach.containers import MISSING
-from ..reach.world import Held
+from ...sizes import is_symbolic
+from ...trees import Branch, Fixed, Leaf, Path, Tree, count_leaves, map_structure
+from ..reach.containers import MISSING, is_whole
+from ..reach.world import ORDER, Held
 from .contents import contents_of
 from .updates import Containers, Kept, New, Same, item_of
 
@@ -51,6 +52,17 @@ class Place:
         """What is there now, in a form that later writes do not change."""
         held = self.read()
         return copy.copy(held) if self.whole and held is self.held.item else held
+
+
+def place_at(held: Held, key: Any) -> Place:
+    """Return the place of a part of a container: its key, or all of a container whose parts have no keys that last.
+
+    A size in the key, which the recording has fixed to look the key up, becomes its number: a later recording has other symbols.
+    """
+    if key is ORDER or is_whole(held.item):
+        return Place(held, whole=True)
+    has_sizes = isinstance(key, tuple) or is_symbolic(key)
+    return Place(held, map_structure(lambda part: int(part) if is_symbolic(part) else part, key) if has_sizes else key)
 
 
 def _parts(value: Any) -> dict[Any, Any]:

@@ -377,6 +377,19 @@ def cache_of_a_dict() -> Any:
 
 
 @TRAPS.made()
+def cache_by_tuples() -> Any:
+    cache: dict[Any, Any] = {}
+
+    def function(x: Any) -> Any:
+        key = ("row", x.shape[1])
+        if key not in cache:
+            cache[key] = x[0]
+        return x * cache[key]
+
+    return function
+
+
+@TRAPS.made()
 def cache_that_is_warm() -> Any:
     cache = {3: tf.constant([1.0, 2.0, 3.0])}
 
