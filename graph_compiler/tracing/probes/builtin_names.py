@@ -98,12 +98,13 @@ def _of_parts(symbols: Symbols) -> ClassShim:
     return ClassShim(complex, convert)
 
 
-def _counting(symbols: Symbols) -> Callable[..., Any]:
+def _counting(symbols: Symbols) -> ClassShim:
     def count(*args: Any, **kwargs: Any) -> Any:
         length = symbols.length_of(args[0]) if len(args) == 1 and not kwargs else None
         return len(*args, **kwargs) if length is None else length
 
-    return functools.update_wrapper(count, len, assigned=())
+    # AutoGraph reads the source of what is called: that of ``count``, which a function that wraps ``len`` would hide.
+    return ClassShim(len, count)
 
 
 def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
@@ -153,7 +154,7 @@ def _shim(name: str, symbols: Symbols) -> Any:
 def _is_pythons_own(space: dict[str, Any], name: str) -> bool:
     """Return True if code in these globals finds Python's own function under the name, or the shim of a recording around this one."""
     held = space.get(name, _ORIGINALS)
-    return held is _ORIGINALS or isinstance(held, ClassShim) or isinstance(held, types.FunctionType) and held.__module__ == __name__
+    return held is _ORIGINALS or isinstance(held, ClassShim)
 
 
 def _is_only_called(name: str, files: Iterable[str]) -> bool:
