@@ -46,7 +46,7 @@ def _hits(true_classes: Any, drawn: Any) -> Any:
 # ------------------------------------------------------------------------------------- images
 _IMAGE, _OTHER_IMAGE = array(2, 6, 7, 3), array(1, 5, 9, 2)
 _OFFSETS, _OTHER_OFFSETS = array(2, 2, kind="unit"), array(1, 2, kind="unit")
-_BOXES = np.array([[0.1, 0.2, 0.8, 0.7], [0.0, -0.2, 1.1, 0.95], [0.7, 0.6, 0.2, 0.1]], np.float32)
+_BOXES = np.array([[0.1, 0.2, 0.8, 0.7], [0.0, -0.2, 1.1, 0.95], [0.7, 0.6, 0.23, 0.1]], np.float32)
 _WHICH = np.array([0, 1, 0], np.int32)
 
 
