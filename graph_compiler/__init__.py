@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from .api import load as load
     from .api import transpile as transpile
     from .api import unify as unify
+    from .recording.control_flow import trace as trace
     from .runtime import Graph as Graph
     from .runtime import LazyGraph as LazyGraph
-    from .tracing.control_flow import trace as trace
     from .transforms import jit as jit
 
 __version__ = "0.1.0.dev0"
@@ -36,7 +36,7 @@ _MODULES = {
     **dict.fromkeys(("compile", "load", "transpile", "unify"), ".api"),
     **dict.fromkeys(("Graph", "LazyGraph"), ".runtime"),
     "jit": ".transforms",
-    "trace": ".tracing.control_flow",
+    "trace": ".recording.control_flow",
 }
 _PARTS = ("parallel", "training", "transforms")
 

@@ -16,7 +16,7 @@ def main() -> None:
         sys.exit(5)
     try:
         from .cli import run
-        from .cli.interrupts import end_when_interrupted, exit_interrupted
+        from .cli.exits import end_when_interrupted, exit_interrupted
     except KeyboardInterrupt:
         sys.exit(130)
     end_when_interrupted()

@@ -12,26 +12,27 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from .errors import InvalidOption, NotCompilable, SourceNotFound
+from .recording.code.syntax import place_of
+from .recording.control_flow import trace
+from .recording.reachability.containers import COMPILED
+from .recording.reachability.framework import framework_of
+from .recording.request import give_arguments
+from .recording.state.places import Stateful, stateful_paths
 from .registration import FrontendEntry, backends, frontends, is_module, responds_to, trait
-from .runtime import Graph, LazyGraph, files
+from .runtime import Graph, LazyGraph
 from .runtime.boundary import public
+from .runtime.calling.narrowing import Numbers
+from .runtime.calling.signatures import require_arguments
+from .runtime.calling.static_arguments import StaticGraph, Statics, those_it_has
 from .runtime.compilation import Compilation
 from .runtime.containers import LazyMethod, compile_class, compile_module
-from .runtime.declared import declared
 from .runtime.deferred import DeferredPipeline
 from .runtime.frameworks import backend_of, frontend_of
-from .runtime.narrowing import Numbers
 from .runtime.options import refusing_unknown, shown
+from .runtime.overloads import declared
 from .runtime.pipeline import Options, Pipeline
-from .runtime.signatures import require_arguments
-from .runtime.static import StaticGraph, Statics, those_it_has
+from .runtime.saving import load as files
 from .runtime.unified import UnifiedGraph
-from .tracing.bound_arguments import give_arguments
-from .tracing.control_flow import trace
-from .tracing.reach.containers import COMPILED
-from .tracing.reach.framework import framework_of
-from .tracing.source.definitions import place_of
-from .tracing.state.stateful import Stateful, stateful_paths
 
 
 @declared

@@ -1,6 +1,6 @@
 """Calls that this package makes in the user's name, and errors that it raises as Python or a framework would.
 
-What is raised there is not a bug of this package, although its code runs: :mod:`graph_compiler.tracing.faults` tells by it.
+What is raised there is not a bug of this package, although its code runs: :mod:`graph_compiler.recording.faults` tells by it.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from graph_compiler.errors import TracingError
-from graph_compiler.tracing.attempts import Refuted, Undisturbed, gives_up, recorded
+from graph_compiler.recording.search import Refuted, Undisturbed, gives_up, recorded
 
 
 class Drawn(Exception):

@@ -23,7 +23,8 @@ pytest.importorskip("rich")
 from typer.testing import CliRunner  # noqa: E402
 
 from graph_compiler import __main__ as main  # noqa: E402
-from graph_compiler.cli import convert, doctor, outputs, sources  # noqa: E402
+from graph_compiler.cli import convert, doctor, sources  # noqa: E402
+from graph_compiler.cli import files as outputs  # noqa: E402
 from graph_compiler.cli.app import app  # noqa: E402
 from graph_compiler.cli.exits import CODES, Exit  # noqa: E402
 from graph_compiler.errors import InvalidRegistration  # noqa: E402

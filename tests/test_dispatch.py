@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from graph_compiler.runtime.dispatch import dispatcher
-from graph_compiler.runtime.matching import Matching
-from graph_compiler.tracing.environment.conjunction import EnvironmentGuard, condition
+from graph_compiler.recording.environment_guards.guards import EnvironmentGuard, condition
+from graph_compiler.runtime.calling.matcher import Matching, dispatcher
 
 SETTINGS: dict[str, Any] = {"scale": 2}
 MATCHING = Matching(["if not (len(args) == 1): return misfit", "x = args[0].real"], ["x"], {"unlike": (AttributeError,)}, "misfit")

@@ -13,9 +13,9 @@ torch = pytest.importorskip("torch")
 import graph_compiler  # noqa: E402
 from graph_compiler.frontends.torch.memory import words  # noqa: E402
 from graph_compiler.frontends.torch.state.versions import versions_of  # noqa: E402
-from graph_compiler.tracing import Reached  # noqa: E402
-from graph_compiler.tracing.environment.conjunction import EnvironmentGuard, conjunction  # noqa: E402
-from graph_compiler.tracing.environment.versions import VersionsOf, counted, gathered, is_readable, tell, tells, told  # noqa: E402
+from graph_compiler.recording import Reached  # noqa: E402
+from graph_compiler.recording.environment_guards.guards import EnvironmentGuard, conjunction  # noqa: E402
+from graph_compiler.recording.environment_guards.versions import VersionsOf, counted, gathered, is_readable, tell, tells, told  # noqa: E402
 
 FOUND = [versions_of] if versions_of is not None else []
 

@@ -13,9 +13,8 @@ import torch.nn.functional as F
 
 import graph_compiler
 from graph_compiler.frontends.torch.basics.tensors import spec_of
-from graph_compiler.frontends.torch.capture import first_run
-from graph_compiler.frontends.torch.capture.first_run import FirstRun, TakingOver
-from graph_compiler.frontends.torch.capture.known_calls import Made
+from graph_compiler.frontends.torch.capture import known_calls as first_run
+from graph_compiler.frontends.torch.capture.known_calls import FirstRun, Made, TakingOver
 from graph_compiler.frontends.torch.compat import TorchDispatchMode
 from graph_compiler.frontends.torch.memory.layouts import Order
 

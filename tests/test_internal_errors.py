@@ -22,9 +22,9 @@ import graph_compiler
 from graph_compiler import errors, parallel, transforms
 from graph_compiler.codegen import source
 from graph_compiler.errors import InternalError, InvalidGraph, TracingError, UnknownOperation, UnsupportedOperation
+from graph_compiler.recording.recorder import Recorder
 from graph_compiler.runtime import boundary, pipeline
 from graph_compiler.runtime.statements_traced import StatementsTraced
-from graph_compiler.tracing.recorder import Recorder
 
 from .support.logs import logged
 
@@ -141,7 +141,7 @@ def test_what_jax_refuses_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("framework", ["torch", "numpy", "jax", "tensorflow"])
 def test_no_row_hides_a_bug(monkeypatch: pytest.MonkeyPatch, framework: str, problem: Exception) -> None:
     function, args = softened(framework)
-    lifter = importlib.import_module("graph_compiler.frontends.lifter").Lifter
+    lifter = importlib.import_module("graph_compiler.frontends.common.lifter").Lifter
     monkeypatch.setattr(lifter, "_check_types", raising(problem))
     with pytest.raises((InternalError, InvalidGraph, UnknownOperation)) as caught:
         graph_compiler.compile(function, source=framework, to="numpy" if framework != "numpy" else "torch", args=args)
@@ -178,8 +178,8 @@ BROKEN = {
     "transforms": ("graph_compiler.transforms.functions", "found_for"),
     "a call": ("graph_compiler.runtime.graph", "Missed"),
     "to": ("graph_compiler.runtime.pipeline", "write"),
-    "save": ("graph_compiler.runtime.saving", "save"),
-    "verify": ("graph_compiler.runtime.verifying", "verify_graph"),
+    "save": ("graph_compiler.runtime.saving.save", "save"),
+    "verify": ("graph_compiler.runtime.verify.verify", "verify_graph"),
 }
 
 
@@ -203,7 +203,7 @@ def test_no_raw_error_leaves(monkeypatch: pytest.MonkeyPatch, name: str) -> None
 def test_no_raw_error_leaves_a_module_of_a_graph(monkeypatch: pytest.MonkeyPatch, to: str) -> None:
     module = graph_compiler.transpile(lambda x: np.maximum(x, 0) * 2, source="numpy", to=to, args=(X,)).as_module()
     problem = KeyError("axis")
-    monkeypatch.setattr(importlib.import_module("graph_compiler.runtime.module_calls"), "in_mode", raising(problem))
+    monkeypatch.setattr(importlib.import_module("graph_compiler.runtime.calling.module_calls"), "in_mode", raising(problem))
     with pytest.raises(InternalError) as caught:
         module(X if to != "torch" else importlib.import_module("torch").ones(6))
     assert "KeyError: 'axis'" in str(caught.value) and f"{__file__}:" in str(caught.value)

@@ -27,7 +27,7 @@ from torch._subclasses import FakeTensorMode  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import TracingError  # noqa: E402
-from graph_compiler.tracing import active  # noqa: E402
+from graph_compiler.recording import active  # noqa: E402
 
 from .support.compare import assert_same  # noqa: E402
 from .support.processes import holds_in_child  # noqa: E402

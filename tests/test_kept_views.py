@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import graph_compiler
 from graph_compiler.errors import TracingError
-from graph_compiler.frontends.taking import taking
+from graph_compiler.frontends.common.indexing import taking
 
 from .support.compare import assert_same
 

@@ -19,7 +19,7 @@ import graph_compiler.backends.jax as backend  # noqa: E402
 from graph_compiler.codegen.source import _helpers  # noqa: E402
 from graph_compiler.errors import UnknownOperation  # noqa: E402
 from graph_compiler.ops import all_ops, declare, get  # noqa: E402
-from graph_compiler.ops.sections import SECTIONS  # noqa: E402
+from graph_compiler.ops.registry import SECTIONS  # noqa: E402
 
 X = torch.ones(3, 3)
 

@@ -17,7 +17,7 @@ from graph_compiler import ops
 from graph_compiler.ir import Graph, Node
 from graph_compiler.ops.collectives import COLLECTIVES
 from graph_compiler.passes import dce
-from graph_compiler.tracing import Request, recording
+from graph_compiler.recording import Request, recording
 
 from . import test_numpy_samples
 from .control_flow.programs import PROGRAMS

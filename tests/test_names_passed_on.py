@@ -17,7 +17,7 @@ import numpy as np  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.errors import GuardFailed  # noqa: E402
-from graph_compiler.tracing.probes.called_names import with_aliases  # noqa: E402
+from graph_compiler.recording.patches.builtin_names import with_aliases  # noqa: E402
 
 from .support.tolerance import tolerance  # noqa: E402
 

@@ -16,7 +16,7 @@ import torch.nn.functional as F  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler.backends.numpy import prelude  # noqa: E402
-from graph_compiler.backends.numpy.memory import READ_ONLY, VIEWS  # noqa: E402
+from graph_compiler.backends.numpy.native import READ_ONLY, VIEWS  # noqa: E402
 from graph_compiler.errors import GuardFailed, NotCompilable, TargetRefused, TracingError, UnsupportedOperation  # noqa: E402
 from graph_compiler.ops import all_ops  # noqa: E402
 

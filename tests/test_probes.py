@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from graph_compiler.errors import TracingError
-from graph_compiler.tracing.probes import ASSUME, INPUT, NOTE, REFUSE, STAND_IN, Probe, Probes, Session, probing, replaced
+from graph_compiler.recording.patches import ASSUME, INPUT, NOTE, REFUSE, STAND_IN, Probe, Probes, Session, probing, replaced
 
 _NAMES = ("ask", "draw", "start", "count", "give")
 

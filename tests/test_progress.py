@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import graph_compiler
+from graph_compiler.recording.stage import stage
 from graph_compiler.runtime import progress
-from graph_compiler.tracing.stage import stage
 
 from .support.logs import logged
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 import graph_compiler
-from graph_compiler.tracing import Reached
-from graph_compiler.tracing.reach.origin import is_internal, is_users, owner_of, owner_of_file
-from graph_compiler.tracing.reach.self_contained import is_self_contained
-from graph_compiler.tracing.reach.spaces import entry_of, spaces_of
-from graph_compiler.tracing.reach.walk import Policy
-from graph_compiler.tracing.reach.world import World
+from graph_compiler.recording import Reached
+from graph_compiler.recording.code.ownership import is_internal, is_users, owner_of, owner_of_file
+from graph_compiler.recording.reachability.framework import is_self_contained
+from graph_compiler.recording.reachability.namespaces import entry_of, spaces_of
+from graph_compiler.recording.reachability.snapshot import World
+from graph_compiler.recording.reachability.walk import Policy
 
 from .support.compare import assert_same
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from graph_compiler.tracing import Reached, facts_outside
-from graph_compiler.tracing.reach.origin import owner_of, owner_of_file
+from graph_compiler.recording import Reached, facts_outside
+from graph_compiler.recording.code.ownership import owner_of, owner_of_file
 
 _LAYER = """
 class Layer{i}(Layer{base}):

@@ -16,7 +16,7 @@ from graph_compiler import registration
 from graph_compiler.codegen.source import _helpers
 from graph_compiler.errors import DuplicateRow, InvalidRegistration, UnknownFramework, UnknownOperation
 from graph_compiler.ops import declare
-from graph_compiler.ops.sections import SECTIONS, declare_section
+from graph_compiler.ops.registry import SECTIONS, declare_section
 from graph_compiler.registration import BackendEntry, FrontendEntry, Registry, backends, frontends
 from graph_compiler.trees import register_container
 

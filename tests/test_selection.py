@@ -66,7 +66,7 @@ def test_affected(changed: str, checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "changed", ["graph_compiler/passes/cse.py", "frontends/torch/lifting/reductions.py", "graph_compiler/codegen/scope.py"]
+    "changed", ["graph_compiler/passes/cleanup/cse.py", "frontends/torch/lifting/reductions.py", "graph_compiler/codegen/scope.py"]
 )
 def test_each_program_runs_where_the_core_changes(changed: str) -> None:
     found = affected.affected([*NODES, *PROGRAMS], [changed])

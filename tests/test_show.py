@@ -21,8 +21,9 @@ from graph_compiler.ops.registry import ArraySpec
 from graph_compiler.runtime import Graph
 from graph_compiler.runtime.variant import Variant
 from graph_compiler.trees import flatten
-from graph_compiler.visualise import html, showing
-from graph_compiler.visualise.groups import MOST_CHILDREN, Group, grouped
+from graph_compiler.visualise import html
+from graph_compiler.visualise import page as showing
+from graph_compiler.visualise.page import MOST_CHILDREN, Group, grouped
 
 from .support.chromium import CHROMIUM, Page
 

@@ -12,8 +12,8 @@ import torch
 
 import graph_compiler
 from graph_compiler.errors import SourceNotFound
+from graph_compiler.recording.reachability.framework import framework_of
 from graph_compiler.registration import frontends, telling
-from graph_compiler.tracing.reach.framework import framework_of
 
 _WEIGHT = jnp.ones(3)
 

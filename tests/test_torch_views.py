@@ -13,8 +13,8 @@ import torch
 import graph_compiler
 from graph_compiler.backends import jax as jax_backend
 from graph_compiler.codegen import write
+from graph_compiler.frontends.common.views import write_through
 from graph_compiler.frontends.torch.lifting import TorchBuilder, rows
-from graph_compiler.frontends.views import write_through
 from graph_compiler.ir import Graph, verify
 
 from .support.one_call import spec_of

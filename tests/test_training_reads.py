@@ -7,8 +7,8 @@ import torch
 
 import graph_compiler
 from graph_compiler.assumptions import InputAttribute
-from graph_compiler.frontends.torch.state.module_reads import MODULE_READS, TRAINING, reads_unseen
-from graph_compiler.tracing.probes import Probes, Session, probing
+from graph_compiler.frontends.torch.state.reads import MODULE_READS, TRAINING, reads_unseen
+from graph_compiler.recording.patches import Probes, Session, probing
 
 
 class Quiet(torch.nn.Module):

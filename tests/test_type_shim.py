@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graph_compiler
-from graph_compiler.tracing.probes.builtin_names import ClassShim
+from graph_compiler.recording.patches.builtin_names import ClassShim
 
 _KIND = type
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import graph_compiler
-from graph_compiler.runtime import declared
+from graph_compiler.runtime import overloads as declared
 
 HERE = Path(__file__).parent / "typing"
 PUBLIC = {

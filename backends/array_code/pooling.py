@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..positions import adaptive_places, window_places
+from ..common.positions import adaptive_places, window_places
 from .own import Array, fractional_starts, least_of, xp
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ..positions import antialias_taps, byte_weights, cubic_weights, sample_taps
+from ..common.positions import antialias_taps, byte_weights, cubic_weights, sample_taps
 from .own import Array, elements_at, padded_position, weighted_taps, xp
 
 

@@ -11,11 +11,10 @@ from jax._src import core
 from jax._src.interpreters.partial_eval import DynamicJaxprTrace
 
 from ...forwarding import forwards
-from ..compiled_shapes import CompiledShapes, NewShape
-from ..compilers import compiled_or_plain
-from .kept_programs import KeptPrograms
+from ..common.compiled_shapes import CompiledShapes, NewShape
+from ..common.compilers import compiled_or_plain
 from .packed import Packed
-from .persistent_cache import PersistentCache
+from .program_cache import KeptPrograms, PersistentCache
 
 
 def compiled(

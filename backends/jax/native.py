@@ -17,18 +17,48 @@ from ...contracts import Target
 from ...errors import CallMismatch, GuardFailed
 from ...ir.graph import Guard
 from ...ops.dtypes import KEYS, NARROWED
-from ...tracing.control_flow.regions import regions
+from ...recording.control_flow.regions import regions
 from ...trees import flatten, unflatten
-from ..arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
-from ..compilers import check_compiler_options
-from ..failed_guards import shows_as_nan
-from ..keys_of_slices import KeysOfSlices
-from ..refusals import told
+from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
+from ..common.compilers import check_compiler_options
+from ..common.failures import shows_as_nan, told
+from ..common.keys import KeysOfSlices
 from .compiled import compiled
-from .dlpack import over_dlpack
 from .forward_mode import is_without_forward_mode
 from .mapped_calls import is_one_call_for_rows
 from .packed import is_leaf, weak
+
+_CPU = 1  # in DLPack's numbers of kinds of devices
+_ALIGNMENT = 16  # XLA takes an array of a GPU only at a multiple of this; on a CPU it copies others by itself
+
+
+def over_dlpack(array: Any, is_copied: bool = False) -> Any:
+    """A JAX array in the memory of an array, or in that of a copy on its device; None where layout or device do not allow that.
+
+    The device has to be the one that JAX computes on: an array elsewhere would take the computation there, or mix devices.
+
+    >>> import numpy as np
+    >>> over_dlpack(np.arange(3, dtype="int32")).tolist()
+    [0, 1, 2]
+    """
+    plain = array.detach().resolve_conj().resolve_neg() if hasattr(array, "detach") else array  # DLPack says nothing of a pending sign
+    try:
+        kind, number = plain.__dlpack_device__()
+        if (kind != _CPU, number) != default_place():
+            return None
+        if is_copied or kind != _CPU and plain.data_ptr() % _ALIGNMENT:
+            plain = plain.clone()
+        return jax.dlpack.from_dlpack(plain.contiguous() if hasattr(plain, "contiguous") else plain)
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):  # layouts and dtypes that DLPack does not carry
+        return None
+
+
+def default_place() -> tuple[bool, int]:
+    """Whether JAX computes elsewhere than on a CPU, and the number of the device among its kind."""
+    chosen = jax.config.jax_default_device
+    device = chosen if isinstance(chosen, jax.Device) else jax.local_devices(backend=chosen)[0]
+    return device.platform != "cpu", device.id if device.platform == "cpu" else device.local_hardware_id
+
 
 log = logging.getLogger("graph_compiler")
 _said: set[str] = set()

@@ -12,7 +12,7 @@ from ...errors import FrameworkNotInstalled
 from . import prelude as prelude
 from .dialect import NumpyDialect, dtype_text
 from .lowering import rows as rows
-from .memory import copy_aliased_outputs as copy_aliased_outputs
+from .native import copy_aliased_outputs as copy_aliased_outputs
 from .native import target as target
 
 if int(np.__version__.partition(".")[0]) < 2:  # from 2 on, numbers take the type of the arrays beside them (NEP 50)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...ir.graph import Graph
-from ..dialect import CanonicalDialect
+from ..common.dialect import CanonicalDialect
 
 
 def dtype_text(dtype: str) -> str:

@@ -9,8 +9,8 @@ from typing import Any
 
 from ...ops import ArraySpec
 from ...ops.text import Text
-from ..half_numbers import HALF, held
-from ..rows import Operand, Rows, operand
+from ..common.half_numbers import HALF, held
+from ..common.rows import Operand, Rows, operand
 from .dialect import dtype_text
 
 _HALF_TEXTS = tuple(map(dtype_text, HALF))

@@ -4,19 +4,145 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.eager import context, record
 
 from ...trees import Tree, flatten, unflatten
-from ..compiled_shapes import CompiledShapes, NewShape
-from .concrete import ConcreteFunctions
+from ..common.compiled_shapes import CompiledShapes, NewShape
 from .unchecked import NotForXla, NotTraced, checks_left_out, require_no_hidden_draws, writes
-from .xla_flags import why_not_exact
+
+_VARIABLE = "XLA_FLAGS"
+# Both are true by default: one leaves NaN out of maxima on a CPU, the other leaves out casts to half precision between two operations.
+_FLAGS = ("xla_cpu_enable_fast_min_max", "xla_allow_excess_precision")
+
+
+@functools.cache
+def why_not_exact() -> str:
+    """Return why compiled functions would return other numbers than TensorFlow's kernels; empty if they do not.
+
+    TensorFlow reads ``XLA_FLAGS`` when it first compiles in a process, so the flags are set around that compilation. Where
+    something else was compiled before, without them, they have no effect.
+    """
+    with tf.init_scope(), _flags_set():
+        maximum, rounded = tf.function(_probe, jit_compile=True, autograph=False)(tf.constant([np.nan, 0.1]), tf.constant([1.0, np.nan]))
+    kept = {
+        "NaN in maxima": np.isnan(maximum.numpy()).all(),
+        "casts to half precision": rounded.numpy()[1] == np.float32(np.float16(0.1)),
+    }
+    lost = " and ".join(what for what, is_kept in kept.items() if not is_kept)
+    return f"XLA, which this process has used before, leaves out {lost}: set XLA_FLAGS from the start" if lost else ""
+
+
+def _probe(x: Any, y: Any) -> Any:
+    return tf.maximum(x, y), tf.cast(tf.cast(x, tf.float16), tf.float32)
+
+
+@contextmanager
+def _flags_set() -> Iterator[None]:
+    before = os.environ.get(_VARIABLE)
+    more = [f"--{flag}=false" for flag in _known() if flag not in (before or "")]
+    if more:
+        os.environ[_VARIABLE] = " ".join([*([before] if before else []), *more])
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(_VARIABLE, None)
+        else:
+            os.environ[_VARIABLE] = before
+
+
+def _known() -> list[str]:
+    """Return the flags that TensorFlow's XLA has: it ends the process at flags that it does not know."""
+    header = Path(tf.sysconfig.get_include(), "xla", "xla.pb.h")
+    text = header.read_text(errors="replace") if header.is_file() else ""
+    return [flag for flag in _FLAGS if f" {flag}(" in text]
+
+
+_NUMBERS = (bool, int, float, complex)
+
+
+class _Traced(NamedTuple):
+    concrete: Any
+    form: Tree
+    leaves: int
+
+
+class ConcreteFunctions:
+    """Cache of traces of ``function``, found by the shapes and dtypes of its arguments and the values of those that are no tensors.
+
+    A ``tf.function`` finds a trace by all of its arguments, which takes longer than a small model where the weights are arguments. Here the
+    shapes of weights, which arrive in dicts, are known to stay.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], shapes: CompiledShapes, options: dict[str, Any], extra: Callable[[], list[Any]]
+    ) -> None:
+        self._function, self._shapes, self._options, self._extra = function, shapes, options, extra
+        self._traced: dict[Hashable, _Traced] = {}
+
+    def __call__(self, *args: Any) -> tuple[Any, list[Any]]:
+        """Return the result, and the tensors that ``extra`` added to the trace. Raise ``NewShape`` as ``CompiledShapes.note`` does."""
+        key, tensors = _parts(args)
+        traced = self._traced.get(key)
+        if traced is None:
+            self._shapes.note(args)
+            traced = self._traced[key] = self._trace(args, tensors)
+        # Its public call binds arguments to names, one by one.
+        results = traced.concrete._call_flat(tensors, traced.concrete.captured_inputs)
+        return unflatten(traced.form, results[: traced.leaves]), results[traced.leaves :]
+
+    def _trace(self, args: tuple[Any, ...], tensors: list[Any]) -> _Traced:
+        forms: list[tuple[Tree, int]] = []
+
+        @functools.wraps(self._function)
+        def flat(*given: Any) -> list[Any]:
+            leaves, form = flatten(self._function(*_with_tensors(args, given)), tf.is_tensor)
+            forms.append((form, len(leaves)))
+            return [*leaves, *self._extra()]
+
+        del flat.__wrapped__  # whose signature has other arguments
+        concrete = tf.function(flat, autograph=False, **self._options).get_concrete_function(*tensors)
+        return _Traced(concrete, *forms[-1])
+
+
+def _parts(args: tuple[Any, ...]) -> tuple[Hashable, list[Any]]:
+    key: list[Any] = []
+    tensors: list[Any] = []
+    for arg in args:
+        if isinstance(arg, dict):
+            key.append((*arg, *(item.ref() for item in arg.values() if isinstance(item, tf.Variable))))
+            tensors += [item for item in arg.values() if not isinstance(item, tf.Variable)]
+        elif isinstance(arg, tf.Variable):
+            key.append(arg.ref())
+        elif isinstance(arg, tf.Tensor):
+            key.append((arg.shape, arg.dtype))
+            tensors.append(arg)
+        elif tf.is_tensor(arg):
+            raise NotTraced(f"an argument of it is a {type(arg).__name__}")
+        else:
+            # 0.0 equals -0.0, and NaN equals nothing
+            key.append((type(arg), repr(arg) if isinstance(arg, _NUMBERS) else arg))
+    return tuple(key), tensors
+
+
+def _with_tensors(args: tuple[Any, ...], given: tuple[Any, ...]) -> list[Any]:
+    """Return the arguments with other tensors; variables are captured by the trace."""
+    tensors = iter(given)
+
+    def replaced(item: Any) -> Any:
+        return next(tensors) if isinstance(item, tf.Tensor) else item
+
+    return [{name: replaced(item) for name, item in arg.items()} if isinstance(arg, dict) else replaced(arg) for arg in args]
+
 
 log = logging.getLogger("graph_compiler")
 # Raised where Python's functions (math.sin, int, round) are handed a tensor that has no elements yet.

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
 import math
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
@@ -17,12 +20,17 @@ from ...contracts import Target
 from ...errors import CallMismatch, GraphCompilerError, GuardFailed
 from ...ir.graph import Guard
 from ...trees import flatten, map_structure
-from ..arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
-from ..compilers import check_compiler_options, compiled_or_plain
-from ..failed_guards import shows_as_nan
-from ..keys_of_slices import KeysOfSlices
-from ..refusals import told
+from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
+from ..common.compilers import check_compiler_options, compiled_or_plain
+from ..common.failures import shows_as_nan, told
+from ..common.keys import KeysOfSlices
 from .compiled import Compiled, returning_anything, why_not_traced
+
+if "tensorflow" not in sys.modules and importlib.util.find_spec("triton") is not None:
+    # Code of another package is imported, and may raise anything; one that cannot be loaded can do no harm later.
+    with contextlib.suppress(Exception):
+        importlib.import_module("triton")
+
 
 _ALIGNED = 64  # TensorFlow's kernels take the process down where an array begins at no multiple of this
 

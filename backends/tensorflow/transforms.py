@@ -12,8 +12,8 @@ import tensorflow as tf
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
 from ...contracts.parallelism import running_over
 from ...errors import CallMismatch
-from ...tracing.active import active
-from ..keys_of_slices import UNSAID
+from ...recording.lock import active
+from ..common.keys import UNSAID
 from .axes import Slices
 from .native import target
 from .prelude.control import run_again, scan

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ...contracts.first_use import at_first_use, calls_at_first_use
-from ..dialect import CanonicalDialect
+from ..common.dialect import CanonicalDialect
 from . import prelude as prelude
 from .lowering import rows as rows
-from .memory import copy_aliased_outputs as copy_aliased_outputs
+from .native import copy_aliased_outputs as copy_aliased_outputs
 from .native import target as target
 
 name = "torch"

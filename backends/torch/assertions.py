@@ -9,7 +9,7 @@ import torch
 
 from ...errors import GuardFailed
 from ...ir.graph import Guard
-from ...tracing import active
+from ...recording import active
 from ...trees import flatten, unflatten
 
 _FAKE, _PROXY = torch._C._TorchDispatchModeKey.FAKE, torch._C._TorchDispatchModeKey.PROXY

@@ -10,8 +10,7 @@ from torch.autograd import Function
 
 from ...contracts.parallelism import native_axis
 from ...errors import GradientRefused
-from .collectives import exchanged
-from .exchanges import Exchanges
+from .collectives import Exchanges, exchanged
 
 
 class Axis(Protocol):

@@ -8,15 +8,236 @@ derivative, as in JAX. Those at its border belong to a function of the whole bat
 from __future__ import annotations
 
 import functools
+import math
+import zlib
+from collections import Counter
 from collections.abc import Callable, Hashable
-from typing import Any, cast
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
 
 import torch
 import torch.distributed as dist
 from torch.autograd import Function
 
-from ...errors import GradientRefused
-from .exchanges import Exchanges, failures, reduced
+from ...errors import CallMismatch, CollectiveFailed, GradientRefused
+
+COMMUNICATION = ("gloo", "NCCL", "ProcessGroup", "Connection closed", "Timed out waiting")
+"""What is in messages of errors of communication, of code that may fail in other ways, too."""
+
+_OPERATIONS = {"sum": dist.ReduceOp.SUM, "max": dist.ReduceOp.MAX, "min": dist.ReduceOp.MIN}
+_gather = getattr(dist.ProcessGroup, "all_gather_single", None) or dist.ProcessGroup._allgather_base  # since torch 2.13, and before
+# By the types that are gathered, others as bytes, for gloo has few: what an array hardly begins with.
+_REFUSAL = {
+    torch.float32: -1.5 * 2.0**-99,
+    torch.float64: -1.5 * 2.0**-99,
+    torch.int32: -1515870811,
+    torch.int64: -1515870811,
+    torch.uint8: 165,
+}
+
+
+class failures:
+    """Errors of communication as this package's: those of torch whose message has one of these words. A class, as each exchange enters it:
+    less runs than of a generator."""
+
+    def __init__(self, group: Any, words: tuple[str, ...] = ("",)) -> None:
+        self._group, self._words = group, words
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
+        if isinstance(problem, RuntimeError) and (isinstance(problem, dist.DistError) or any(word in str(problem) for word in self._words)):
+            raise CollectiveFailed(
+                f"process {dist.get_rank(self._group)} of {dist.get_world_size(self._group)} could not exchange arrays with the others: "
+                "one has ended, did not come to the same collective within the timeout of torch.distributed.init_process_group(timeout=), "
+                "or came with an array of another shape. Look for its own error first, then start all processes again. torch says: "
+                f"{problem}"
+            ) from problem
+
+
+class _Message(NamedTuple):
+    """What a process comes to an exchange with: an array, of a batch of so many rows. ``kind`` is ``"stack"`` or one of
+    ``_OPERATIONS``."""
+
+    kind: str
+    shape: tuple[int, ...]
+    dtype: torch.dtype
+    device: torch.device
+    rows: int | None
+
+    def __str__(self) -> str:
+        what = "gathers" if self.kind == "stack" else f"takes the {self.kind} of"
+        return f"{what} {str(self.dtype).removeprefix('torch.')}{list(self.shape)}"
+
+
+class Exchanges:
+    """Exchanges of arrays that are known to be of one shape in all processes."""
+
+    def __init__(self, group: Any) -> None:
+        self.group, self.size, self.rank = group, group.size(), group.rank()
+
+    def total(self, array: Any) -> Any:
+        """A new array: the sum over all processes."""
+        return self._sent("sum", array).view(array.shape)
+
+    def pmax(self, array: Any) -> Any:
+        """A new array: the largest over all processes."""
+        return self._sent("max", array).view(array.shape)
+
+    def pmin(self, array: Any) -> Any:
+        """A new array: the smallest over all processes."""
+        return self._sent("min", array).view(array.shape)
+
+    def stacked(self, array: Any) -> Any:
+        """The arrays of all processes along a new first axis."""
+        return self._sent("stack", array).view(self.size, *array.shape)
+
+    def joined(self, array: Any) -> Any:
+        """The arrays of all processes along their first axis."""
+        rows, *rest = array.shape
+        return self._sent("stack", array).view(self.size * rows, *rest)
+
+    def part(self, array: Any) -> Any:
+        """A new array: the part of this process along the first axis."""
+        rows = array.shape[0] // self.size
+        return torch.narrow_copy(array, 0, self.rank * rows, rows)
+
+    def same(self, array: Any) -> Any:
+        """What is equal in all processes."""
+        return array.view_as(array)
+
+    summed = total
+
+    def _sent(self, kind: str, array: Any) -> Any:
+        """The elements in a row; for ``"stack"`` a row for each process."""
+        if kind == "stack":
+            return _gathered(array, self.group).view(array.dtype)
+        return reduced(kind, array.clone(memory_format=torch.contiguous_format), self.group)
+
+
+@dataclass(frozen=True)
+class _Last:
+    """What an exchange was the last time. ``flag`` is sent with the next one that is reduced, and is None where that is described."""
+
+    message: _Message
+    flag: Any
+
+
+class CheckedExchanges(Exchanges):
+    """The exchanges of the calls of one function, each by its number in a call: ``CallMismatch`` in all processes where they come with
+    different batches or arrays. ``made`` counts those of the call."""
+
+    def __init__(self, group: Any) -> None:
+        super().__init__(group)
+        self._last: list[_Last] = []
+        self.made, self._rows = 0, None
+        _meet(group)
+
+    def begin(self, batch: Any) -> None:
+        """A call with this batch, or with none."""
+        self.made, self._rows = 0, None if batch is None else batch.shape[0]
+
+    def compare(self, batch: Any) -> None:
+        """That of a call in which nothing was exchanged that would have told of it."""
+        self._sent("sum", batch.new_empty(0))
+
+    def _sent(self, kind: str, array: Any) -> Any:
+        number, self.made = self.made, self.made + 1
+        own = (kind, array.shape, array.dtype, array.device, self._rows)
+        last = self._last[number] if number < len(self._last) else None
+        if last is not None and last.flag is not None:
+            again = self._stacked_again if last.message.kind == "stack" else self._reduced_again
+            found = again(last, array if own == last.message else None)
+            if found is not None:
+                return found
+        message = _Message(*own)
+        _require_one(message, self.group)
+        # what changes each time is described each time, and so is what has no elements to begin with
+        is_steady = last is not None and own == last.message and (kind != "stack" or array.numel() > 0)
+        self._last[number : number + 1] = [_Last(message, array.new_full((1,), kind == "min") if is_steady else None)]
+        return super()._sent(kind, array)
+
+    def _stacked_again(self, last: _Last, array: Any) -> Any:
+        """What all processes come with, if it is what they came with the last time; else None. So is the array of this one."""
+        found = _gathered(_refusal(last.message) if array is None else array, self.group)
+        return None if _REFUSAL[found.dtype] in found.select(1, 0).tolist() else found.view(last.message.dtype)
+
+    def _reduced_again(self, last: _Last, array: Any) -> Any:
+        """As ``_stacked_again``."""
+        unset, flag = last.message.kind == "min", last.flag
+        if array is None:
+            array, flag = flag.new_zeros(math.prod(last.message.shape)), torch.full_like(flag, not unset)
+        found = reduced(last.message.kind, torch.cat([array.reshape(-1), flag]), self.group)
+        return found[:-1] if found[-1].item() == unset else None  # one that is set changes what all get
+
+
+def _refusal(expected: _Message) -> Any:
+    """An array in the place of one that is expected to be gathered."""
+    array = torch.empty(expected.shape, dtype=expected.dtype, device=expected.device)
+    sent = array if array.dtype in _REFUSAL else array.view(-1).view(torch.uint8)
+    sent.fill_(_REFUSAL[sent.dtype])
+    return array
+
+
+_meetings: Counter[str] = Counter()  # of each group, by its name
+
+
+def _meet(group: Any) -> None:
+    """Waits for the others to come with as many functions, by the store of all processes: where one begins to exchange what the others do
+    not expect, gloo ends it."""
+    store, name = dist.distributed_c10d._get_default_store(), group.group_name
+    _meetings[name] += 1
+    key = f"graph_compiler/{name}/{_meetings[name]}"
+    with failures(group):
+        if store.add(f"{key}/count", 1) == group.size():
+            store.set(f"{key}/all", "")
+        store.wait([f"{key}/all"])
+
+
+def reduced(kind: str, row: Any, group: Any) -> Any:
+    """The array itself, with the elements of all processes, reduced as ``_OPERATIONS`` says."""
+    try:
+        if row.is_complex():
+            dist.all_reduce(row, _OPERATIONS[kind], group)
+        else:  # without what is around it
+            group.allreduce(row, _OPERATIONS[kind]).wait()
+    except RuntimeError:
+        with failures(group):
+            raise
+    return row
+
+
+def _gathered(array: Any, group: Any) -> Any:
+    """The elements of all processes, a row of one each, of a type that is gathered."""
+    row = array.reshape(1, -1).contiguous()
+    if row.dtype not in _REFUSAL:
+        row = row.view(torch.uint8)
+    found = row.new_empty(group.size(), row.shape[1])
+    try:
+        _gather(group, found, row).wait()
+    except RuntimeError:
+        with failures(group):
+            raise
+    return found
+
+
+def _require_one(own: _Message, group: Any) -> None:
+    """``CallMismatch`` in all processes where they describe different things."""
+    told = torch.tensor([[-1 if own.rows is None else own.rows, zlib.crc32(str(own).encode())]], device=own.device)
+    rows, texts = _gathered(told, group).T.tolist()
+    if len(set(rows)) > 1:
+        raise CallMismatch(
+            f"the processes give batches of {', '.join(map(str, rows))} rows, in the order of their ranks; all have to give one size: "
+            "leave the rest of the last batch out (drop_last=True)"
+        )
+    if len(set(texts)) > 1:
+        each: list[Any] = [None] * len(texts)
+        with failures(group):
+            dist.all_gather_object(each, str(own), group)
+        raise CallMismatch(
+            f"the processes exchange different arrays, in the order of their ranks: {'; '.join(each)}. All have to come with one shape and "
+            "dtype: pad what differs to one size, and call parallel.psum and its like in one order in all processes"
+        )
 
 
 def broadcast(array: Any, group: Any) -> Any:

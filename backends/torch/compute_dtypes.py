@@ -6,7 +6,7 @@ from typing import Any
 
 from ...ops import ArraySpec
 from ...ops.text import Text
-from ..rows import Operand, Rows, operand
+from ..common.rows import Operand, Rows, operand
 
 _UNSIGNED = {"uint16": "int64", "uint32": "int64"}  # which wrap around when they are given
 _HALF = {"float16": "float32", "bfloat16": "float32"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,57 @@ from torch.utils.checkpoint import _StopRecomputationError
 
 from ...contracts import Target
 from ...forwarding import forwards
-from ..arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
-from ..compile_cache import cache_folder
-from ..compilers import check_compiler_options, compiled_or_plain
-from ..refusals import told
+from ...ir.graph import Graph
+from ...passes import copy_overwritten
+from ..common.arrays import INCONVERTIBLE, is_plain, refuse_array, words_of, write_into
+from ..common.compilers import cache_folder, check_compiler_options, compiled_or_plain
+from ..common.failures import told
 from .assertions import asserted, is_tracing
 from .devices import placed
 from .following import Dynamo
 from .forward_mode import is_without_derivative
+
+# Operations whose row may give a view of the first tensor, or the tensor itself.
+VIEWS = frozenset({
+    "astype", "bitcast", "broadcast_to", "conj", "diagonal", "einsum", "getitem", "imag", "matrix_power", "pad", "permute_dims", "real",
+    "refuse_gradient", "reshape", "sliding_window", "split", "stop_gradient", "unstack", "view_as_complex", "with_gradient",
+})  # fmt: skip
+
+
+def copy_aliased_outputs(graph: Graph) -> tuple[Graph, bool]:
+    """What is written to arguments is whole until then. Results may share memory with arguments that nobody writes to, as those of torch
+    itself do."""
+    return copy_overwritten(graph, VIEWS)
+
+
+class Standing:
+    """Places in a module's dicts of parameters and buffers, by name, and the tensors that were put there."""
+
+    def __init__(self) -> None:
+        self._index: dict[str, int] = {}
+        self._dicts: list[Any] = []
+        self._keys: list[Any] = []
+        self._tensors: list[Any] = []
+
+    def note(self, name: str, held: dict[str, Any], key: str) -> None:
+        """What stands under this key now is what is to stand there."""
+        if name not in self._index:
+            self._index[name] = len(self._tensors)
+            for column, item in ((self._dicts, held), (self._keys, key), (self._tensors, None)):
+                column.append(item)
+        place = self._index[name]
+        self._dicts[place], self._tensors[place] = held, held[key]
+
+    @property
+    def names(self) -> Iterable[str]:
+        """All names that were noted."""
+        return self._index.keys()
+
+    def changed(self) -> bool:
+        """Whether another tensor stands in one of the places, or none: ``functional_call``, a parametrisation or an assignment took it
+        away."""
+        return not all(map(is_, map(dict.get, self._dicts, self._keys), self._tensors))
+
 
 _INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
@@ -92,7 +136,7 @@ class TorchTarget(Target):
         return torch._C._functorch.maybe_current_level() is not None and is_without_derivative(problem)
 
     def refusal(self, problem: Exception) -> str | None:
-        """See :func:`graph_compiler.backends.refusals.told`."""
+        """See :func:`graph_compiler.backends.common.failures.told`."""
         return told(problem)
 
     def to_numpy(self, array: Any) -> Any:

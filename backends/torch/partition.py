@@ -13,8 +13,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from ...contracts.parallelism import Arrays, Layout, running_over_mesh
 from ...errors import UnsupportedOperation
+from .collectives import COMMUNICATION, failures
 from .composed import WithoutWrites
-from .exchanges import COMMUNICATION, failures
 
 _REMEDY = (
     "torch has no rule for this operation on a DTensor of such a layout. Lay the parameters before it out otherwise, by rules=, give the "

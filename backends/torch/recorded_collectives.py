@@ -17,7 +17,7 @@ from torch.distributed.tensor import DTensor
 from ...contracts import Parallelism
 from ...errors import GradientRefused, InvalidOption, UnsupportedOperation
 from ...ops.collectives import RECORDED_DEVICES, REDUCTIONS
-from ...tracing import active
+from ...recording import active
 from .collectives import NO_GRADIENT
 from .partition import constrained
 

@@ -21,9 +21,9 @@ from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selectiv
 from ...contracts.derivatives import Arrays, Derivatives, Function, Mapping, Policy, Step
 from ...contracts.parallelism import running_over
 from ...errors import CallMismatch, GradientRefused, NotCompilable
-from ...tracing.active import active
-from ...tracing.control_flow.scans import computing_again
-from ..keys_of_slices import UNSAID
+from ...recording.control_flow.loops import computing_again
+from ...recording.lock import active
+from ..common.keys import UNSAID
 from .axes import Slices
 from .forward_mode import RefusingWrong, is_without_derivative
 from .native import target

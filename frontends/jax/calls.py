@@ -25,16 +25,37 @@ from jax.interpreters import ad, batching, mlir
 from ...forwarding import forward, forwards
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
+from ...recording.faults import is_fault
+from ...recording.patches import STAND_IN, Probe, Session, replaced, under_any_name
+from ...recording.patches.patch import Place
 from ...sizes import expression_of, hint_of, is_symbolic
-from ...tracing.faults import is_fault
-from ...tracing.probes import STAND_IN, Probe, Session, replaced, under_any_name
-from ...tracing.probes.replaced import Place
 from ...trees import Branch, Static, Tree, flatten, iterate_structure, map_structure, statics, unflatten
-from .associative_scans import scanned_in_parallel
-from .counted_loops import counted, scanned
-from .dtypes import dtype_name, is_key
+from .dtypes import dtype_name, is_key, narrowed
+from .intercept.associative_scans import scanned_in_parallel
+from .intercept.counted_loops import counted, scanned
 from .names import CUSTOM, INDEXED, METHOD, holder_of
 from .sizes import ReadNumber, current, decided, hints, symbolic
+
+
+def as_jax(array: Any) -> Any:
+    """An array of any framework as one of JAX, in the type that JAX has for its own; a tensor without its history.
+
+    >>> as_jax(jax.numpy.arange(2)).tolist()
+    [0, 1]
+    """
+    if isinstance(array, jax.Array):
+        return array
+    dtype = narrowed(dtype_name_of(array))
+    if hasattr(array, "detach"):
+        plain = array.detach().cpu().resolve_conj().resolve_neg()
+        array = (plain.float() if dtype == "bfloat16" else plain).numpy()  # which numpy does not have
+    return jax.numpy.asarray(array, dtype)
+
+
+def dtype_name_of(array: Any) -> str:
+    """The name of the dtype of an array of any framework."""
+    return str(getattr(array.dtype, "name", array.dtype)).rpartition(".")[2]
+
 
 _thread = threading.local()  # .quiet: calls are not recorded at the moment
 _HOLDERS = ("jax", "flax", "optax")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,27 +18,57 @@ from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 from jax.interpreters import ad
 
 from ...errors import UnsupportedOperation
-from ...ir.node import Node, Origin, Value
-from ...ir.record import CallRecord
+from ...ir.node import CallRecord, Node, Origin, Value
 from ...ops.dtypes import is_inexact
 from ...ops.registry import ArraySpec
+from ...recording.code.names import stored_names
+from ...recording.code.ownership import owner_of_file
 from ...sizes import expression_of, hint_of, is_symbolic
-from ...tracing.reach.origin import owner_of_file
-from ...tracing.source.stored_names import stored_names
 from ...trees import Tree, iterate_structure, map_structure, unflatten
 from .calls import Leaves
-from .combining import COMBINED
-from .control_flow import READ
+from .control_flow import ORDERS, READ, Call, ruled
 from .dtypes import dtype_name, is_key, words_type
 from .error_checks import PURE, Callback, holds_checks
 from .foreign_primitives import opened
+from .intercept.combining import COMBINED
+from .intercept.rules import RULED, public_of
 from .names import CUSTOM, PRIMITIVE, READ_NUMBER, row_key
-from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, branch_of_cpu, called, solving
+from .nested import CALLBACKS, SOLVES, WRITTEN_OUT, branch_of_cpu, called, programs_in, solving
 from .programs import OnWords, Program, Whole
-from .ruled import ORDERS, ruled
-from .rules import RULED, public_of
-from .shared_calls import repeated, shared_call
 from .sizes import as_array
+
+_FEWEST = 3  # equations: what is shorter reads better where it is called
+
+
+def repeated(program: ClosedJaxpr) -> frozenset[int]:
+    """The ``id`` of each program that the user's own functions under ``jax.jit`` are called for more than once, at any depth."""
+    # moved
+
+    counts: Counter[int] = Counter()
+    kept: set[int] = set()
+
+    def count(jaxpr: Any) -> None:
+        for equation in jaxpr.eqns:
+            inner = equation.params.get("jaxpr") if equation.primitive.name in ("jit", "pjit") else None
+            if inner is not None:
+                counts[id(inner)] += 1
+                place = (inner.jaxpr.debug_info.func_src_info or "").partition(" at ")[2]
+                if len(inner.jaxpr.eqns) >= _FEWEST and is_users(place.rpartition(":")[0]):
+                    kept.add(id(inner))
+            if inner is None or counts[id(inner)] == 1:
+                for each in programs_in(equation.params):
+                    count(each)
+
+    count(program.jaxpr)
+    return frozenset(key for key in kept if counts[key] > 1)
+
+
+def shared_call(reader: Reader, equation: Any, inner: ClosedJaxpr, operands: list[Any]) -> list[Any]:
+    """The results of one call of such a function; where it is called with numbers alone, these are computed here."""
+    if not any(isinstance(item, Value) for item in operands):
+        return reader.inlined(equation, inner, operands)
+    return Call(reader, equation, inner, operands).kept()
+
 
 log = logging.getLogger("graph_compiler")
 _PASSES_ON = frozenset({"copy_p", "copy", "device_put", "sharding_constraint", "optimization_barrier", "pvary"})

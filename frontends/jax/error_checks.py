@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 from jax.extend.core import ClosedJaxpr
 
-from ...ir.guard import Guard, check
+from ...ir.graph import Guard, check
 from ...ir.node import Origin, Value
 from .nested import called, programs_in
 from .programs import Whole

@@ -9,8 +9,8 @@ from typing import Any
 import jax
 
 from ... import contracts
-from ...tracing import Reached
-from ...tracing.reach.named_places import places_of, replaced
+from ...recording import Reached
+from ...recording.reachability.walk import places_of, replaced
 from .array_access import own
 from .models import Model, model_of
 from .models.nnx import is_nnx_module, nodes_of

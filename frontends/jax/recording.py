@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -17,54 +17,130 @@ from ...assumptions.input_fact import assume_fact
 from ...assumptions.same_array import NO_ARRAY
 from ...errors import TracingError
 from ...forwarding import forward
-from ...ir.debug_info import DebugInfo
-from ...ir.node import Node, Origin, Value
-from ...ir.record import CallRecord
+from ...ir.graph import DebugInfo
+from ...ir.node import CallRecord, Node, Origin, Value
 from ...ops.collectives import RECORDED_DEVICES
 from ...ops.registry import ArraySpec
-from ...passes.carried_checks import carry_out
+from ...passes.lowering.region_checks import TRUTH, carry_out
+from ...recording import EnvironmentGuards, Locator, Reached, Recorder, Recording, Request, facts_outside
+from ...recording.control_flow import open_regions
+from ...recording.control_flow.grown import finished
+from ...recording.environment_guards.guards import EnvironmentGuard
+from ...recording.escapes import refuse_escapes
+from ...recording.faults import is_fault
+from ...recording.lock import recording_lock
+from ...recording.loop_marks import counting_arguments
+from ...recording.patches import Probes, Session, probing
+from ...recording.patches.builtin_names import conversions, looked_up, types_asked
+from ...recording.patches.global_reads import GlobalReads, all_of
+from ...recording.patches.host_math import MATH
+from ...recording.patches.host_random import DRAWS
+from ...recording.patches.patch import Place
+from ...recording.patches.settings import SETTINGS, refused
+from ...recording.reachability.walk import Policy
+from ...recording.request import GivenArguments
+from ...recording.search import Refuted, recorded
+from ...recording.state.contents import refuse_outside
 from ...sizes import Size, Symbol, apply, expression_of, is_symbolic
-from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request
-from ...tracing.attempts import Refuted, recorded
-from ...tracing.bound_arguments import GivenArguments
-from ...tracing.control_flow import open_regions
-from ...tracing.control_flow.grown import finished
-from ...tracing.escapes import refuse_escapes
-from ...tracing.faults import is_fault
-from ...tracing.loops import counting_arguments
-from ...tracing.probes import Probes, Session, probing
-from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
-from ...tracing.probes.global_reads import GlobalReads, all_of
-from ...tracing.probes.host_math import MATH
-from ...tracing.probes.host_random import DRAWS
-from ...tracing.probes.replaced import Place
-from ...tracing.probes.settings import SETTINGS, refused
-from ...tracing.recording_lock import recording_lock
-from ...tracing.state.iterators import refuse_outside
 from ...trees import Tree, call_of, flatten, leaves_at, plain_classes, referred
-from ..open_numbers import DTYPES, with_numbers
-from ..reading import Reading, decide
-from ..signatures import input_names, named_arguments
-from . import checks
-from .calls import CUSTOM_RULES, seen
+from ..common.lifter import input_names, named_arguments
+from ..common.read_numbers import DTYPES, Reading, decide, with_numbers
+from .calls import CUSTOM_RULES, as_jax, dtype_name_of, seen
 from .dtypes import dtype_name, is_key, narrowed, words_type
 from .element_errors import ElementsAsked, told, told_inside
 from .equations import Reader
-from .foreign import as_jax, dtype_name_of
-from .host_math import SYMBOLS, dimension_shims
-from .hypotheses import Hypotheses
-from .indexed_updates import updates
-from .loops import ROWS, TracedLoops
-from .models import is_model
+from .intercept.host_math import SYMBOLS, dimension_shims
+from .intercept.loops import ROWS, TracedLoops
+from .intercept.reads import ANSWERS, Answers, Reads
+from .intercept.updates import updates
+from .models import is_model, settings_of
 from .models.called_graphs import CalledGraph
-from .names import OF_LOOPS, SETITEM
-from .outside import outside_of, reach_of
+from .models.nnx import is_nnx
+from .names import OF_LOOPS, SETITEM, row_key
 from .parameters import Weights
-from .process_state import restored
-from .reads import ANSWERS, Answers, Reads
 from .regions import JaxRegions
 from .sizes import deciding, example_of, symbolic
 from .tracers import ERRORS, Shown
+
+
+@dataclass(frozen=True)
+class Hypotheses:
+    """Assumptions of one tracing, which become guards.
+
+    equal: sizes that are equal in the recorded call are equal in every call.
+    fixed: axes, as (input, axis), whose size is that of the recorded call.
+    reads: Python reads elements, so their places are found before the recording.
+    loops: numbers of iterations are symbols.
+    """
+
+    equal: bool = False
+    fixed: frozenset[tuple[int, int]] = frozenset()
+    reads: bool = False
+    loops: bool = True
+
+    def given_up_of(self, before: Hypotheses) -> str:
+        """Return what these hypotheses give up of those ``before``, in words; empty if guards on elements are all that is new."""
+        if self.loops != before.loops:
+            return "making the numbers of iterations symbols"
+        if self.fixed != before.fixed:
+            return "making all sizes symbols"
+        return "telling sizes that are equal in this call apart" if self.equal != before.equal else ""
+
+
+def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
+    """Return a canonical operation of a check as a recorded call."""
+    made = Value("held", TRUTH)
+    name, given = ("jax.numpy.asarray", (np.bool_(params["fill_value"]),)) if op == "full" else (f"jax.numpy.{op}", inputs)
+    return Node(name, given, {}, origin, (made,), CallRecord(row_key(name), result=made))
+
+
+_PLAIN = (bool, int, float, str, type(None))
+
+
+def outside_of(reached: Reached) -> list[EnvironmentGuard]:
+    """What callables refer to; of models what they consist of, for their arrays are parameters."""
+    wide = EnvironmentGuard("{}.jax_enable_x64 is {}", (jax.config, jax.config.jax_enable_x64), "jax_enable_x64")
+    return [wide, *facts_outside(reached, _of_model, _contents)]
+
+
+def reach_of(objects: Iterable[Any]) -> Reached:
+    """All that these callables refer to, behind wrappers such as that of ``jax.vmap``."""
+    return Reached(objects, Policy(_is_leaf, lambda item: _called(item) if is_model(item) else ()))
+
+
+def _called(model: Any) -> list[Any]:
+    """The code of a model."""
+    return [method for name in ("__call__", "call") if (method := getattr(type(model), name, None)) is not None]
+
+
+def _is_leaf(item: Any) -> bool:
+    return isinstance(item, (jax.Array, np.ndarray))
+
+
+def _of_model(model: Any) -> Iterator[EnvironmentGuard]:
+    """Settings of the parts of a model, and which parts these are."""
+    for part, key in settings_of(model):
+        own, item = vars(part), vars(part)[key]
+        if isinstance(item, _PLAIN) or is_nnx(item):
+            yield EnvironmentGuard("{}.get({}) is {}", (own, key, item), f"the attribute {key} of a {type(part).__name__}", own)
+
+
+def _contents(item: Any) -> bytes | None:
+    return item.tobytes() if isinstance(item, np.ndarray) else bytes(item) if isinstance(item, bytearray) else None
+
+
+@contextmanager
+def restored() -> Iterator[None]:
+    """Put the configuration back after the block, whether or not it raises."""
+    before = dict(jax.config.values)
+    try:
+        yield
+    finally:
+        now = jax.config.values
+        for name, item in before.items():
+            if now[name] != item:
+                jax.config.update(name, item)
+
 
 _MOST_ATTEMPTS = 8
 _traced_for = jax.make_user_context(None) if hasattr(jax, "make_user_context") else None  # new with JAX 0.8
@@ -358,7 +434,7 @@ class _Attempt:
         computes_with_elements = self.shown.reads is not None and self.shown.reads.reading.any
         graph.demand(is_lifted=computes_with_elements)
         opened = bool(self.numbers or self.loops.found) or computes_with_elements
-        return Recording(carry_out(graph, checks.recorded), self.weights, self._unchanged(), opened=opened)
+        return Recording(carry_out(graph, record_check), self.weights, self._unchanged(), opened=opened)
 
     def _referred(self) -> tuple[Any, ...]:
         function = self.function

@@ -14,10 +14,10 @@ from ...ir.graph import Graph
 from ...ir.node import Value
 from ...ops.dtypes import KEYS
 from ...trees import flatten
-from .. import reference
-from ..reference import Range, drawn
+from ..common import reference
+from ..common.reference import Range, drawn
 from . import recording
-from .foreign import as_jax
+from .calls import as_jax
 from .parameters import Weights
 
 saved = watching = None  # its arrays never change

@@ -1,5 +1,5 @@
 """Python's own statements as JAX's own operations, ``lax.cond``, ``while_loop`` and ``scan``, which are read as all others are; see
-:class:`graph_compiler.tracing.control_flow.Regions`."""
+:class:`graph_compiler.recording.control_flow.Regions`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from jax.extend.core import Primitive
 
 from ...errors import TracingError
 from ...ir.node import Value
+from ...recording.control_flow.regions import Arrays, Block, Inputs, Kind, Regions
 from ...sizes import is_symbolic
-from ...tracing.control_flow.regions import Arrays, Block, Inputs, Kind, Regions
-from .collectives import collective
-from .counted_loops import scanned
 from .dtypes import dtype_name
+from .intercept.collectives import collective
+from .intercept.counted_loops import scanned
 from .sizes import as_array, decided, hints, symbolic
 
 

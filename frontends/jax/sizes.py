@@ -23,7 +23,7 @@ from ...forwarding import forwards
 from ...ops.bounds import nonnegative
 from ...sizes import Size, SymbolicNumber, apply, expression_of, hint_of
 from ...sizes.number import unary
-from .asking import asker, compares, is_jax, wants_answer
+from .intercept.asking import asker, compares, is_jax, wants_answer
 
 _recording = threading.local()  # .now: the recording of this thread
 

@@ -12,11 +12,10 @@ from jax.extend.core import Primitive
 
 from ...ir.node import Node
 from ...ops.text import factor
-from ..index_text import index_text
-from ..recorded_calls import RecordedCalls
+from ..common.indexing import index_text
+from ..common.lifter import RecordedCalls
 from .equations import Choice, Numbers
-from .names import CUSTOM, METHOD, OWN, is_primitive, place_of, row_key
-from .primitive_text import readable, typed
+from .names import CUSTOM, METHOD, OWN, is_primitive, place_of, readable, row_key, typed
 from .programs import Whole, jax_record
 
 _PUBLIC = frozenset(

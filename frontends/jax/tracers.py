@@ -16,12 +16,12 @@ from jax._src import core
 from jax.core import Tracer
 
 from ...errors import TracingError
-from ...tracing.probes import STAND_IN, Probe, Session, under_any_name
-from ...tracing.probes.call_site import behind
-from ...tracing.probes.replaced import Place
+from ...recording.code.ownership import behind
+from ...recording.patches import STAND_IN, Probe, Session, under_any_name
+from ...recording.patches.patch import Place
 from .dtypes import is_key
 from .equations import is_users
-from .reads import Reads
+from .intercept.reads import Reads
 
 _ERRORS = (
     jax.errors.ConcretizationTypeError,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...tracing.state.memory_copies import Pieces
+from ...recording.state.contents import Pieces
 
 
 class Stamp:

@@ -2,19 +2,277 @@
 
 from __future__ import annotations
 
+import builtins
+import cmath
+import functools
+import inspect
+import math
+import operator
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Container, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.fft
+import numpy.lib.stride_tricks
+import numpy.linalg
 
+from ...errors import TracingError
 from ...ir.node import Node
+from ...ops.dtypes import DTYPES
 from ...ops.text import factor
-from ...sizes import Symbol
-from ..index_text import index_text
-from ..recorded_calls import RecordedCalls
+from ...sizes import Size, Symbol
+from ...trees import Branch, Leaf, Path, Tree, TypedLeaf, flatten, leaves_at, map_structure, plain_classes
+from ..common.collectives import CALLS
+from ..common.indexing import index_text
+from ..common.lifter import RecordedCalls
+from ..common.read_numbers import DTYPES as NUMBER_DTYPES
+from ..common.read_numbers import with_numbers
+from .draws import GENERATORS
 from .draws import METHOD as GENERATOR
-from .names import METHOD
+from .layouts import Flags
+from .sizes import symbolic
+from .traced import BINARY, COMPARISONS, UNARY, TracedArray, TracedScalar, is_traced
+
+METHOD = "numpy.ndarray."
+_HOST = (math.__name__, cmath.__name__, builtins.__name__)
+HOST_MATH = tuple(f"{name}." for name in _HOST)  # functions of Python that raise where they have no result
+_MODULES = ("numpy", "numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks", "scipy.special", "numpy.lib.scimath", *_HOST)
+PYTHON_MODULES = "numpy.polynomial."  # what these do is recorded, as in code of the user's own
+# Operators share the rows of the ufuncs that they are.
+_OPERATOR_NAMES = {
+    **{f"__{name}__": ufunc.__name__ for name, (_, ufunc) in BINARY.items()},
+    "__eq__": "equal", "__ne__": "not_equal", "__lt__": "less", "__le__": "less_equal", "__gt__": "greater", "__ge__": "greater_equal",
+    "__neg__": "negative", "__pos__": "positive", "__abs__": "absolute", "__invert__": "invert",
+}  # fmt: skip
+OPERATORS = {f"__{name}__": compute for name, (compute, _) in BINARY.items()} | {
+    f"__{name}__": compute for name, compute in {**COMPARISONS, **UNARY}.items()
+}
+
+
+@functools.cache
+def _names() -> dict[int, str]:
+    """Identity of every public function -> its name; the shortest where there are several."""
+    found: dict[int, str] = {}
+    for module in _MODULES[:4]:
+        public = dict(vars(sys.modules[module]))
+        for name, item in public.items():
+            if callable(item) and not isinstance(item, type) and not name.startswith("_"):
+                own = str(getattr(item, "__name__", name))  # of several names the function's own
+                found.setdefault(id(item), f"{module}.{own if public.get(own) is item else name}")
+    return found
+
+
+def name_of(function: Any) -> str | None:
+    """``numpy.linalg.norm``; of ufuncs of scipy ``scipy.special.erf``; None for what no name of a public module stands for."""
+    name = _names().get(id(function))
+    if name is not None or not isinstance(function, np.ufunc):
+        return name
+    own: str = function.__name__
+    return f"scipy.special.{own}" if getattr(sys.modules.get("scipy.special"), own, None) is function else None
+
+
+@functools.cache
+def row_key(op: str) -> str:
+    """The bare name that rows go by.
+
+    >>> row_key("numpy.linalg.norm"), row_key("numpy.add.reduce"), row_key("numpy.ndarray.__rshift__"), row_key("numpy.ndarray.T.__get__")
+    ('linalg.norm', 'add.reduce', 'right_shift', 'T')
+    """
+    op = op.removesuffix(".__get__").removeprefix(METHOD)
+    if op.startswith("__"):
+        return _OPERATOR_NAMES.get(op, op)
+    for prefix in ("numpy.lib.stride_tricks.", "numpy.", "scipy.special.", CALLS):
+        op = op.removeprefix(prefix)
+    return op
+
+
+def resolve(op: str) -> Any:
+    """What a name stands for; ``AttributeError`` where it stands for nothing."""
+    if op.startswith(METHOD):
+        name = op.removeprefix(METHOD).removesuffix(".__get__")
+        return OPERATORS[name] if name in OPERATORS else getattr(np.ndarray, name)
+    path, item = op.split("."), None
+    for count in range(len(path) - 1, 0, -1):
+        if (module := ".".join(path[:count])) in _MODULES:
+            item = functools.reduce(getattr, path[count:], sys.modules[module])
+            break
+    if item is None:
+        raise AttributeError(op)
+    return item
+
+
+# Attributes that are facts of shape and dtype.
+FACTS: dict[str, Callable[[Any], Any]] = {
+    "size": lambda x: functools.reduce(operator.mul, x.shape, 1),
+    "itemsize": lambda x: int(x.dtype.itemsize),
+    "nbytes": lambda x: x.size * int(x.dtype.itemsize),
+    "strides": lambda x: x._capture.strides_of(x),
+    "flags": Flags,
+    "flat": lambda x: x._capture.flat(x),
+    "device": lambda x: "cpu",  # NumPy has no other
+}
+GETTERS = frozenset({"T", "mT", "real", "imag"})
+REFUSED = frozenset({
+    "tobytes", "tofile", "dump", "dumps", "data", "ctypes", "base", "resize", "setflags", "setfield", "getfield", "byteswap",
+    "newbyteorder", "to_device", "is_integer", "hex", "as_integer_ratio", "fromhex", "choose",
+})  # fmt: skip
+# Functions that write to their first argument.
+_WRITERS = frozenset({
+    f"{METHOD}__setitem__", f"{METHOD}fill", f"{METHOD}put", f"{METHOD}sort", f"{METHOD}partition", "numpy.copyto", "numpy.put",
+    "numpy.place", "numpy.putmask", "numpy.fill_diagonal", "numpy.put_along_axis",
+})  # fmt: skip
+# Calls that give a view or a copy, as the strides of their argument say.
+BY_STRIDES = frozenset({"reshape", "ravel", "ascontiguousarray", "asfortranarray", "asarray", "array", "require"})
+# Functions whose numbers are operands, whose dtype counts; in all others a numpy integer is a number like any.
+_OPERANDS = frozenset(
+    {"where", "full", "full_like", "array", "asarray", "clip", "append", "select", "interp", "digitize", "searchsorted", "isin"}
+)
+_OUT_PLACES = {"dot": 2, "concatenate": 2}
+_TAKES_FUNCTIONS = (type(lambda: None), type(len), functools.partial)
+
+
+@functools.cache
+def wish(key: str) -> str:
+    """The name that the result of a call would like to have."""
+    last = key.rpartition(".")[2] if not key.endswith((".reduce", ".accumulate", ".outer")) else key.partition(".")[0]
+    return last.strip("_")
+
+
+def is_operand_call(key: str) -> bool:
+    """Whether all arguments are operands: ufuncs and operators, and functions that treat them so."""
+    return key in _OPERANDS or isinstance(getattr(np, key.partition(".")[0], None), np.ufunc) or key == "__setitem__"
+
+
+def settled(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments with ``out`` as a keyword, and with plain numbers where a call wants numbers: those that were traced become guards."""
+    key = row_key(name)
+    place = _out_place(key)
+    if place is not None and len(args) > place:
+        args, kwargs = args[:place] + args[place + 1 :], {**kwargs, "out": args[place]}
+    if any(isinstance(item, _TAKES_FUNCTIONS) for item in (*args, *kwargs.values())):
+        raise TracingError(f"{capture.here()}: {name} calls a function of Python for each element, which cannot be recorded; use ufuncs")
+    if is_operand_call(key) or key == "__getitem__" or name.startswith("scipy."):
+        return args, kwargs
+
+    def number(item: Any) -> Any:
+        is_whole = isinstance(item, np.integer) and not isinstance(item, np.timedelta64)
+        return operator.index(item) if is_whole and (type(item) is TracedScalar or not is_traced(item)) else item
+
+    first = 0 if key in _NUMBERS_ONLY else 1
+    return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)
+
+
+_NUMBERS_ONLY = frozenset({"zeros", "ones", "empty", "eye", "identity", "arange", "tri", "indices", "fft.fftfreq", "fft.rfftfreq"})
+
+
+@functools.cache
+def _out_place(key: str) -> int | None:
+    """The position of ``out`` among the arguments of a function (or of the method of its name)."""
+    if key in _OUT_PLACES:
+        return _OUT_PLACES[key]
+    try:
+        parameters = inspect.signature(functools.reduce(getattr, key.split("."), np)).parameters.values()  # type: ignore[arg-type]
+    except (AttributeError, TypeError, ValueError):
+        return None
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return names.index("out") if "out" in names and not any(p.kind is p.VAR_POSITIONAL for p in parameters) else None
+
+
+def written(capture: Any, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The arrays that a call writes to; ``TracingError`` where the recording does not follow one of them."""
+    out = kwargs.get("out")
+    targets = [item for item in (out if isinstance(out, tuple) else (out,)) if item is not None]
+    in_place = name in _WRITERS or name.endswith(".at") or row_key(name) == "nan_to_num" and kwargs.get("copy", True) is False
+    targets += args[:1] if in_place else ()
+    for item in targets:
+        if type(item) is not TracedArray:
+            raise TracingError(
+                f"{capture.here()}: {name} writes to an array that the recording does not follow: it was made outside of the function, or "
+                "by a function that was imported by name. Make it in the function with numpy (np.zeros), or pass it as an argument"
+            )
+    return targets
+
+
+@functools.cache
+def dtype_name(dtype: Any) -> str | None:
+    """The name of a data type that a target has; None of others."""
+    return dtype.name if dtype.name in DTYPES and dtype.isnative else None
+
+
+def as_scalar(capture: Any, number: Any) -> Any:
+    """Return a number of Python's as NumPy's scalar; raise ``TracingError`` for a whole number that no type of NumPy holds."""
+    scalar: Any = np.asarray(number)[()]
+    if not isinstance(scalar, np.generic):
+        raise TracingError(f"{capture.here()}: {number} is larger than any whole number of an array, so it cannot be computed with as one")
+    return scalar
+
+
+def errstate() -> tuple[tuple[str, str], ...]:
+    """Return the settings of `numpy.errstate` that differ from the default, as (kind, action) pairs."""
+    found = np.geterr()
+    if found == _DEFAULT_ERRSTATE:
+        return ()
+    return tuple((kind, str(how)) for kind, how in found.items() if how != _DEFAULT_ERRSTATE[kind])
+
+
+_DEFAULT_ERRSTATE = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+
+
+def is_array(item: Any) -> bool:
+    """Whether this is an array or scalar of numpy, or an array of another framework."""
+    if isinstance(item, (np.ndarray, np.generic)):
+        return True
+    return not isinstance(item, type) and hasattr(item, "dtype") and hasattr(item, "shape") and hasattr(item, "__array__")
+
+
+def as_array(item: Any) -> Any:
+    """An array of any framework as one of numpy that can be written to, sharing its memory where it can; scalars, generators and numbers
+    as they are."""
+    if isinstance(item, (np.ndarray, np.generic, *GENERATORS, *NUMBER_DTYPES)):
+        return item
+    array = np.asarray(item.detach().cpu() if hasattr(item, "detach") else item)
+    return array if array.flags.writeable else array.copy()
+
+
+def given(args: tuple[Any, ...], kwargs: dict[str, Any], open_numbers: Container[Path]) -> tuple[list[Any], Tree]:
+    """What the inputs of a call are, and where they stand."""
+    leaves, tree = flatten((args, kwargs), lambda item: is_array(item) or isinstance(item, GENERATORS))
+    tree = with_numbers(typed(plain_classes(tree), iter(leaves)), open_numbers)
+    return leaves_at(tree, (args, kwargs)), tree
+
+
+def typed(tree: Tree, leaves: Iterator[Any]) -> Tree:
+    """The tree with the classes of scalars, numbers and generators at their places; an array without axes counts as its scalar."""
+    if isinstance(tree, Leaf):
+        leaf = next(leaves)
+        if isinstance(leaf, (np.generic, *GENERATORS, *NUMBER_DTYPES)):
+            return TypedLeaf(type(leaf))
+        is_scalar = isinstance(leaf, np.ndarray) and leaf.ndim == 0 and leaf.dtype.kind in "biufc"
+        return TypedLeaf(leaf.dtype.type) if is_scalar else tree
+    return Branch(tree.type, tree.keys, tuple(typed(child, leaves) for child in tree.children)) if isinstance(tree, Branch) else tree
+
+
+class Inputs:
+    """What stands for the inputs of a recording, in order; an array that is given twice is one."""
+
+    def __init__(self, capture: Any) -> None:
+        self._capture = capture
+        self.known: dict[int, Any] = {}  # by the identity of an array
+        self.made: list[Any] = []  # None for a number
+
+    def enter(self, name: str, item: Any) -> Any:
+        """What stands for an array, scalar, generator or number that becomes an input."""
+        if type(item) in NUMBER_DTYPES:
+            self.made.append(None)
+            value = self._capture.add_number(name, NUMBER_DTYPES[type(item)])
+            return symbolic(self._capture, Size.of(Symbol(value, 0, item, "item")))
+        array = as_array(item)
+        made = self._capture.add_generator(name, array) if isinstance(array, GENERATORS) else self._capture.add_input(name, array)
+        self.made.append(self.known.setdefault(id(item), made))
+        return self.made[-1]
+
 
 _OPERATORS = {
     "__add__": "{} + {}", "__sub__": "{} - {}", "__mul__": "{} * {}", "__truediv__": "{} / {}", "__floordiv__": "{} // {}",

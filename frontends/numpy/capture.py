@@ -17,24 +17,44 @@ import numpy as np
 
 from ...errors import TracingError
 from ...forwarding import forward, forwards
-from ...ir.node import Origin, Value
-from ...ir.record import CallRecord
+from ...ir.node import CallRecord, Origin, Value
 from ...ops.dtypes import is_floating, is_inexact
 from ...ops.registry import ArraySpec
+from ...recording import Locator, Recorder
+from ...recording.loop_marks import Loops, Means
 from ...sizes import Size, Symbol, expression_of, is_symbolic
-from ...tracing import Locator, Recorder
-from ...tracing.loops import Loops, Means
 from ...trees import iterate_structure, map_structure
-from ..reading import Reading
-from . import kinds
-from .answers import ANSWERS, METHODS
+from ..common.read_numbers import Reading
+from . import calls as kinds
+from .calls import HOST_MATH, METHOD, PYTHON_MODULES, name_of, row_key
 from .constants import Constants
 from .draws import FUNCTION, SPEC, States, TracedGenerator
-from .indices import plain_index
-from .names import HOST_MATH, METHOD, PYTHON_MODULES, name_of, row_key
-from .reading import decided, expect_as_read, rounded_number
+from .patches import recorded
+from .reading import ANSWERS, METHODS, decided, expect_as_read, rounded_number
 from .sizes import hint, symbolic
 from .traced import Traced, TracedArray, TracedScalar, is_traced, owner_of, seen_of
+
+
+def plain_index(index: Any) -> Any:
+    """An index with plain numbers and arrays; bounds of slices that were traced become guards."""
+    return tuple(map(_item, index)) if type(index) is tuple else _item(index)
+
+
+def _item(item: Any) -> Any:
+    if type(item) is slice:
+        return slice(*map(_bound, (item.start, item.stop, item.step)))
+    if isinstance(item, range):
+        return list(item)
+    if isinstance(item, list) and any(is_traced(part) or is_symbolic(part) for part in iterate_structure(item)):
+        return recorded("array")(item)
+    if is_traced(item) or is_symbolic(item):
+        return item
+    return item.item() if isinstance(item, (np.integer, np.bool_)) else item
+
+
+def _bound(part: Any) -> Any:
+    return part if part is None or is_symbolic(part) else operator.index(part)
+
 
 _ARRAYS = (np.ndarray, np.generic)
 _NUMBERS = (bool, int, float, complex)

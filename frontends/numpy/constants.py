@@ -8,7 +8,7 @@ import numpy as np
 
 from ...ir.node import Value
 from ...ops.registry import ArraySpec
-from ...tracing import Locator, Recorder
+from ...recording import Locator, Recorder
 
 
 class Constants:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import TracingError
 from ...ops.registry import ArraySpec
-from ...tracing.probes.host_random import host_state, same_host_state
+from ...recording.patches.host_random import host_state, same_host_state
 
 FUNCTION, METHOD = "numpy.random.", "numpy.random.Generator."
 GENERATORS = (np.random.Generator, np.random.RandomState)

@@ -12,9 +12,9 @@ from ...errors import InvalidFile, UnsupportedOperation
 from ...ir.graph import Graph
 from ...ir.node import Node, every
 from ...ops.control import runs_blocks
-from . import draws, kinds
-from .calls import NumpyCalls
-from .names import METHOD, OPERATORS, name_of, resolve, row_key
+from . import calls as kinds
+from . import draws
+from .calls import METHOD, OPERATORS, NumpyCalls, name_of, resolve, row_key
 from .patches import is_replaced
 
 _NAME = re.compile(r"(numpy|scipy\.special)(\.(linalg|fft|ndarray|lib\.stride_tricks))?(\.\w+){1,2}(\.__get__)?", re.ASCII)

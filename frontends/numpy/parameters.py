@@ -4,31 +4,162 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ... import contracts
 from ...errors import GuardFailed, TracingError
-from ...tracing.environment.conjunction import EnvironmentGuard, conjunction
-from ...tracing.reach.containers import MISSING, Kind
-from ...tracing.reach.namespaces import Names
-from ...tracing.reach.world import ORDER, Change, Held, World
-from ...tracing.state.append_only import ListShims
-from ...tracing.state.places import Place, place_at
-from ...tracing.state.updates import Containers
-from .arguments import Inputs, is_array
+from ...recording.environment_guards.guards import EnvironmentGuard, conjunction
+from ...recording.reachability.containers import MISSING, Kind
+from ...recording.reachability.references import Names
+from ...recording.reachability.snapshot import ORDER, Change, Held, World
+from ...recording.state.append_only import ListShims
+from ...recording.state.container_updates import Containers
+from ...recording.state.places import Place, Replaced, State, outermost, place_at
+from ...sizes import is_symbolic
+from ...trees import AppendOnly, Branch, Fixed, Tree, flatten, unflatten
+from ..common import views as kept_views
+from ..common.indexing import Taking, taking
+from ..common.read_numbers import DTYPES, holds_numbers
 from .array_access import Watch, own, write
+from .calls import Inputs, is_array, typed
 from .draws import GENERATORS
-from .kept import Kept, key_of
-from .kept_views import KeptViews
 from .patches import replacement_of
 from .traced import is_traced
 
-Key = tuple[int, Any]
+
+class Kept:
+    """What is in the ``places`` that are known to change; which these are is found by recording."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self.places = outermost(places, is_array)
+        self.values: tuple[Any, ...] = ()  # what the places hold while recording
+        self._trees: tuple[Tree, ...] = ()
+
+    def enter(self, inputs: Inputs, list_shims: ListShims) -> None:
+        """The places hold traced arrays and symbolic numbers, which are inputs."""
+        trees: list[Tree] = []
+        values: list[Any] = []
+        for place in self.places:
+            if (growing := list_shims.put(place)) is not None:
+                trees.append(AppendOnly(list, (), ()))
+                values.append(growing)
+                continue
+            held, name = place.read(), place.name.removeprefix("self.") or "state"
+            leaves, tree = flatten(held, _is_array_or_number if holds_numbers(held, place.whole) else is_array)
+            made = [inputs.enter(name, leaf) for leaf in leaves]
+            if made:
+                place.write(unflatten(tree, made))
+            trees.append(typed(tree, iter(leaves)))
+            values.append(place.read())
+        self.values, self._trees = tuple(values), tuple(trees)
+
+    def recorded(self, containers: Containers) -> State:
+        """For the graph: what is read, and what each place holds afterwards. Parts of a list are looked after as those of an argument."""
+        tree = Branch(tuple, tuple(range(len(self.places))), self._trees)
+        replaced = []
+        for index, (place, before) in enumerate(zip(self.places, self.values)):
+            now = place.read()
+            if isinstance(now, frozenset):  # a set asks for hashes, so it holds for these sizes
+                now = frozenset(item.number() if is_symbolic(item) else item for item in now)
+            is_list = place.whole and not isinstance(now, (frozenset, Fixed))
+            if now is not before and not is_list and not (isinstance(now, (frozenset, Fixed)) and now == before):
+                replaced.append(Replaced(index, MISSING if now is MISSING else containers.place(now)))
+        return State(self.places, tree, tuple(replaced))
+
+    def parts(self) -> set[tuple[int, Any]]:
+        """The containers and keys of the places."""
+        return {key_of(place.held, None if place.whole else place.key) for place in self.places}
+
+
+def _is_array_or_number(item: Any) -> bool:
+    return type(item) in DTYPES or is_array(item)
+
+
+def key_of(held: Held, key: Any) -> tuple[int, Any]:
+    """Equal for what is the same part of a container."""
+    return id(held.item.space if isinstance(held.item, Names) else held.item), key
+
+
 Array = np.ndarray[Any, Any]
+
+
+class Where(Protocol):
+    """The place of an array."""
+
+    def read(self) -> Any:
+        """What is there now."""
+
+
+class _Lies(NamedTuple):
+    """The shape of the owner, and where in it the elements of a view are."""
+
+    shape: tuple[int, ...]
+    taken: Taking | None
+
+
+class KeptViews(kept_views.KeptViews[Array]):
+    """The views of numpy, and where this attempt has found them and their owners."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._placed: dict[int, tuple[Array, Where]] = {}
+        self._taken: list[tuple[Array, Where, Array]] = []
+
+    def is_view(self, array: Array, owner: Array) -> bool:
+        """An array in row-major order has the elements of another one at an index."""
+        plain = array.dtype == owner.dtype and owner.flags.c_contiguous and array.flags.writeable
+        return bool(plain) and self.lies(array, owner).taken is not None
+
+    def lies(self, array: Array, owner: Array) -> _Lies:
+        size, start, first = owner.itemsize, array.__array_interface__["data"][0], owner.__array_interface__["data"][0]
+        steps = tuple(step // size for step in array.strides)
+        inside = 0 <= start - first < owner.nbytes and (start - first) % size == 0
+        return _Lies(owner.shape, taking(array.shape, steps, (start - first) // size, owner.shape) if inside else None)
+
+    def rank(self, array: Array) -> int:
+        return array.size
+
+    @property
+    def places(self) -> list[Any]:
+        """Where the views are."""
+        return [place for _, place, _ in self._taken]
+
+    def begin(self, given: Container[int]) -> None:
+        """A new attempt finds all of them anew, but for those of arrays that are ``given`` as arguments (by identity), which other calls
+        are not given."""
+        self._owners = {name: pair for name, pair in self._owners.items() if id(pair[1]) not in given}
+        self._placed.clear()
+        self._taken.clear()
+
+    def note(self, array: Any, place: Where) -> None:
+        """Where an array is that is no view."""
+        self._placed[id(array)] = (array, place)
+
+    def taken(self, capture: Any, place: Where, array: Any, known: dict[int, Any]) -> Any:
+        """What stands for a view: calls that take it of what stands for its owner; the array itself where that was not met so far."""
+        owner = self._owners[id(array)][1]
+        found = self.lies(array, owner).taken
+        if id(owner) not in known or found is None:
+            return array
+        made = known[id(owner)]
+        with capture.isolated():
+            made = made if found.key is None else made[found.key]
+            made = made if found.order is None else made.transpose(found.order)
+            made = made if found.shape is None else made.reshape(found.shape)
+        self._taken.append((array, place, owner))
+        return known.setdefault(id(array), made)
+
+    def facts(self) -> Iterator[EnvironmentGuard]:
+        """That each view still lies where it lay."""
+        for array, place, owner in self._taken:
+            yield self.lies_still(array, owner, place.read, self._placed[id(owner)][1].read)
+
+
+Key = tuple[int, Any]
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,22 +20,98 @@ import numpy as np
 import numpy.polynomial
 
 from ...forwarding import forward, forwards
+from ...recording import patches as probes
+from ...recording.code.names import names_read
+from ...recording.loop_marks import loop_shims
+from ...recording.patches.builtin_names import conversions, looked_up, types_asked
+from ...recording.patches.host_math import Symbols
 from ...sizes import Size, computed, expression_of, is_symbolic
-from ...tracing import probes
-from ...tracing.loops import loop_shims
-from ...tracing.probes.builtin_names import conversions, looked_up, types_asked
-from ...tracing.probes.host_math import Symbols
-from ...tracing.source.code_names import names_read
 from ...trees import iterate_structure
+from .calls import PYTHON_MODULES
 from .draws import NAMES, draw
-from .host_math import call, is_number
 from .index_tricks import COMPUTED, Brackets
-from .names import PYTHON_MODULES
 from .opened import OPENED
-from .reading import number_in
+from .reading import fits_everywhere, number_in
 from .sizes import symbolic
-from .traced import is_traced
+from .traced import TracedScalar, is_traced
 from .vectorized import Vectorized
+
+_OF_ONE = (
+    "sqrt", "cbrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
+    "tanh", "asinh", "acosh", "atanh", "degrees", "radians", "fabs", "erf", "erfc", "gamma", "lgamma", "floor", "ceil", "trunc",
+)  # fmt: skip
+_ROUNDING = frozenset({"math.floor", "math.ceil", "math.trunc"})
+_OF_TWO = ("atan2", "copysign", "fmod", "remainder", "pow")
+_OF_COMPLEX = (
+    "sqrt", "exp", "log", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "phase",
+)  # fmt: skip
+# Functions that become calls, by how many numbers they are given.
+_COUNTS: dict[str, tuple[int, ...]] = {
+    **{f"math.{name}": (1,) for name in _OF_ONE},
+    **{f"math.{name}": (2,) for name in _OF_TWO},
+    "math.hypot": (2,),
+    "math.log": (1, 2),
+    **{f"cmath.{name}": (1,) for name in _OF_COMPLEX},
+    "cmath.log": (1, 2),
+    "cmath.rect": (2,),
+    "builtins.complex": (1, 2),
+}
+
+
+def is_number(item: Any) -> bool:
+    """Return True if a traced item is a number of Python."""
+    return type(item) is TracedScalar and item._value in item._capture.weak
+
+
+def call(current: Callable[[], Any], name: str, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Record ``original(*args)`` in the recording that runs, or return NotImplemented where it is none of the functions that can be."""
+    capture = current()
+    if capture is None or not all(isinstance(leaf, (int, float, complex)) for leaf in iterate_structure(args)):
+        return NotImplemented
+    if name in _ROUNDING and not fits_everywhere(args[0]):
+        return NotImplemented
+    if name in _BY_UFUNCS:
+        return _BY_UFUNCS[name](*args)
+    if name == "builtins.complex" and any(isinstance(item, complex) for item in args):
+        return args[0] if len(args) == 1 else NotImplemented
+    if name == "math.fsum":
+        return _recorded(capture, name, original, args)
+    return _recorded(capture, name, original, args) if len(args) in _COUNTS.get(name, ()) else NotImplemented
+
+
+def _recorded(capture: Any, name: str, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    return capture.record(name, original, args, {}, lambda: True, reads=True)
+
+
+def _as_number(item: Any) -> Any:
+    number = number_in(item._capture, item) if is_traced(item) else None
+    return item if number is None else number
+
+
+def _modf(x: Any) -> Any:
+    return tuple(map(_as_number, np.modf(x)))
+
+
+def _frexp(x: Any) -> Any:
+    return tuple(map(_as_number, np.frexp(x)))
+
+
+def _polar(x: Any) -> Any:
+    import cmath  # the shim of the module is looked up when it is called
+
+    return abs(x), cmath.phase(x)
+
+
+# Functions with several results, or that numpy computes alike.
+_BY_UFUNCS: dict[str, Callable[..., Any]] = {
+    "math.modf": _modf,
+    "math.frexp": _frexp,
+    "math.nextafter": lambda x, y: _as_number(np.nextafter(x, y)),
+    "math.ulp": lambda x: _as_number(np.spacing(np.abs(x))),
+    "math.ldexp": lambda x, exponent: _as_number(np.ldexp(x, exponent)),
+    "cmath.polar": _polar,
+}
+
 
 _here = threading.local()
 
@@ -46,7 +122,7 @@ def current() -> Any:
     return capture if capture is not None and capture.is_open and not capture.inside else None
 
 
-def _recorded(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+def _patches_recorded(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     @forwards
     def wrapper(*args: Any, **kwargs: Any) -> Any:
@@ -84,7 +160,7 @@ def _is_no_number(dtype: Any) -> bool:
 
 def _converting(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
     """``asarray`` and the like: arrays stay what they are where nothing has to change, also those that are not recorded."""
-    record = _recorded(name, original)
+    record = _patches_recorded(name, original)
 
     @functools.wraps(original)
     def wrapper(a: Any, *args: Any, **kwargs: Any) -> Any:
@@ -161,11 +237,11 @@ def replacements() -> dict[Place, tuple[Any, Any]]:
         found[module, name] = (original, make(original))
 
     for name in _CREATION:
-        replace(np, name, functools.partial(_recorded, f"numpy.{name}"))
+        replace(np, name, functools.partial(_patches_recorded, f"numpy.{name}"))
     for name in _CONVERTING:
         replace(np, name, functools.partial(_converting, f"numpy.{name}"))
     for name in ("fftfreq", "rfftfreq"):
-        replace(np.fft, name, functools.partial(_recorded, f"numpy.fft.{name}"))
+        replace(np.fft, name, functools.partial(_patches_recorded, f"numpy.fft.{name}"))
     for name in (*NAMES, "shuffle"):
         if hasattr(np.random, name):
             replace(np.random, name, functools.partial(_drawing, name))

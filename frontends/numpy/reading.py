@@ -6,21 +6,72 @@ refuse.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...ir.graph import Graph
+from ...ir.recorded_loop import RecordedLoop
+from ...passes.loop_reconstruction.reconstruct import rest_of_loop
+from ...recording import Recorder
+from ...recording.faults import is_fault
 from ...sizes import is_symbolic
-from ..read_numbers import LARGE
-from .names import METHOD
+from ..common.read_numbers import LARGE
+from .calls import METHOD
+from .layouts import share_memory
 from .sizes import hint
-from .traced import is_traced
+from .traced import Traced, is_traced, seen_of
 
 if TYPE_CHECKING:
     from .capture import Capture
+
+
+class UnrecordedSteps:
+    """Of one recording. ``loaded`` gives a recorded graph as a function; ``any`` is whether steps were run by it."""
+
+    def __init__(self, loaded: Callable[[Graph], Callable[..., Any]]) -> None:
+        self.loaded, self.any = loaded, False
+
+    def run(self, recorder: Recorder, loop: RecordedLoop, done: int) -> bool:
+        """Runs what is left of a loop after so many steps; False, with all arrays as they were, where that cannot be done."""
+        rest = rest_of_loop(recorder.graph, loop, done)
+        held = {} if rest is None else {value: array for array, value in recorder.tracked() if isinstance(array, Traced)}
+        if rest is None or not held.keys() >= ({*rest.given, *rest.made} - rest.numbers.keys()):
+            return False
+        given = [rest.numbers[value] if value in rest.numbers else _real(held[value]) for value in rest.given]
+        before = [array.copy() for array in given[: rest.written]]
+        made = [held[value] for value in rest.made]
+        try:
+            results = self.loaded(rest.program)(*given)[rest.written :]
+            found = [np.asarray(item)[... if isinstance(one._seen, np.ndarray) else ()] for one, item in zip(made, results)]
+            is_same = all(one._seen.shape == item.shape and one._seen.dtype == item.dtype for one, item in zip(made, found))
+        # A step may raise anything, which the user's own code is to raise when it is recorded.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
+            is_same = False
+        if not is_same:
+            _put_back(given, before)
+            return False
+        for one, item in zip(made, found):
+            one._seen = item
+        self.any = True
+        return True
+
+
+def _put_back(arrays: Sequence[Any], before: Sequence[Any]) -> None:
+    for array, elements in zip(arrays, before):
+        np.copyto(array, elements)
+
+
+def _real(item: Traced) -> Any:
+    """An array, or what the user's code has as a number of Python."""
+    return item._seen.item() if item._value in item._capture.weak else seen_of(item)
+
 
 _OPEN = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "float16", "float32", "float64", "complex64", "complex128")
 _DIVISIONS = ("divide", "floor_divide", "remainder")
@@ -111,3 +162,101 @@ def _is_place_in(item: Any, array: Any) -> bool:
     if found is None or found.op not in _PLACES or found.params or len(found.inputs) != 1:
         return False
     return bool(is_traced(array) and array.ndim == 1 and found.inputs[0] is array._value)
+
+
+def _size(capture: Any, a: Any, axis: Any = None) -> Any:
+    if axis is None:
+        return a.size
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    return functools.reduce(operator.mul, (a.shape[operator.index(number)] for number in axes), 1)
+
+
+def _of_types(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that looks at nothing but dtypes, ranks and Python numbers."""
+
+    def answer(capture: Any, *args: Any, **kwargs: Any) -> Any:
+        return function(*(hint(seen_of(item)) for item in args), **kwargs)
+
+    return answer
+
+
+def _allclose(capture: Any, a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    return bool(np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan).all())
+
+
+def _array_equal(capture: Any, a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    if tuple(np.shape(a1)) != tuple(np.shape(a2)):
+        return False
+    same = np.equal(a1, a2)
+    return bool((same | (np.isnan(a1) & np.isnan(a2)) if equal_nan else same).all())
+
+
+def _array_equiv(capture: Any, a1: Any, a2: Any) -> bool:
+    try:
+        np.broadcast_shapes(np.shape(a1), np.shape(a2))
+    except ValueError:
+        return False
+    return bool(np.equal(a1, a2).all())
+
+
+def _text(function: Callable[..., Any]) -> Callable[..., Any]:
+    def answer(capture: Any, a: Any, *args: Any, **kwargs: Any) -> Any:
+        capture.elements(a)
+        return function(a._seen, *args, **kwargs)
+
+    return answer
+
+
+# name of the function -> what it gives; (capture, the call's arguments)
+ANSWERS: dict[str, Callable[..., Any]] = {
+    "shape": lambda capture, a: a.shape,
+    "size": _size,
+    "ndim": lambda capture, a: a.ndim,
+    "iscomplexobj": _of_types(np.iscomplexobj),
+    "isrealobj": _of_types(np.isrealobj),
+    "result_type": _of_types(np.result_type),
+    "common_type": _of_types(np.common_type),
+    "can_cast": _of_types(np.can_cast),
+    "allclose": _allclose,
+    "may_share_memory": share_memory,
+    "shares_memory": share_memory,
+    "array_equal": _array_equal,
+    "array_equiv": _array_equiv,
+    "array_repr": _text(np.array_repr),
+    "array_str": _text(np.array_str),
+    "array2string": _text(np.array2string),
+    "broadcast_arrays": lambda capture, *args, subok=False: _broadcast(args),
+}
+
+
+def _broadcast(arrays: tuple[Any, ...]) -> tuple[Any, ...]:
+    """np.broadcast_arrays by np.broadcast_to: the sizes that were more than 1 are those of the result."""
+    seen = np.broadcast_shapes(*(tuple(map(hint, np.shape(item))) for item in arrays))
+    shape: list[Any] = []
+    for place in range(1, len(seen) + 1):
+        sizes = [np.shape(item)[-place] for item in arrays if np.ndim(item) >= place]
+        shape.insert(0, next((size for size in sizes if hint(size) == seen[-place]), seen[-place]))
+    return tuple(np.broadcast_to(item, tuple(shape)) for item in arrays)
+
+
+def _item(capture: Any, array: Any, *place: Any) -> Any:
+    if place:
+        index = place[0] if len(place) == 1 else place
+        array = array[index] if isinstance(index, tuple) or array.ndim == 1 else array.reshape(-1)[index]
+    array._seen.item()  # numpy's own error where there are several
+    if (number := number_in(capture, array)) is not None:
+        return number
+    found = capture.elements(array, as_constants=True)
+    while isinstance(found, list):
+        found = found[0]
+    return found
+
+
+# name of the method -> what it gives; (capture, the array, the call's arguments)
+METHODS: dict[str, Callable[..., Any]] = {
+    "item": _item,
+    "tolist": lambda capture, array: capture.elements(array, as_constants=True),
+    "__array_namespace__": lambda capture, array, **kwargs: np,
+}
+
+__all__ = ["ANSWERS", "METHODS", "is_traced"]

@@ -11,55 +11,50 @@ from typing import Any
 import numpy as np
 
 from ...assumptions import DisjointMemory, SameArray
+from ...assumptions.disjoint_memory import overlap
 from ...assumptions.input_fact import assume_fact
-from ...assumptions.overlap import overlap
 from ...assumptions.same_array import NO_ARRAY
 from ...errors import TracingError
 from ...forwarding import forward
 from ...ir.aliases import Aliases
-from ...ir.debug_info import DebugInfo
-from ...ir.graph import Effect, Graph
-from ...ir.state import GraphState
-from ...passes.carried_checks import carry_out
+from ...ir.graph import DebugInfo, Effect, Graph, GraphState
+from ...passes.lowering.region_checks import carry_out
+from ...recording import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
+from ...recording.code.ownership import following_libraries
+from ...recording.control_flow import open_regions
+from ...recording.control_flow.grown import finished
+from ...recording.environment_guards.guards import EnvironmentGuard
+from ...recording.lock import recording_lock
+from ...recording.loop_marks import counting_arguments
+from ...recording.patches import Probes, Session, probing
+from ...recording.patches.global_reads import GlobalReads, all_of
+from ...recording.patches.host_math import MATH
+from ...recording.patches.host_random import DRAWS, restore_host_state
+from ...recording.patches.settings import SETTINGS, refused
+from ...recording.reachability.containers import slotted
+from ...recording.reachability.free_parts import free_parts
+from ...recording.reachability.libraries import LibraryCode, library_code
+from ...recording.reachability.walk import Policy
+from ...recording.search import Refuted, Undisturbed, gives_up, recorded
+from ...recording.state.append_only import ListShims
+from ...recording.state.container_updates import Containers
+from ...recording.state.contents import refuse_outside
+from ...recording.state.locks import reserved
+from ...recording.state.places import Place, together
 from ...registration import frontends
 from ...sizes import expression_of, is_symbolic
-from ...tracing import EnvironmentGuards, Reached, Recorder, Recording, Request, facts_outside, refuse_escapes
-from ...tracing.attempts import Refuted, Undisturbed, gives_up, recorded
-from ...tracing.control_flow import open_regions
-from ...tracing.control_flow.grown import finished
-from ...tracing.environment.conjunction import EnvironmentGuard
-from ...tracing.loops import counting_arguments
-from ...tracing.probes import Probes, Session, probing
-from ...tracing.probes.global_reads import GlobalReads, all_of
-from ...tracing.probes.host_math import MATH
-from ...tracing.probes.host_random import DRAWS, restore_host_state
-from ...tracing.probes.settings import SETTINGS, refused
-from ...tracing.reach.containers import slotted
-from ...tracing.reach.free_parts import free_parts
-from ...tracing.reach.library_code import LibraryCode, library_code
-from ...tracing.reach.origin import following_libraries
-from ...tracing.reach.walk import Policy
-from ...tracing.recording_lock import recording_lock
-from ...tracing.state.append_only import ListShims
-from ...tracing.state.iterators import refuse_outside
-from ...tracing.state.locks import reserved
-from ...tracing.state.places import Place, together
-from ...tracing.state.updates import Containers
 from ...trees import Path, Tree, call_of, flatten, referred, statics
-from ..open_numbers import DTYPES
-from ..reading import Reading
-from ..signatures import input_names
-from . import checks
-from .arguments import Inputs, given
+from ..common.lifter import input_names
+from ..common.read_numbers import DTYPES, Reading
+from . import reference as checks
+from .calls import Inputs, given
 from .capture import Capture
 from .draws import GENERATORS, UnseenDraw, bits_of, state_of
-from .kept import Kept
-from .kept_views import KeptViews
-from .parameters import Weights
+from .parameters import Kept, KeptViews, Weights
 from .patches import SYMBOLS, replaced, replacement_of
+from .reading import UnrecordedSteps
 from .regions import BlockCapture, NumpyRegions
 from .traced import TracedScalar, is_traced
-from .unrecorded_steps import UnrecordedSteps
 
 
 def record(request: Request) -> Recording:

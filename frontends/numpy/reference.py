@@ -9,13 +9,23 @@ from typing import Any
 import numpy as np
 
 from ...ir.graph import Graph
-from ...ir.node import Value
-from ...tracing.probes.host_random import host_state_kept as random_kept
+from ...ir.node import CallRecord, Node, Origin, Value
+from ...passes.lowering.region_checks import TRUTH, canonical
+from ...recording.patches.host_random import host_state_kept as random_kept
 from ...trees import flatten
-from .. import reference
-from ..reference import Range, drawn
-from .arguments import as_array, is_array
+from ..common import reference
+from ..common.reference import Range, drawn
+from .calls import METHOD, as_array, is_array
 from .parameters import Weights
+
+
+def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
+    """A canonical operation of a check as a recorded call."""
+    made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
+    if op == "getitem":
+        return Node(f"{METHOD}__getitem__", (*inputs, params["key"]), {}, origin, (made,), CallRecord("__getitem__", result=made))
+    return Node(f"numpy.{op}", inputs, dict(params), origin, (made,), CallRecord(op, result=made))
+
 
 watching = None  # an array tells nothing of writes to it
 COPY = "numpy.copy"

@@ -1,4 +1,4 @@
-"""Python's own statements as blocks of a NumPy recording; see :class:`graph_compiler.tracing.control_flow.Regions`.
+"""Python's own statements as blocks of a NumPy recording; see :class:`graph_compiler.recording.control_flow.Regions`.
 
 A block is recorded on copies that stand for its inputs. The node's results are those of the steps that Python takes now, which are run on
 real arrays. Writes to arrays of the outside go to copies, which the node gives besides, and behind it stands the write to the array itself.
@@ -17,23 +17,20 @@ import numpy as np
 
 from ...errors import TracingError
 from ...forwarding import forward
-from ...ir.closing import Body, close
-from ...ir.guard import guard_of
-from ...ir.node import Node, Value, every
-from ...ir.record import CallRecord
+from ...ir.builder import Body, close
+from ...ir.graph import guard_of
+from ...ir.node import CallRecord, Node, Value, every
 from ...ops.collectives import RECORDED_DEVICES
 from ...ops.registry import ArraySpec, get
+from ...recording.control_flow.branches import OuterCopies
+from ...recording.control_flow.recorded_regions import RecordedBlock, RecordedRegions, TiedArrays
+from ...recording.control_flow.regions import Arrays, Block, Inputs, Kind
 from ...sizes import hint_of
-from ...tracing.control_flow.outer_copies import OuterCopies
-from ...tracing.control_flow.recorded_regions import RecordedBlock, RecordedRegions
-from ...tracing.control_flow.regions import Arrays, Block, Inputs, Kind
-from ...tracing.control_flow.tied_arrays import TiedArrays
-from ..collectives import CALLS
+from ..common.collectives import CALLS
+from .calls import METHOD
 from .capture import Capture
-from .names import METHOD
 from .sizes import hint, symbolic
-from .stand_ins import within
-from .traced import TracedArray, TracedScalar, is_traced, seen_of
+from .traced import TracedArray, TracedScalar, is_traced, seen_of, within
 
 _ARRAYS = (np.ndarray, np.generic)
 

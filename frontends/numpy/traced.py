@@ -218,3 +218,29 @@ def owner_of(array: Any) -> Any:
     while (base := getattr(array, "base", None)) is not None:
         array = base
     return array
+
+
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def within(function: Callable[..., Any], args: tuple[Any, ...]) -> Call:
+    """The call that reads or writes elements, with traced numbers in the index that lie inside of their axes, where these have any."""
+    if function not in (operator.getitem, operator.setitem):
+        return function, args
+    array, index, *item = args
+    parts = index if type(index) is tuple else (index,)
+    inside = list(_inside(np.shape(seen_of(array)), parts))
+    if len(inside) < len(parts):
+        return function, args
+    return function, (array, tuple(inside) if type(index) is tuple else inside[0], *item)
+
+
+def _inside(shape: tuple[int, ...], parts: tuple[Any, ...]) -> Iterator[Any]:
+    """The parts of an index, as far as each is a number or a slice."""
+    for size, part in zip(shape, parts):
+        if isinstance(part, TracedScalar) and np.issubdtype(part.dtype, np.integer) and not -size <= part._seen < size:
+            yield max(size - 1, 0)
+        elif isinstance(part, (int, slice, TracedScalar)):
+            yield part
+        else:
+            return

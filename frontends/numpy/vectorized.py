@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...forwarding import forward, forwards
-from .names import METHOD
+from .calls import METHOD
 from .traced import is_traced
 
 Recorded = Callable[[str], Callable[..., Any]]  # name of a function of numpy -> the function that records it

@@ -8,10 +8,22 @@ from typing import Any
 
 import tensorflow as tf
 
-from ...ir.node import Origin, Value
-from .held import Held
+from ...ir.node import CallRecord, Node, Origin, Value
+from ...passes.lowering.region_checks import TRUTH
 from .known_numbers import nested
+from .names import CONVERT, RAW, row_key
 from .reader import Handler, Reader
+from .variables import Held
+
+_NAMES = {"full": CONVERT, "logical_and": f"{RAW}LogicalAnd", "logical_not": f"{RAW}LogicalNot"}
+
+
+def recorded(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
+    """A canonical operation on truth values as a recorded call."""
+    name, made = _NAMES[op], Value("held", TRUTH)
+    given, named = ((params["fill_value"],), {"dtype": params["dtype"]}) if op == "full" else (inputs, {})
+    return Node(name, given, named, origin, (made,), CallRecord(row_key(name), result=made))
+
 
 _INERT = frozenset({"Const", "Placeholder", "Identity", "NoOp"})
 

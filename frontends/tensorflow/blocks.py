@@ -6,12 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...ir.closing import Body, close
-from ...ir.node import Node, Value
-from ...ir.record import CallRecord
+from ...ir.builder import Body, close
+from ...ir.node import CallRecord, Node, Value
 from ...ops.registry import get
-from .held import Held
 from .reader import Reader
+from .variables import Held
 
 
 class Block:

@@ -14,11 +14,11 @@ from ...errors import UnsupportedOperation
 from ...sizes import Size, apply, hint_of
 from .dtypes import dtype_name
 from .evaluation import ASSIGNS, constant_of, handle_number
-from .held import Held, sizes_of
 from .known_numbers import is_few, known
 from .made_later import constant
 from .names import RAW, WITH_GRADIENT
 from .reader import Handler, Reader, as_operand
+from .variables import Held, sizes_of
 
 
 def _const(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:

@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
+from tensorflow.python.framework import ops
+from tensorflow.python.framework.func_graph import FuncGraph
 
-from ...errors import UnsupportedOperation
-from ...ir.closing import Body
+from ...errors import TracingError, UnsupportedOperation
+from ...ir.builder import Body
 from ...ir.node import Node, Value, values_in
-from ...sizes import Size
+from ...recording.control_flow.regions import Arrays as RegionArrays
+from ...recording.control_flow.regions import Block as RegionBlock
+from ...recording.control_flow.regions import Inputs, Kind, Regions
+from ...sizes import Size, is_symbolic
 from ...trees import iterate_structure
 from .assertions import asserts_alone
 from .blocks import Block, BlockNode
+from .collectives import collective
 from .evaluation import BRANCHES, branches_of, place_of_branch
-from .held import Held
 from .intermediates import intermediate_of, taken_by
 from .known_numbers import nested
 from .lifting.driver import static_places
-from .list_arrays import Arrays
-from .lists import Unfilled, filled
-from .loop_state_roles import is_changed, static_row_shape
+from .lists import Arrays, Unfilled, filled
+from .loops import is_changed, static_row_shape
 from .names import row_key
 from .reader import Handler, Reader
+from .sizes import symbolic
+from .tracing import Trace
+from .variables import Held
 
 
 def branch(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:
@@ -147,3 +155,93 @@ _FIND = frozenset({
 })  # fmt: skip
 
 READ: dict[str, Handler] = dict.fromkeys(BRANCHES, branch)
+
+
+_DTYPES = {bool: tf.bool, int: tf.int32, float: tf.float32, complex: tf.complex128}
+
+
+class TensorFlowRegions(Regions):
+    """The blocks of one tracing."""
+
+    lists_grow = False  # a TensorArray is TensorFlow's own
+    module, arrays = tf, (tf.Tensor, np.ndarray, np.generic)
+
+    def __init__(self, trace: Trace) -> None:
+        super().__init__(functools.partial(symbolic, trace), trace.decide)
+        self.trace = trace
+
+    # ------------------------------------------------------------------------------ what things are
+    def is_open(self, item: Any) -> bool:
+        if not isinstance(item, ops.SymbolicTensor):
+            return False
+        return item.graph is not self.trace.graph or not isinstance(self.trace.held(item).item, np.ndarray)
+
+    def kind(self, item: Any) -> Kind:
+        if not self.is_array(item):
+            return Kind(_DTYPES[type(getattr(item, "hint", item)) if not is_symbolic(item) else int].name, (), True)
+        if isinstance(item, ops.SymbolicTensor) and item.graph is self.trace.graph:
+            return Kind(item.dtype.name, tuple(self.trace.held(item).made.shape))
+        dtype = tf.as_dtype(item.dtype)
+        return Kind(dtype.name, tuple(-1 if size is None else size for size in tf.TensorShape(item.shape)))
+
+    # ------------------------------------------------------------------------------ small calls
+    def made(self, item: Any, kind: Kind) -> Any:
+        if isinstance(item, tf.Tensor):
+            return item if item.dtype.name == kind.dtype else tf.cast(item, kind.dtype)
+        return tf.convert_to_tensor(item, tf.as_dtype(kind.dtype))
+
+    def truth(self, item: Any) -> Any:
+        item = tf.reshape(item, ()) if item.shape.rank else item
+        return item if item.dtype == tf.bool else tf.not_equal(item, tf.zeros((), item.dtype))
+
+    def where(self, truth: Any, one: Any, other: Any) -> Any:
+        dtype = next(item.dtype for item in (one, other) if isinstance(item, tf.Tensor))
+        return tf.where(truth, *(item if isinstance(item, tf.Tensor) else tf.convert_to_tensor(item, dtype) for item in (one, other)))
+
+    def length(self, array: Any) -> Any:
+        known = self.trace.length(array)
+        static = tf.TensorShape(array.shape)[0] if known is None else known
+        return tf.shape(array)[0] if static is None else static
+
+    def collective(self, name: str, x: Any, **params: Any) -> Any:
+        if name == "sharding_hint":
+            return x
+        return collective(name, x if x is None else tf.convert_to_tensor(x), **params)
+
+    # ------------------------------------------------------------------------------ conditions
+    def expect(self, truth: Any) -> None:
+        tf.debugging.Assert(truth, ["an assertion of the function"])
+
+    # ------------------------------------------------------------------------------ blocks
+    def trial(self, function: RegionBlock, given: Inputs) -> None:
+        graph = FuncGraph("trial")
+        with self.inside(), graph.as_default():
+            function(*(self._stand_in(item, kind) for item, kind in given))
+
+    def branch(self, truth: Any, then: RegionBlock, otherwise: RegionBlock) -> RegionArrays:
+        nothing = tf.constant(0)  # tf.cond gives something
+        with self.inside():
+            found = tf.cond(truth, lambda: [nothing, *then()], lambda: [nothing, *otherwise()])
+        return list(found[1:])
+
+    def while_loop(self, test: RegionBlock, body: RegionBlock, carried: RegionArrays, kinds: Sequence[Kind]) -> RegionArrays:
+        with self.inside():
+            return list(tf.while_loop(lambda *arrays: test(*arrays)[0], lambda *arrays: list(body(*arrays)), list(carried)))
+
+    def scan(
+        self, body: RegionBlock, carried: RegionArrays, kinds: Sequence[Kind], rows: RegionArrays, length: Any, checkpoint: bool
+    ) -> RegionArrays:
+        if checkpoint:
+            raise TracingError("checkpointing=True is not for functions of TensorFlow: use tf.recompute_grad inside of the loop")
+        count = tf.convert_to_tensor(self.symbolic(length), tf.int32)
+
+        def step(place: Any, *arrays: Any) -> list[Any]:
+            return [place + 1, *body(*arrays, *(row[place] for row in rows))]
+
+        with self.inside():
+            return list(tf.while_loop(lambda place, *arrays: place < count, step, [tf.constant(0), *carried])[1:])
+
+    def _stand_in(self, item: Any, kind: Kind | None) -> Any:
+        shape = tf.TensorShape(item.shape) if self.is_array(item) else tf.TensorShape(())
+        dtype = tf.as_dtype(item.dtype if kind is None else kind.dtype)
+        return tf.compat.v1.placeholder(dtype, shape[1:] if kind is None else shape)

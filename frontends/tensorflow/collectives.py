@@ -12,8 +12,8 @@ import tensorflow as tf
 
 from ...forwarding import forwards
 from ...ops.collectives import RECORDED_DEVICES
-from ..collectives import CALLS
-from .held import Held
+from ..common.collectives import CALLS
+from .variables import Held
 
 if TYPE_CHECKING:
     from .reader import Reader

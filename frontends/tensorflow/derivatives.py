@@ -13,15 +13,15 @@ import tensorflow as tf
 from tensorflow.python.framework import ops
 from tensorflow.python.framework.func_graph import FuncGraph
 
-from ...ir.closing import Body
+from ...ir.builder import Body
 from ...ir.node import Value
 from ...ops.control import has_derivative
-from ...tracing.faults import is_fault
+from ...recording.faults import is_fault
 from .blocks import Block, BlockNode
 from .evaluation import seen_by_tapes
-from .held import Held
 from .names import REFUSE_GRADIENT
 from .reader import ORDERS, Handler, Reader
+from .variables import Held
 
 _KIND = "_gradient_op_type"
 

@@ -12,10 +12,10 @@ from ...errors import UnsupportedOperation
 from .bookkeeping import variable_of
 from .dtypes import dtype_name
 from .evaluation import advanced, handle_number
-from .held import Held
 from .known_numbers import known
-from .list_arrays import Arrays
+from .lists import Arrays
 from .reader import Handler, Reader
+from .variables import Held
 
 _PHILOX = 1
 _STATELESS = {

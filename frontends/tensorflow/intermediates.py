@@ -12,8 +12,8 @@ from typing import Any
 
 from ...errors import UnsupportedOperation
 from .evaluation import is_repeatable
-from .held import Held
 from .reader import Handler, Reader
+from .variables import Held
 
 _FULL = "OptionalFromValue"
 _OF_GRADIENT = f"{_FULL}_grad"  # what the derivative of a derivative reads

@@ -12,16 +12,16 @@ from keras.src.utils.tracking import TrackedList
 from tensorflow.python.framework import ops
 from tensorflow.python.trackable.data_structures import ListWrapper
 
+from ...recording.reachability.containers import MISSING, is_whole
+from ...recording.reachability.free_parts import FreeParts, free_parts
+from ...recording.reachability.snapshot import Change, World
+from ...recording.state.container_updates import Containers
+from ...recording.state.places import Place, Replaced, State, outermost, place_at
 from ...sizes import is_symbolic
-from ...tracing.reach.containers import MISSING, is_whole
-from ...tracing.reach.free_parts import FreeParts, free_parts
-from ...tracing.reach.world import Change, World
-from ...tracing.state.places import Place, Replaced, State, outermost, place_at
-from ...tracing.state.updates import Containers
 from ...trees import Branch, Fixed, Tree, flatten, leaves_at, register_container, unflatten
-from ..open_numbers import holds_numbers, with_numbers
-from .arguments import is_array, opens
+from ..common.read_numbers import holds_numbers, with_numbers
 from .outside import HIDDEN, is_bookkeeping
+from .tracing import is_array, opens
 
 _FLAGS = (type(MISSING), type(None), bool)
 _MADE = (tf.Variable, keras.Variable, tf.Module, keras.Layer, keras.optimizers.Optimizer, keras.metrics.Metric)

@@ -7,14 +7,104 @@ objects, so that the elements are ints and ``Size`` expressions, and the operati
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
 
 import numpy as np
+import tensorflow as tf
 
 from ...errors import Signal
-from ...sizes import Size, apply, hint_of, negate
+from ...ir import Guard, Value
+from ...ops.dtypes import is_floating
+from ...recording import Recorder
+from ...recording.code.names import names_read
+from ...recording.patches.builtin_names import conversions, looked_up, types_asked
+from ...recording.patches.host_math import Symbols
+from ...recording.patches.patch import Place
+from ...sizes import Size, apply, expression_of, hint_of, is_symbolic, negate
+from ...sizes import computed as computed_number
+from ..common.read_numbers import Reading, rounding_of
 from .names import definition
+from .sizes import Sizes, symbolic
+from .variables import Held
+
+
+class Numbers(Sizes, Protocol):
+    """What numbers ask of a recording."""
+
+    reading: Reading
+
+    def number(self, tensor: Any) -> Any:
+        """The only element of a tensor as a symbolic number; the tensor where Python has to know it."""
+
+    def length(self, tensor: Any) -> Any:
+        """What ``len`` gives of a tensor; None of anything else."""
+
+
+def symbols_of(trace: Numbers) -> Symbols:
+    """The symbolic numbers of a trace."""
+
+    def opened(operands: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        expressions = tuple(map(expression_of, operands))
+        return expressions if all(isinstance(item, (Size, int, float)) for item in expressions) else None
+
+    def made(function: Callable[..., Any], operands: tuple[Any, ...]) -> Any:
+        return symbolic(trace, computed_number(function, operands, trace.decide))
+
+    asked = (is_symbolic, opened, made, trace.number, trace.length)  # by shims that AutoGraph rewrites: it knows ``int`` inside of them
+    return Symbols(*map(tf.autograph.experimental.do_not_convert, asked))
+
+
+def number_shims(symbols: Symbols, functions: list[types.FunctionType]) -> list[Place]:
+    """Where the code of these functions gets symbols from Python's functions of numbers."""
+    asked = [(function.__globals__, name) for function in functions for name in names_read(function.__code__)]
+    return [*conversions(looked_up(functions), symbols), *types_asked(asked, is_symbolic)]
+
+
+_MOST = 64  # elements
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """What operands of a call held, by their place, and the places of those that other calls may give other elements."""
+
+    held: dict[int, Any] = field(default_factory=dict)
+    varying: frozenset[int] = frozenset()
+
+    def mapped(self, function: Callable[[Any], Any]) -> Elements:
+        """The same: elements are no values."""
+        return self
+
+
+def elements_of(recorder: Recorder, operands: Sequence[Held], places: Sequence[int]) -> Elements | None:
+    """What the operands at these places held, as far as they are arrays of few numbers.
+
+    None inside of loops and branches, where they may be others in each step.
+    """
+    if recorder.in_block:
+        return None
+    found = {place: operands[place] for place in places if isinstance(operands[place], Held) and _is_told(recorder, operands[place])}
+    varying = frozenset(place for place, held in found.items() if recorder.varies(held.item))
+    return Elements({place: held.seen.numpy().tolist() for place, held in found.items()}, varying) if found else None
+
+
+def _is_told(recorder: Recorder, held: Held) -> bool:
+    return isinstance(held.item, Value) and np.size(held.seen) <= _MOST and not recorder.is_random(held.item)
+
+
+def tied(b: Any, elements: Elements, place: int, operand: Value) -> Any:
+    """The operand at a place as numbers, which it has to be in each call of the graph."""
+    held = elements.held[place]
+    if place in elements.varying:
+        b.graph.guards.append(Guard(operand, held, b.origin, rounding_of(b, operand) if is_floating(operand.dtype) else 0.0))
+    return _nested(held)
+
+
+def _nested(rows: Any) -> Any:
+    return tuple(map(_nested, rows)) if isinstance(rows, list) else rows
+
 
 Known = np.ndarray[Any, Any]  # of dtype object
 _MOST = 64  # elements; longer ones are data

@@ -13,8 +13,8 @@ import numpy as np
 import tensorflow as tf
 
 from .evaluation import constant_of, executed
-from .held import Held
-from .later import Later
+from .outside import Later
+from .variables import Held
 
 Shape = tuple[int, ...]
 Rule = Callable[[Any, Sequence[Held], list[Shape]], Union[Shape, None]]

@@ -13,7 +13,7 @@ from typing import Any
 
 import keras
 
-from ...tracing.environment.conjunction import EnvironmentGuard
+from ...recording.environment_guards.guards import EnvironmentGuard
 
 
 @dataclass(eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import array
 import inspect
 import operator
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -13,11 +13,45 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from ...tracing import Reached, facts_outside
-from ...tracing.environment.conjunction import EnvironmentGuard
-from ...tracing.environment.same_value import same_items
-from ...tracing.reach.free_parts import FreeParts
-from ...tracing.reach.walk import Policy
+from ...recording import Reached, facts_outside
+from ...recording.environment_guards.guards import EnvironmentGuard, same_items
+from ...recording.reachability.free_parts import FreeParts
+from ...recording.reachability.walk import Policy
+from .evaluation import computing
+
+
+class Later:
+    """An array that an operation makes of others. It has the shape and data type of one, and is computed at most once."""
+
+    __slots__ = ("__weakref__", "_array", "_operands", "_run", "dtype", "shape")
+
+    def __init__(self, shape: Sequence[int], dtype: Any, run: Callable[[list[Any]], Any], operands: Sequence[Any] = ()) -> None:
+        self.shape, self.dtype, self._run, self._operands = tf.TensorShape(shape), dtype, run, operands
+        self._array: Any = None
+
+    def computed(self) -> Any:
+        """The array. What leads to it is computed without recursion, for it may be as long as a network is deep."""
+        waiting: list[Later] = [self]
+        with computing():
+            while waiting:
+                last = waiting[-1]
+                missing = [each for each in last._operands if isinstance(each, Later) and each._array is None]
+                waiting += missing
+                if not missing:
+                    waiting.pop()
+                    last._compute()
+        return self._array
+
+    def _compute(self) -> None:
+        if self._array is None:
+            self._array = self._run([array_of(each) for each in self._operands])
+            self._operands = ()
+
+
+def array_of(made: Any) -> Any:
+    """An array, computed now if it was not yet."""
+    return made if not isinstance(made, Later) else made.computed() if made._array is None else made._array
+
 
 # Whose methods read what the user gave them, or sets between calls: the activation of a layer, the rate of an optimizer.
 _NO_LAYERS = (

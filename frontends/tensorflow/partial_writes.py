@@ -9,18 +9,18 @@ import numpy as np
 import tensorflow as tf
 
 from ...errors import UnsupportedOperation
-from ...ir.record import CallRecord
+from ...ir.node import CallRecord
 from .bookkeeping import read_of, sizes_of_variable, variable_of
-from .computed_operands import elements_of
 from .dtypes import dtype_name
 from .evaluation import handle_number
-from .held import Held
+from .known_numbers import elements_of
 from .lifting.driver import static_places
-from .list_arrays import Arrays
+from .lists import Arrays
 from .names import RAW, definition
 from .operations import attributes_of
 from .partial_operations import FACTORS, READS, WRITES, factors
 from .reader import Handler, Reader, as_operand
+from .variables import Held
 
 
 def _scattered(reader: Reader, operation: Any, operands: Sequence[Held]) -> list[Held]:

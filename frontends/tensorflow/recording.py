@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dis
 import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import TracebackType
@@ -12,67 +14,80 @@ from typing import Any
 import keras
 import tensorflow as tf
 from tensorflow.python.autograph.impl.api import StagingError
+from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable, _UnreadVariable
 
 from ...assumptions import SameArray
 from ...assumptions.same_array import NO_ARRAY
 from ...errors import GraphCompilerError, TracingError, UnsupportedOperation
 from ...forwarding import forward
-from ...ir.graph import Effect
+from ...ir.graph import Effect, GraphState
 from ...ir.node import Value
-from ...ir.state import GraphState
 from ...ops.registry import ArraySpec
-from ...passes.carried_checks import carry_out
+from ...passes.lowering.region_checks import carry_out
+from ...recording import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
+from ...recording.code.names import compares_identities
+from ...recording.code.ownership import owner_of
+from ...recording.control_flow import open_regions
+from ...recording.control_flow.grown import finished
+from ...recording.environment_guards.versions import gathered, is_readable
+from ...recording.faults import is_fault
+from ...recording.lock import recording_lock
+from ...recording.patches import Probes, Session, probing, replaced
+from ...recording.patches.global_reads import GlobalReads, all_of
+from ...recording.patches.host_math import MATH
+from ...recording.patches.host_random import DRAWS
+from ...recording.patches.settings import SETTINGS, refused
+from ...recording.search import Refuted, gives_up, recorded
+from ...recording.state.container_updates import Containers
+from ...recording.state.contents import refuse_outside
+from ...recording.state.locks import Reserved, reserved
+from ...recording.state.places import Place, together
 from ...sizes import Size, Symbol, expression_of, is_symbolic
-from ...tracing import EnvironmentGuards, Locator, Recorder, Recording, Request, refuse_escapes
-from ...tracing.attempts import Refuted, gives_up, recorded
-from ...tracing.control_flow import open_regions
-from ...tracing.control_flow.grown import finished
-from ...tracing.environment.versions import gathered, is_readable
-from ...tracing.faults import is_fault
-from ...tracing.probes import Probes, Session, probing
-from ...tracing.probes.global_reads import GlobalReads, all_of
-from ...tracing.probes.host_math import MATH
-from ...tracing.probes.host_random import DRAWS
-from ...tracing.probes.settings import SETTINGS, refused
-from ...tracing.reach.origin import owner_of
-from ...tracing.recording_lock import recording_lock
-from ...tracing.source.code_names import compares_identities
-from ...tracing.state.iterators import refuse_outside
-from ...tracing.state.locks import Reserved, reserved
-from ...tracing.state.places import Place, together
-from ...tracing.state.updates import Containers
 from ...trees import Tree, call_of, flatten, plain_classes, referred
-from ..open_numbers import DTYPES
-from ..reading import Reading
-from ..signatures import input_names
-from . import (
-    assertions,
-    bookkeeping,
-    branches,
-    checks,
-    derivatives,
-    generators,
-    grouped_volumes,
-    intermediates,
-    lists,
-    loops,
-    partial_writes,
-)  # fmt: skip
-from .arguments import as_tensor, is_array, opens, unwrapped
-from .creation import Created
+from ..common.lifter import input_names
+from ..common.read_numbers import DTYPES, Reading
+from . import assertions, bookkeeping, branches, derivatives, generators, intermediates, lists, loops, partial_writes
+from . import assertions as checks
+from .branches import TensorFlowRegions
 from .evaluation import computing
 from .folders import is_users
 from .kept import Kept
+from .known_numbers import number_shims, symbols_of
+from .lifting.operations import grouped_volumes
 from .modes import mode_of
-from .numbers import number_shims, symbols_of
 from .outside import is_compiled, layers_of, outside_of, reach_of
 from .process_state import restored
 from .reader import Reader, is_numeric, what_is
-from .regions import TensorFlowRegions
 from .sizes import symbolic
-from .tracing import Trace, Unanswered
-from .unbuilt import built_or_as_before
+from .tracing import Trace, Unanswered, as_tensor, built_or_as_before, is_array, opens, unwrapped
 from .variables import Weights
+
+
+class Created:
+    """How many variables were made inside of :meth:`counting`."""
+
+    count = 0
+
+    @contextmanager
+    def counting(self, graph: Any, array_of: Callable[[Any], Any]) -> Iterator[None]:
+        """Inside of the block variables start as their initial values are on the arrays of the call, which ``array_of`` tells."""
+        original = BaseResourceVariable.__init__
+
+        def made(variable: Any, *args: Any, **kwargs: Any) -> None:
+            self.count += not isinstance(variable, _UnreadVariable)  # what an assignment returns is the variable that was assigned
+            forward(original, variable, *args, **kwargs)
+
+        def started(next_creator: Callable[..., Any], **kwargs: Any) -> Any:
+            initial = kwargs.get("initial_value")
+            if getattr(initial, "graph", None) is not graph:
+                return next_creator(**kwargs)
+            array = array_of(initial)
+            with computing():
+                return next_creator(**{**kwargs, "initial_value": array})
+
+        with replaced([(BaseResourceVariable, "__init__", made)]), tf.variable_creator_scope(started):
+            yield
+
 
 _READERS = (bookkeeping, assertions, branches, loops, lists, derivatives, partial_writes, generators, intermediates, grouped_volumes)
 _HANDLERS = {kind: handler for module in _READERS for kind, handler in module.READ.items()}

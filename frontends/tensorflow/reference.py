@@ -13,11 +13,40 @@ from ...forwarding import forward
 from ...ir.graph import Graph
 from ...ir.node import Value
 from ...trees import flatten
-from .. import reference
-from ..reference import Range, drawn
-from . import arguments
+from ..common import reference
+from ..common.reference import Range, drawn
+from . import tracing as arguments
 from .dtypes import dtype_of_array
 from .variables import Weights
+
+
+class Stamp:
+    """Nothing: the elements of a tensor are its own for ever."""
+
+    __slots__ = ()
+
+    def __init__(self, array: Any) -> None:
+        pass
+
+    def fits(self, array: Any) -> bool:
+        """Always of a tensor; never of a variable."""
+        return isinstance(array, tf.Tensor)
+
+
+def is_own(item: Any) -> bool:
+    """Whether this is an array of TensorFlow."""
+    return isinstance(item, (tf.Tensor, tf.Variable))
+
+
+def own(elements: np.ndarray[Any, Any], dtype: str) -> tf.Tensor:
+    """A tensor of these elements."""
+    return tf.constant(elements, dtype)
+
+
+def write(array: Any, elements: np.ndarray[Any, Any]) -> None:
+    """Assigns a variable."""
+    array.assign(tf.constant(elements, array.dtype))
+
 
 saved = watching = None  # its arrays never change
 COPY = "tf.identity"

@@ -13,10 +13,10 @@ import tensorflow as tf
 from ...ir.node import Node, Value
 from ...ops.text import factor
 from ...sizes import Size, Symbol, hint_of
-from ..collectives import CALLS
-from ..recorded_calls import RecordedCalls
+from ..common.collectives import CALLS
+from ..common.lifter import RecordedCalls
 from .dtypes import dtype_name
-from .kernels import has_grouped_gradient, has_kernel
+from .evaluation import has_grouped_gradient, has_kernel
 from .names import CONVERT, READ, REFUSE_GRADIENT, WITH_GRADIENT, definition, row_key
 from .operands import dtypes_of_operands
 

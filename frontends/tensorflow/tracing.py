@@ -6,35 +6,128 @@ to them was run on the arrays of the call: the answer is what came out, and a gu
 
 from __future__ import annotations
 
+import inspect
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.data.ops.iterator_ops import OwnedIterator
+from tensorflow.python.eager.polymorphic_function.polymorphic_function import Function
 from tensorflow.python.framework import ops
 from tensorflow.python.ops.resource_variable_ops import BaseResourceVariable
+from tensorflow.python.trackable import data_structures
 
 from ...errors import Signal, TracingError, UnsupportedOperation
 from ...forwarding import forwards
-from ...ir.node import Value
-from ...ir.record import CallRecord
-from ...sizes import Size, Symbol, hint_of
-from ...tracing import Locator, Recorder
-from ...tracing.probes import replaced
-from ..reading import Reading, can_be_symbols, decide, read
+from ...ir.node import CallRecord, Value
+from ...recording import Locator, Recorder
+from ...recording.patches import replaced
+from ...sizes import Size, Symbol, hint_of, is_symbolic
+from ..common.read_numbers import Reading, can_be_symbols, decide, record_read
+from .dtypes import dtype_of_array
 from .evaluation import computing
 from .folders import BELOW, PACKAGES
-from .held import Held
-from .keras_sizes import inside, wants_numbers
 from .known_numbers import known
 from .names import READ
-from .noting_graph import NotingGraph
-from .reader import Reader
-from .shapes import Shape, beside_shapes
-from .sizes import SizeNumber, asked_by, symbolic
+from .reader import NotingGraph, Reader
+from .sizes import NeededShape, Shape, SizeNumber, asked_by, beside_shapes, symbolic
+from .variables import Held
+
+
+def is_array(item: Any) -> bool:
+    """Whether this is an array of any framework; numpy's scalars count as Python's."""
+    if isinstance(item, (tf.Tensor, tf.Variable, np.ndarray)):
+        return True
+    if isinstance(item, (np.generic, type)) or is_symbolic(item):
+        return False
+    return hasattr(item, "dtype") and hasattr(item, "shape") and (hasattr(item, "__dlpack__") or hasattr(item, "__array__"))
+
+
+def opens(item: Any) -> bool:
+    """Whether a plain object may be taken apart into its attributes: not models, whose arrays are parameters."""
+    return not isinstance(item, (tf.Module, keras.Layer)) and not type(item).__module__.startswith(("tensorflow.", "keras."))
+
+
+def unwrapped(structure: Any) -> Any:
+    """Lists, tuples and dicts that a ``tf.Module`` keeps, which TensorFlow wraps, as plain ones: ``tape.gradient`` gives such."""
+    if isinstance(structure, data_structures.TrackableDataStructure):
+        structure = data_structures.wrap_or_unwrap(structure)
+        structure = list(structure) if isinstance(structure, data_structures.ListWrapper) else structure
+    if type(structure) in (list, tuple):
+        return type(structure)(map(unwrapped, structure))
+    return {key: unwrapped(item) for key, item in structure.items()} if type(structure) is dict else structure
+
+
+def as_tensor(array: Any) -> Any:
+    """An array of any framework as a tensor.
+
+    >>> as_tensor(np.arange(2)).numpy().tolist()
+    [0, 1]
+    """
+    if isinstance(array, (tf.Tensor, tf.Variable)):
+        return tf.convert_to_tensor(array)
+    if hasattr(array, "detach"):
+        plain = array.detach().cpu().resolve_conj().resolve_neg()
+        is_half = dtype_of_array(array) == "bfloat16"  # which numpy lacks
+        return tf.cast(plain.float().numpy(), tf.bfloat16) if is_half else tf.constant(plain.numpy())
+    return tf.constant(np.asarray(array))
+
+
+# It goes through as many steps as there are samples where the number of steps is unknown.
+_THROUGH_TIME = "keras.src.layers.rnn.time_distributed."
+_MODULES = ("keras.src.backend.tensorflow.", "keras.src.layers.preprocessing.", _THROUGH_TIME)
+_CALL, _CONCRETE = (inspect.unwrap(method).__code__ for method in (Function.__call__, Function.get_concrete_function))
+_OTHERS = frozenset({("keras.src.backend.tensorflow.numpy", "add")})  # of these modules: it only looks for a bias, by sets of sizes
+
+
+def wants_numbers(depth: int) -> bool:
+    """Whether such code asks, ``depth`` frames above the caller."""
+    module, function = _asking(depth + 1)
+    return module.startswith(_MODULES) and (module.removesuffix("."), function) not in _OTHERS
+
+
+def inside(traced: Any, depth: int) -> Any:
+    """The shape of a tensor in a ``tf.function``, which may have to be known where it is asked for, ``depth`` frames above the caller."""
+    module = _asking(depth + 1)[0]
+    is_needed = module == _THROUGH_TIME or not module.startswith(PACKAGES) and not _has_signature(sys._getframe(depth + 1))
+    return NeededShape(traced) if is_needed else traced
+
+
+def _has_signature(frame: FrameType | None) -> bool:
+    """Whether the ``tf.function`` that is being traced says itself which sizes are unknown."""
+    while frame is not None:
+        if frame.f_code in (_CALL, _CONCRETE):
+            return frame.f_code is _CONCRETE or frame.f_locals["self"].input_signature is not None
+        frame = frame.f_back
+    return False
+
+
+def _asking(depth: int) -> tuple[str, str]:
+    frame = sys._getframe(depth + 1)
+    return f"{frame.f_globals.get('__name__', '')}.", frame.f_code.co_name
+
+
+@contextmanager
+def built_or_as_before(layers: Iterable[Any]) -> Iterator[None]:
+    """Where the block raises, each ``keras.Sequential`` that could not be built has the layers that it had.
+
+    Keras has put an input of the sizes of this tracing before them, and would refuse to build the model with other ones.
+    """
+    before = [(model, model._layers) for model in layers if isinstance(model, keras.Sequential) and not model.built]
+    try:
+        yield
+    except Exception:
+        for model, held in before:
+            if not model.built:
+                model._layers = held
+        raise
+
 
 _MOST = 64  # elements that Python may read at once
 _OPERATORS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow")
@@ -94,7 +187,7 @@ class Trace:
         if not self.recorder.varies(held.item) or self.recorder.is_random(held.item):
             return tensor
         self.reading.any = True
-        return symbolic(self, read(self.recorder, READ, held.item, seen, self.locator.locate(READ, 3), CallRecord("item")))
+        return symbolic(self, record_read(self.recorder, READ, held.item, seen, self.locator.locate(READ, 3), CallRecord("item")))
 
     def tensor(self, size: Size, dtype: Any) -> Any:
         """A size as a scalar of the traced graph."""

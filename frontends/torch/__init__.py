@@ -21,7 +21,7 @@ lift_graph = calls_at_first_use(__name__, "lifting.driver:lift_graph")
 
 
 def pretrained(source: str) -> Any:
-    """See :func:`graph_compiler.frontends.torch.model_loading.pretrained`."""
-    from .model_loading import pretrained as load
+    """See :func:`graph_compiler.frontends.torch.examples.pretrained`."""
+    from .examples import pretrained as load
 
     return load(source)

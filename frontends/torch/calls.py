@@ -13,9 +13,9 @@ from ...ir.node import Node
 from ...ops.collectives import REDUCTIONS
 from ...ops.text import factor
 from ...sizes import Symbol
-from ..index_text import index_text
-from ..recorded_calls import RecordedCalls
-from .basics.defaults import without_defaults
+from ..common.indexing import index_text
+from ..common.lifter import RecordedCalls
+from .basics.arguments import without_defaults
 from .basics.names import row_key
 
 _OPERATORS = {

@@ -14,11 +14,11 @@ import torch
 from ...forwarding import forward
 from ...ir.aliases import Aliases
 from ...ir.graph import Graph
-from ...tracing.faults import is_fault
+from ...recording.faults import is_fault
 from ...trees import iterate_structure
-from .capture.first_run import FirstRun, TakingOver
+from .capture.known_calls import FirstRun, TakingOver
 from .compat import compiling_flag, set_compiling_flag
-from .process.modes import unwound
+from .process.settings import unwound
 from .reference import undone
 from .state.state import State
 

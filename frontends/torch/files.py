@@ -10,16 +10,15 @@ from typing import Any
 import torch
 
 from ...errors import InvalidFile, UnsupportedOperation
-from ...ir.graph import Graph
-from ...ir.guard import GUARD
+from ...ir.graph import GUARD, Graph
 from ...ir.node import Node, every
 from ...ops.control import runs_blocks
 from ...sizes import Size
-from .basics import reads
+from .basics import tensors as reads
 from .basics.names import name_of, resolve, row_key
 from .calls import TorchCalls
 from .compat import OpOverload
-from .gradients.ruled import REFUSE_GRADIENT
+from .gradients.rules import REFUSE_GRADIENT
 from .lifting.table import rows
 
 _NAME = re.compile(r"torch(\.(nn\.functional|linalg|fft|special|Tensor|_C\._nn|_VF|ops\.aten))?(\.\w+){1,2}", re.ASCII)

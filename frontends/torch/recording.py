@@ -3,21 +3,368 @@
 from __future__ import annotations
 
 import contextvars
-from dataclasses import replace
+import itertools
+import types
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
-from ...tracing import Recording, Request
-from ...tracing.attempts import Refuted, Undisturbed, gives_up, recorded
-from ...tracing.loops import counting_arguments
-from ...tracing.state.places import together
-from ..reading import Reading
-from .attempt import Attempt, Hypotheses, attempt, leaves_and_tree
-from .basics.arguments import given_objects
-from .basics.refusals import UnseenDraw, check_outside
-from .installing import as_installed, is_hook
-from .process.compiler import with_compiler_if_wanted
-from .state.awaited import stood_in, with_elements
-from .state.known_places import changed_often, converted, outermost
-from .state.parameters import Weights
+import torch
+
+from ...forwarding import forward
+from ...ir.graph import DebugInfo
+from ...ir.node import CallRecord, Node, Origin, Value
+from ...ir.sameness import same_program
+from ...passes.lowering.region_checks import TRUTH, canonical, carry_out
+from ...recording import EnvironmentGuards, Recorder, Recording, Request, active
+from ...recording.caches import Caches
+from ...recording.control_flow import open_regions
+from ...recording.control_flow.grown import finished
+from ...recording.environment_guards.guards import EnvironmentGuard
+from ...recording.faults import is_fault
+from ...recording.lock import recording_lock
+from ...recording.loop_marks import Loops, counting_arguments, loop_shims
+from ...recording.patches import Probes, Session, probing
+from ...recording.patches.global_reads import GlobalReads
+from ...recording.patches.host_math import MATH, Symbols
+from ...recording.patches.patch import Place as PatchedPlace
+from ...recording.reachability.containers import slotted
+from ...recording.reachability.namespaces import Entry, Space, entry_of, spaces_of
+from ...recording.reachability.outside import refuse_attributed
+from ...recording.search import Refuted, Undisturbed, gives_up, recorded
+from ...recording.state.append_only import ListShims
+from ...recording.state.container_updates import Containers
+from ...recording.state.locks import reserved
+from ...recording.state.places import Place, together
+from ...trees import Path, Tree, call_of, flatten, has_arrays_alone, iterate_structure, leaves_at, plain_classes, referred, statics
+from ..common.read_numbers import DTYPES, Reading, with_numbers
+from .basics.arguments import given_objects, input_names, is_array, opens, taken_for_arrays, to_tensor
+from .basics.names import row_key
+from .basics.refusals import UnseenDraw, check_outside, refusing
+from .basics.tensors import TENSORS
+from .capture.capture import Capture
+from .capture.known_calls import FirstRun
+from .capture.regions import TorchRegions
+from .compat import is_any_autocast_enabled, no_torch_dispatch, no_torch_function
+from .compiling import Compiling, Seen, compiling, differs_outside, kept
+from .gradients.gradients import KernelByKernel
+from .gradients.rules import RULES
+from .memory.kept_views import KeptViews
+from .numbers.keys import KeySizes
+from .numbers.numbers import asks_for_types_unseen, conversion_shims, symbols_of, type_shims, typed
+from .process.generators import ENCODERS, HOST_DRAWS, SEEDS, Generators, encoder_facts, generators_in, is_generator
+from .process.settings import CLOCKS, SETTING_READS, is_listening, with_compiler_if_wanted
+from .state.known_places import changed_often, converted, note_changes, outermost
+from .state.outside import environment_guards_of, outside_of
+from .state.parameters import Weights, hold_to_parameters
+from .state.places import stood_in, with_elements
+from .state.reads import MODULE_READS, TRAINING, AttributeReads, member_facts
+from .state.state import State, enter
+from .state.versions import versions_of
+
+_HOOKS = tuple(name for name in vars(torch.nn.Module()) if "forward" in name and "hooks" in name)
+
+
+def is_hook(place: Place) -> bool:
+    """Whether this is where modules keep hooks, or what is known of them."""
+    return any(f"{name}[" in place.name for name in _HOOKS)
+
+
+def as_installed(first: Attempt, attempt: Callable[[], Attempt]) -> Recording | None:
+    """The function recorded again with what its ``first`` recording has left, where that changes nothing any more and the graph is the
+    same.
+
+    What was left then stays, as after the first call of the original; otherwise it is taken back, and None is given.
+    """
+    before = {place: place.read() for place in first.left}
+    for place, item in first.left.items():
+        place.write(item)
+    again: Recording | None = None
+    try:
+        made = attempt()
+        if not (made.left or made.is_other_code) and same_program(first.recording.graph, made.recording.graph):
+            again = made.recording
+    # The user's code runs, and may raise anything: what it raises is reported where it is recorded with state.
+    except Exception as problem:
+        if is_fault(problem):
+            raise
+    finally:
+        if again is None:
+            for place, item in before.items():
+                place.write(item)
+    return again
+
+
+# Canonical operation -> the function of torch; the others have the same name in both.
+_NAMES = {
+    "array": "tensor", "equal": "eq", "getitem": "select", "less_equal": "le", "subtract": "sub",
+    "logical_and": "Tensor.__and__", "logical_or": "Tensor.__or__", "logical_not": "Tensor.__invert__",
+}  # fmt: skip
+
+
+def record_check(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
+    """A canonical operation of a check as a recorded call."""
+    name = _NAMES.get(op, op)
+    made = Value("held", TRUTH) if op == "array" else canonical(op, inputs, params, origin).outputs[0]
+    given, named = _arguments(op, inputs, params)
+    return Node(f"torch.{name}", given, named, origin, (made,), CallRecord(row_key(name), result=made))
+
+
+def _arguments(op: str, inputs: tuple[Any, ...], params: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if op == "full":
+        return (params["shape"], params["fill_value"]), {"dtype": torch.bool}
+    if op == "getitem":
+        return (*inputs, 0, *params["key"]), {}
+    return inputs, {}
+
+
+PROBES = Probes(*SETTING_READS, *MODULE_READS, *MATH, *CLOCKS, *HOST_DRAWS, *SEEDS, *RULES)
+OF_ENCODERS = Probes(*ENCODERS)  # as long as modes of the recording are on, also while a run is repeated
+
+
+class Reads:
+    """What the code of one attempt asks for beside the calls of torch, which ``session`` is told."""
+
+    def __init__(
+        self, capture: Capture, session: Session, spaces: list[Space], functions: list[types.FunctionType], tensors: list[Any]
+    ) -> None:
+        self.capture, self.session, self.spaces, self.functions = capture, session, spaces, functions
+        self.attributes = AttributeReads(capture, session, tensors)
+        self.globals = GlobalReads(functions)
+
+    @contextmanager
+    def seen(self) -> Iterator[None]:
+        """Inside of the block reads are noted, and code finds symbols where it computes with sizes."""
+        held, session = [space.held for space in self.spaces], self.session
+        self.capture.spaces = frozenset(map(id, held))
+        session.symbols = symbols = symbols_of(self.capture)
+        names = [*([] if self.capture.weights.are_none else self._shims(symbols)), *self.attributes.places()]
+        with self.attributes.kept(), probing(PROBES, session, held, names):
+            yield
+
+    def _shims(self, symbols: Symbols) -> list[PatchedPlace]:
+        """Of names of Python's own functions in the modules of the user's code."""
+        return [
+            *loop_shims(self.functions, self._loops),
+            *conversion_shims(self.capture, symbols, self.spaces),
+            *type_shims(self.spaces),
+            *self.globals.places(),
+        ]
+
+    def _loops(self) -> Loops | None:
+        """The loops of the recording, where it sees what the caller does."""
+        return self.capture.loops if self.session.hears() and is_listening(self.capture) else None
+
+    def facts(self) -> list[EnvironmentGuard]:
+        """What was read is what it was."""
+        session = self.session
+        told = [*member_facts(session), *encoder_facts(session), *session.facts()] if session.was_told() else []
+        return [*self.attributes.facts, *self.globals.facts(), *told]
+
+
+_PRECISIONS = {"highest": "highest", "high": "high", "medium": "default"}  # of float32 products, in torch's words and in JAX's
+
+
+@dataclass
+class Attempt:
+    """The result of one attempt: the recording, and new facts for the next attempt.
+
+    ``left`` are places that are state, with what the function leaves there. ``is_other_code``: whether the function does something else
+    when it is not told that it is being compiled.
+    """
+
+    recording: Recording
+    left: dict[Place, Any]
+    is_other_code: bool
+
+
+@dataclass
+class Hypotheses:
+    """How the function is recorded next, by what earlier attempts have shown.
+
+    ``compiled``: whether it is told that it is being compiled. ``numbers`` are where the call has numbers that are inputs, ``grown`` the
+    places of lists that it may only append to.
+    """
+
+    compiled: bool
+    reading: Reading
+    numbers: frozenset[Path] = frozenset()
+    grown: frozenset[tuple[int, Any]] = frozenset()
+    keys: KeySizes = field(default_factory=KeySizes)
+    by_kernel: KernelByKernel = field(default_factory=KernelByKernel)
+    kept_views: KeptViews = field(default_factory=KeptViews)
+    caches: Caches = field(default_factory=Caches)
+    weights: Weights | None = None  # that were found a moment ago, for the first attempt
+
+    def without_numbers(self) -> None:
+        """Symbols in the place of numbers may have been what failed."""
+        self.reading, self.numbers = Reading(False), frozenset()
+
+
+def leaves_and_tree(request: Request) -> tuple[list[Any], Tree]:
+    """The arrays of the call, and generators where they may be arguments, and where they stand."""
+    opened = set(map(id, request.stateful.arguments(request.args, request.kwargs)))
+    return flatten(
+        (request.args, request.kwargs),
+        lambda item: is_array(item) or request.same_framework and is_generator(item),
+        opens,
+        lambda item: id(item) in opened,
+    )
+
+
+def _given(request: Request, open_numbers: frozenset[Path]) -> tuple[Tree, dict[int, Any], list[Any]]:
+    """Where the inputs of a call stand; its arrays as tensors by identity; all inputs, numbers as they are."""
+    leaves, tree = leaves_and_tree(request)
+    tree = plain_classes(tree)
+    if not TENSORS.issuperset(map(type, leaves)):
+        tree = typed(tree, iter(leaves))
+    if open_numbers:
+        tree = with_numbers(tree, open_numbers)
+        leaves = leaves_at(tree, (request.args, request.kwargs))
+    arrays = _tensors(leaves, request.function)
+    return tree, arrays, [arrays.get(id(leaf), leaf) for leaf in leaves]
+
+
+def _state(
+    request: Request, hypotheses: Hypotheses, weights: Weights, capture: Capture, functions: list[types.FunctionType], tree: Tree
+) -> State:
+    """What the function can reach, as it is before the attempt."""
+    objects = () if has_arrays_alone(tree) else slotted(statics(tree))
+    state = State(weights, request.places, (*request.stateful.objects, *objects), request.numbers)
+    if request.auto_dynamic is not None and request.auto_dynamic.is_new and state.world.held:
+        note_changes(request.auto_dynamic, weights, state)
+    if hypotheses.grown:
+        state.list_shims = ListShims(state.world, (request.args, request.kwargs), functions, hypotheses.grown)
+    hypotheses.caches.begin(state.world.caches)
+    capture.written.caches = state.world.caches
+    if state.gradients:
+        capture.gradients.follow(state.gradients, state.places)
+    arguments = iterate_structure((request.args, request.kwargs))
+    held = generators_in(state.world) if state.world.held else ()
+    capture.generators = Generators(capture, (*held, *filter(is_generator, arguments)))
+    return state
+
+
+@contextmanager
+def _listening(request: Request, state: State, reads: Reads, compiled: bool) -> Iterator[Compiling]:
+    """Inside of the block every call of torch is seen, and what the code reads beside them."""
+    with (
+        refusing(request.name),
+        active.looking_after(state.world),
+        reads.seen(),
+        reads.capture.isolated(),
+        taken_for_arrays(),
+        compiling(compiled) as claim,
+    ):
+        yield claim
+
+
+def attempt(request: Request, hypotheses: Hypotheses) -> Attempt:
+    """Runs and records the function once, with the places of the request as state and by what earlier attempts have shown."""
+    function, args = request.function, request.args
+    tree, arrays, tensors = _given(request, hypotheses.numbers)
+    weights, hypotheses.weights = hypotheses.weights or Weights(function, given_objects(function, args, tree)), None
+    spaces = [Space.of(function)] if weights.are_none else spaces_of(_entries(weights))
+    functions = [each for space in spaces for each in space.functions]
+    keys, reading = hypotheses.keys, hypotheses.reading
+    asks_types = not weights.are_none and (request.numbers or bool(hypotheses.grown))
+    asks_unseen = asks_types and asks_for_types_unseen(spaces, (function, *weights.modules()))
+    if asks_unseen:
+        hypotheses.grown = frozenset()
+    if request.numbers and asks_unseen:
+        keys.plain = True
+        hypotheses.without_numbers()
+        return attempt(replace(request, numbers=False), hypotheses)
+    session = Session()
+    with recording_lock, reserved() as locks, probing(OF_ENCODERS, session):
+        recorder = Recorder(request.name, "torch")
+        views, by_kernel = hypotheses.kept_views, hypotheses.by_kernel
+        capture = Capture(recorder, weights, request.same_framework, request.draws, keys, reading, by_kernel, views)
+        session.trace, session.outside, session.hold = capture, partial(_outside, capture), partial(_hold, weights)
+        entered = [enter(capture, leaf_name, item) for leaf_name, item in zip(input_names(function, args, tree), tensors)]
+        capture.count_call_inputs, capture.arrays = len(entered), arrays
+        call = call_of(tree, entered)
+        state = _state(request, hypotheses, weights, capture, functions, tree)
+        locks.only(state.may_change)
+        capture.generators.refuse_seeds_read(functions)
+        try:
+            containers = Containers((*call, state.enter(capture)), is_array, state.world.knows, request.stateful.arguments(*call))
+            reads = Reads(capture, session, spaces, functions, tensors)
+            with _listening(request, state, reads, hypotheses.compiled) as claim:
+                capture.first_run = FirstRun(lambda: claim.asked)
+                with open_regions(regions := TorchRegions(capture)):
+                    result = forward(function, *call[0], **call[1])
+                    result = finished(result, *call) if regions.lists else result
+                seen = Seen(capture.quietly(kept, result) if claim.asked else [], capture.first_run)
+            refuse_attributed(result)
+            if not weights.are_none:
+                hold_to_parameters(capture, spaces)
+            found = state.finish(capture, containers)
+            graph = carry_out(capture.finish(result, tree, containers, state), record_check)
+            graph.demand(matmul_precision=_PRECISIONS[torch.get_float32_matmul_precision()], casts_are_written=is_any_autocast_enabled())
+            graph.debug = DebugInfo({value: item for value, item in zip(graph.inputs, tensors) if type(item) in DTYPES})
+            left = {place: place.saved() for place in found}
+        finally:
+            keys.forget()
+            state.restore()
+            capture.forget_arrays()
+        is_other_code = claim.asked and not found and differs_outside(graph, state, function, *call_of(tree, tensors), seen)
+    facts = environment_guards_of(weights, graph, session.noted(TRAINING), capture.history.mode_changed and not torch.is_grad_enabled())
+    facts += [
+        *capture.gradients.facts(),
+        *reads.facts(),
+        *hypotheses.kept_views.facts(graph, weights, state.places),
+    ]
+    given = () if has_arrays_alone(tree) else referred(tree)
+    facts += outside_of((function, *given, *reads.globals.functions()), state.free(containers), weights, containers.holds)
+    has_numbers = reading.any or bool(hypotheses.numbers)
+    return Attempt(Recording(graph, weights, EnvironmentGuards(facts, versions_of), state.places, has_numbers), left, is_other_code)
+
+
+@contextmanager
+def _outside(capture: Capture) -> Iterator[None]:
+    """Nothing is recorded inside the block, and the generators are afterwards as before."""
+    with no_torch_function(), no_torch_dispatch(), capture.generators.undone():
+        yield
+
+
+def _hold(weights: Weights, called: Any, arrays: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Make the parameters of a graph that the function calls parameters of the recording: those of a module of it, which is kept."""
+    known = vars(called).get("_module_within")
+    if known is None or known[0].keys() != arrays.keys() or any(known[0][name] is not array for name, array in arrays.items()):
+        with no_torch_function(), no_torch_dispatch():
+            known = vars(called)["_module_within"] = arrays, called.as_module()
+    module = known[1]
+    weights.add(called.name, module)
+    found: Mapping[str, Any] = module.arrays_by_name()
+    return found
+
+
+def _entries(weights: Weights) -> list[Entry]:
+    """What a call of the function runs: its own code, and ``forward`` of its modules."""
+    own = [] if isinstance(weights.function, torch.nn.Module) else [entry_of(weights.function)]
+    return [*own, *((getattr(cls, "forward", None), cls) for cls in {type(module) for module in weights.modules()})]
+
+
+def _tensors(leaves: list[Any], function: Any) -> dict[int, Any]:
+    """Arrays of any framework as tensors by identity: one that stands in several places is one tensor; generators as they are, and no
+    numbers. Those of other frameworks are brought to the GPU that another one, or the module, is on."""
+    made: dict[int, Any] = {}
+    foreign: list[int] = []
+    for leaf in leaves:
+        if id(leaf) not in made and type(leaf) not in DTYPES:
+            made[id(leaf)] = leaf if is_generator(leaf) else to_tensor(leaf)
+            foreign += [] if made[id(leaf)] is leaf else [id(leaf)]
+    if not foreign:
+        return made
+    weights = function.parameters() if isinstance(function, torch.nn.Module) else ()
+    elsewhere = [tensor.device for tensor in (*made.values(), *itertools.islice(weights, 1)) if tensor.device.type not in ("cpu", "meta")]
+    for key in foreign if elsewhere else ():
+        made[key] = made[key].to(elsewhere[0])
+    return made
+
 
 _MOST_ROUNDS = 5  # new places of state are found by recording; they may lead the function to more
 

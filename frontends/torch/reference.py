@@ -13,14 +13,14 @@ from torch.overrides import TorchFunctionMode
 from ...forwarding import forward
 from ...ir.graph import Graph
 from ...ir.node import Value
-from ...tracing.recording_lock import recording_lock
+from ...recording.lock import recording_lock
 from ...trees import flatten, iterate_structure
-from .. import reference
-from ..reference import Range, drawn
+from ..common import reference
+from ..common.reference import Range, drawn
 from .basics.arguments import is_array, opens, to_tensor
 from .basics.names import name_of
-from .basics.reads import NUMBERS
-from .memory import counted
+from .basics.tensors import NUMBERS
+from .memory import memory as counted
 from .memory.saved_contents import SavedContents
 from .state.parameters import Weights
 from .state.state import State

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from ..errors import InvalidGraph
 from ..ir.assumption import Assumption
-from ..ir.graph import Graph
-from ..ir.guard import Guard
+from ..ir.graph import Graph, Guard
 from .disjoint_memory import DisjointMemory as DisjointMemory
 from .index_bounds import IndexBounds as IndexBounds
 from .input_attribute import InputAttribute as InputAttribute

@@ -80,7 +80,7 @@ def convert(
     graph-compiler convert net.py:model --to jax --input x=float32[2,3] --output model.zip
     """
     from . import convert as converting
-    from .outputs import checked_path
+    from .files import checked_path
 
     checked_path(output, () if not output.suffix else (".zip",), force)
     made = converting.graph_of(source, to, given, framework, freeze)
@@ -160,7 +160,7 @@ def show(
 ) -> Any:
     """Write a graph as one HTML page to look through it."""
     from .convert import graph_of
-    from .outputs import checked_path
+    from .files import checked_path
 
     if output is not None:
         checked_path(output, (".html", ".htm"), force)
@@ -183,7 +183,9 @@ def run(
     debug: Debug = False,
 ) -> Any:  # fmt: skip
     """Run a saved graph on inputs from files, or as --input says, and write what it gives."""
-    from . import inputs, outputs, sources
+    from . import files as inputs
+    from . import files as outputs
+    from . import sources
     from .convert import graph_of
 
     if not graph.exists():

@@ -11,7 +11,8 @@ from typing import Any
 from .. import api
 from ..runtime import Graph
 from ..runtime.progress import working
-from . import inputs, sources
+from . import files as inputs
+from . import sources
 from .exits import WrongInput
 
 

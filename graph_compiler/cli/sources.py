@@ -13,11 +13,11 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import nearest
+from ..recording.reachability.framework import framework_of
 from ..registration import frontends
 from ..runtime import Graph
 from ..runtime.frameworks import pretrained
 from ..runtime.progress import working
-from ..tracing.reach.framework import framework_of
 from .exits import WrongInput
 
 _OF_AN_OWNER = re.compile(r"[\w.-]+/[\w.-]+")

@@ -8,29 +8,90 @@ functions close over names.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, dropwhile
 from itertools import count as counted
 from typing import Any
 
-from ..ir.block import Region
-from ..ir.guard import GUARD
-from ..ir.node import Node, Origin, Value, values_in
+from ..ir.graph import GUARD
+from ..ir.node import Node, Origin, Region, Value, values_in
 from ..naming import Namespace, legal
+from ..ops.dtypes import ITEMSIZE
 from ..ops.text import Given, Text, factor, literal
-from ..sizes import Size, Symbol
+from ..sizes import Size, Symbol, product
 from ..trees import map_structure
-from .definitions import OWN_NAME, Definitions
-from .folding import LONGEST, folded, tidied
-from .last_uses import bytes_of, last_uses
-from .lines import broken
-from .numbered import NOTHING, Numbered
-from .stacked import Stack
+from .layers import NOTHING, Numbered, Stack
+from .lines import LONGEST, broken, folded, tidied
 from .standing_alone import portable
+
+OWN_NAME = "_the_name_of_this_definition_"  # in the text of a definition, until it has one
+
+
+@dataclass
+class Definitions:
+    """Definitions of a module, dependencies first. Equal texts are one definition.
+
+    named: name for each text.
+    taken: names in use.
+    open: namespaces of functions that are being written.
+    origins: for each text, the lines where its nodes begin, counted from 0.
+    """
+
+    named: dict[str, str] = field(default_factory=dict)
+    taken: dict[str, None] = field(default_factory=dict)
+    open: list[Namespace] = field(default_factory=list)  # of the functions that are being written
+    origins: dict[str, list[tuple[int, Origin]]] = field(default_factory=dict)  # text -> the lines of its nodes, counted from 0
+
+    def add(self, wanted: str, text: str, suffixes: Sequence[str], names: Namespace) -> str:
+        """Return the name for a definition, which stands in `text` as `OWN_NAME`. `wanted` is the preferred
+        name; names with these suffixes are reserved too.
+        """
+        if text not in self.named:
+            free = (f"{legal(wanted)}_{count}" if count else legal(wanted) for count in itertools.count())
+            everywhere = (names, *self.open)
+            name = next(name for name in free if not any(f"{name}{suffix}" in space for suffix in ("", *suffixes) for space in everywhere))
+            self.taken.update(dict.fromkeys(f"{name}{suffix}" for suffix in ("", *suffixes)))
+            for space in everywhere:
+                space.reserve(*self.taken)
+            self.named[text] = name
+        return self.named[text]
+
+    def texts(self) -> list[str]:
+        """Return all definitions, each after those that it uses."""
+        return [text.replace(OWN_NAME, name) for text, name in self.named.items()]
+
+    def origins_in(self, source: str) -> list[tuple[int, Origin]]:
+        """Return the lines in `source` where nodes of the definitions begin, and the locations of the
+        recorded calls.
+        """
+        found = []
+        for text, own in zip(self.texts(), self.named):
+            first = source.count("\n", 0, source.find(text)) + 1
+            found += [(first + line, origin) for line, origin in self.origins[own]]
+        return found
+
+
+def last_uses(nodes: Iterable[Node], needed: Container[Value]) -> dict[Node, list[Value]]:
+    """Return, for each node, the values that are not read after it and are not `needed`."""
+    last: dict[Value, Node] = {}
+    for node in nodes:
+        last.update(dict.fromkeys((*node.outputs, *node.uses), node))
+    found: dict[Node, list[Value]] = {}
+    for value, node in last.items():
+        if value not in needed:
+            found.setdefault(node, []).append(value)
+    return found
+
+
+def bytes_of(value: Value) -> int:
+    """Return the size in bytes that an array had while recording."""
+    return int(product(value.spec.hints)) * ITEMSIZE.get(value.dtype, 8)
+
 
 _SYMBOL_NAMES = {"size": "dim", "stride": "stride"}
 _SPELLED = (bool, int, float, complex, str, bytes, slice, type(Ellipsis))

@@ -21,11 +21,10 @@ from ..ir.node import Origin, Value, values_in
 from ..naming import Namespace
 from ..sizes import Size, Symbol
 from ..trees import Leaf, iterate_structure, making
+from .layers import HELPER, Stack, numbered_calls, quoted, stacks_of
 from .lines import broken
-from .numbered import numbered_calls, quoted
 from .results import MAKERS, ResultText, result_text
 from .scope import Scope, Shared
-from .stacked import HELPER, Stack, stacks_of
 from .standing_alone import ERRORS, portable
 
 _STRING = re.compile(r'"""[\s\S]*?"""|"[^"\n]*"|\'[^\'\n]*\'')

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..errors import GuardFailed, NotCompilable, UnsupportedOperation
-from ..passes import GraphPass
+from ..ir.graph import Graph
 from .checked import default
 from .derivatives import Derivatives
 from .dialect import TargetDialect
@@ -261,7 +261,7 @@ class Backend(Protocol):
 
     @property
     def rows(self) -> Any:
-        """The table of rows (``graph_compiler.backends.rows.Rows``): operation -> how it is written."""
+        """The table of rows (``graph_compiler.backends.common.rows.Rows``): operation -> how it is written."""
 
     @property
     def dialect(self) -> TargetDialect:
@@ -273,7 +273,7 @@ class Backend(Protocol):
 
     @property
     @default
-    def copy_aliased_outputs(self) -> GraphPass | None:
+    def copy_aliased_outputs(self) -> Callable[[Graph], tuple[Graph, bool]] | None:
         """A pass that copies results which share memory, of a framework whose arrays can be written to; None elsewhere."""
         return None
 

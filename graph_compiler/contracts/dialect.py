@@ -50,7 +50,7 @@ class Dialect(Protocol):
 
 
 class TargetDialect(Dialect, Protocol):
-    """A dialect of canonical operations. ``graph_compiler.backends.dialect.CanonicalDialect`` is one, made of a table of rows."""
+    """A dialect of canonical operations. ``graph_compiler.backends.common.dialect.CanonicalDialect`` is one, made of a table of rows."""
 
     def check(self, graph: Graph) -> None:
         """``UnsupportedOperation`` for a graph that would compute something else here than where it was recorded."""

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import InvalidFile
 from ..ir.graph import Graph
 from ..ir.node import Value
-from ..tracing import Recording, Request
+from ..recording import Recording, Request
 from ..trees import Branch, Leaf, flatten
 from .checked import default
 from .dialect import Dialect

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Protocol, Union
 
 from ..errors import InvalidOption
-from ..tracing.control_flow.regions import regions
+from ..recording.control_flow.regions import regions
 from .checked import default
 from .training import Held, Make, Training
 

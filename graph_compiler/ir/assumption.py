@@ -1,13 +1,14 @@
 """Protocol of the assumptions that a graph makes about a call, beyond the structure, dtypes and ranks of its
 arguments.
 
-Each kind is one class. :class:`~graph_compiler.ir.guard.Guard` is defined here because its condition is
+Each kind is one class. :class:`~graph_compiler.ir.graph.Guard` is defined here because its condition is
 part of the program; the kinds about arguments are in the package ``assumptions``. Matching, ``explain``,
 saved files and lifting iterate over them without knowing the kinds.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol
 
@@ -142,3 +143,22 @@ def input_number(item: Any, read: Reader) -> int:
     if type(item) is not int or not 0 <= item < len(read.inputs):
         raise InvalidFile(f"{item!r:.80} is no input")
     return item
+
+
+def same_elements(left: Any, right: Any, rounding: float = 0.0) -> bool:
+    """Return True if Python code cannot tell the elements apart: NaN equals NaN, and 0.0 differs from -0.0.
+
+    Floats may differ by the relative tolerance `rounding`. Lists are compared element by element.
+
+    >>> same_elements([1.0, float("nan")], [1.0, float("nan")]), same_elements(0.0, -0.0), same_elements(1.0, 1.00001, rounding=1e-4)
+    (True, False, True)
+    >>> same_elements(1.0, float("inf"), rounding=1e-4)
+    False
+    """
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and all(same_elements(*pair, rounding) for pair in zip(left, right))
+    if isinstance(left, (float, complex)):
+        return type(left) is type(right) and (
+            repr(left) == repr(right) or bool(left and abs(left - right) <= rounding * abs(right) < math.inf)
+        )
+    return bool(left == right)

@@ -8,26 +8,264 @@ arrays or numbers, and params are static.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from ..sizes import Size, Symbol
-from ..trees import Leaf, Tree, iterate_structure
-from .assumption import Assumption
-from .block import Block
-from .debug_info import DebugInfo
-from .demands import TargetDemands
-from .guard import Guard
-from .makers import Makers
-from .node import Node, Value, values_in
-from .randomness import Randomness
+import networkx
+
+from ..errors import GuardFailed, InvalidFile
+from ..sizes import Size, Symbol, substitute
+from ..trees import Leaf, Tree, iterate_structure, map_structure
+from .assumption import Assumption, Call, Names, Reader, Replaced, Writer, row, same_elements
+from .node import Block, CallRecord, Makers, Node, Origin, Value, values_in
 from .recorded_loop import RecordedLoop
-from .state import GraphState
 
 if TYPE_CHECKING:
     import networkx
+
+    from ..recording.state.container_updates import Update
+    from ..recording.state.places import State
+    from .node import Region
+
+
+GUARD = "guard"  # the operation of a node that stands for a guard in a block: see :func:`check`
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Condition that must hold for the graph to be right.
+
+    Conditions on sizes of inputs are checked when a call is matched, those on sizes of intermediate arrays
+    inside of the function, and elements after the function has run (:meth:`require`).
+
+    condition: a boolean `Size`, or a value whose elements must equal `expected`.
+    expected: elements that were read while recording; True for conditions on sizes.
+    origin: location of the code that read the elements or compared the sizes.
+    rounding: relative tolerance for floats, since other frameworks round differently.
+
+    >>> print(Guard(Value("mask", None), True, Origin("f.py", 3, call="bool")))
+    the elements of mask are True, read by bool at f.py:3
+    """
+
+    kind: ClassVar[str] = "guard"
+    condition: Size | Value
+    expected: Any
+    origin: Origin
+    rounding: float = 0.0
+
+    def __str__(self) -> str:
+        if isinstance(self.condition, Value):
+            return f"the elements of {self.condition.name} are {self.expected!r}, read by {self.origin}"
+        return f"{self.condition!r}, assumed by {self.origin}"
+
+    def require(self, seen: Any) -> None:
+        """Raise `GuardFailed` if the elements `seen` differ from those of the recording."""
+        if not same_elements(seen, self.expected, self.rounding):
+            raise GuardFailed(
+                f"elements handed to Python were {self.expected!r} while recording and are {seen!r} now, read by {self.origin}"
+            )
+
+    def symbols(self) -> tuple[Symbol, ...]:
+        """Return the symbols in a condition on sizes; an empty tuple for a condition on elements."""
+        return tuple(self.condition.symbols()) if isinstance(self.condition, Size) else ()
+
+    # ------------------------------------------------------------------------------ as an assumption
+    def lines(self, names: Names) -> list[str]:
+        """Return the comparison, if all sizes in it are known before the function runs."""
+        if not isinstance(self.condition, Size) or not all(map(names.knows, self.symbols())):
+            return []
+        return names.require_of_sizes(self.condition.text(names.size), str(self))
+
+    def broken_by(self, call: Call) -> str | None:
+        """Return a description of the condition if it does not hold, or cannot be decided, for this call.
+        Conditions on elements return None.
+        """
+        given = call.inputs[: len(call.leaves)]  # others are numbers that a call draws
+        symbols = self.symbols()
+        is_of_call = all(symbol.source in given and symbol.kind in ("size", "item") for symbol in symbols)
+        if not isinstance(self.condition, Size) or not is_of_call:
+            return None
+        if any(call.size(symbol) is None for symbol in symbols):
+            return f"{self} cannot be told of sizes that are unknown yet"
+        try:
+            holds = substitute(self.condition, call.size)
+        except call.undecided as problem:
+            return f"{self} cannot be told of sizes that are unknown yet ({str(problem).partition(chr(10))[0]} Say it in their constraints)"
+        return None if holds else f"{self} does not hold"
+
+    def mapped(self, replaced: Replaced) -> Guard | None:
+        """Return the guard with its condition replaced, or None if the new condition is True."""
+        condition = replaced(self.condition)
+        return None if condition is True else dataclasses.replace(self, condition=condition)
+
+    def to_json(self, write: Writer) -> Any:
+        """Return condition, expected elements, origin and rounding."""
+        return [write.item(self.condition), write.item(self.expected), write.origin(self.origin), self.rounding]
+
+    @classmethod
+    def from_json(cls, data: Any, read: Reader) -> Guard:
+        """Return the guard that `to_json` wrote. Raise `InvalidFile` for malformed data."""
+        condition, expected, origin, rounding = row(data, 4)
+        condition, expected = read.item(condition), read.item(expected)
+        if not isinstance(condition, (Size, Value)):
+            raise InvalidFile(f"{condition!r:.80} is no condition")
+        if any(isinstance(part, (Size, Value)) for part in iterate_structure((expected,))):
+            raise InvalidFile(f"{expected!r:.80} are no elements")
+        if type(rounding) not in (int, float) or not 0 <= rounding < 1:
+            raise InvalidFile(f"{rounding!r:.80} is no part of a number")
+        return cls(condition, expected, read.origin(origin), float(rounding))
+
+
+def check(guard: Guard, is_recorded: bool = False) -> Node:
+    """Return a node without outputs that stands for `guard` within a block.
+
+    A check on sizes runs where it stands. The pass :mod:`graph_compiler.passes.lowering.region_checks` moves a
+    check on elements out of its region.
+    """
+    details = (guard.expected, guard.rounding) if isinstance(guard.condition, Value) else ()
+    return Node(GUARD, (guard.condition, *details), {}, guard.origin, (), CallRecord(GUARD) if is_recorded else None)
+
+
+def guard_of(node: Node) -> Guard | None:
+    """Return the guard for which a check node stands, or None for other nodes."""
+    if node.op != GUARD:
+        return None
+    condition, *details = node.inputs
+    return Guard(condition, True, node.origin) if not details else Guard(condition, details[0], node.origin, details[1])
+
+
+def reads_elements(guard: Guard) -> bool:
+    """Return True if the guard depends on elements, so that it can only be checked by running the function."""
+    return isinstance(guard.condition, Value) or guard.condition.reads_elements()
+
+
+@dataclass(frozen=True, slots=True)
+class TargetDemands:
+    """Requirements that frontends and lifting note. They are saved with the graph.
+
+    matmul_precision: precision of float32 matrix products in the source framework: `"highest"`, `"high"`
+        or `"default"`; None for any.
+    source_only: reason why the recording can only run in its own framework; empty if it can be lifted.
+    wide: call that returned integers of more than 32 bits; empty if none did. JAX has these only with
+        `jax_enable_x64`.
+    casts_are_written: True if the casts of torch's autocast are part of the program, so the target must
+        not add its own.
+    is_lifted: True if the calls as recorded could not be traced, so the graph is lifted for its own framework too.
+    """
+
+    matmul_precision: str | None = None
+    source_only: str = ""
+    wide: str = ""
+    casts_are_written: bool = False
+    is_lifted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DebugInfo:
+    """Facts for `verify`. They do not affect what the program computes and are not saved.
+
+    numbers: inputs that are Python numbers, with the number given while recording; used to make up
+        arguments.
+    lifted: canonical value for each recorded value; used to find the first call whose result differs.
+    """
+
+    numbers: Mapping[Value, Any] = field(default_factory=dict)
+    lifted: Mapping[Value, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Randomness:
+    """Random state of a graph.
+
+    key: input from which a canonical graph derives its random numbers, the last of `Graph.inputs`. The
+        runtime passes a new key on each call.
+    recorded_from: state of the framework's generators before the recording, if every call is to draw the
+        same numbers (`include_generators=False`). The pass `repeat_draws` consumes it.
+    """
+
+    key: Value | None = None
+    recorded_from: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class GraphState:
+    """State of the user's objects that a graph reads and writes. Frontends fill it in; the runtime applies
+    it.
+
+    places: attributes, closures and globals that a call reads and changes; None if there are none.
+    updates: changes to containers; None if a call changes no container and no place. If it is a tuple,
+        even an empty one, the output of the graph is `(result, new objects)`.
+    same_outputs: for each leaf of that output, the index of the first leaf that is the same object.
+    scalar_outputs: indices of leaves that are numpy scalars.
+    returns_written: True if arrays in places that are written to are already among the new objects.
+    """
+
+    places: State | None = None
+    updates: tuple[Update, ...] | None = None
+    same_outputs: tuple[int, ...] = ()
+    scalar_outputs: tuple[int, ...] = ()
+    returns_written: bool = False
+
+    @property
+    def is_empty(self) -> bool:
+        """True if a call neither reads nor changes anything but its arguments."""
+        return self.places is None and self.updates is None
+
+
+def to_networkx(graph: Graph) -> networkx.MultiDiGraph:
+    """Return the graph as described at :meth:`Graph.to_networkx`."""
+    sources = [("input", value) for value in graph.inputs] + [("parameter", value) for value in graph.parameters.values()]
+    drawn = networkx.MultiDiGraph(name=graph.name, dialect=graph.dialect)
+    return _filled(drawn, sources + [("constant", value) for value, _ in graph.constants.values()], graph.nodes, graph.outputs)
+
+
+def _filled(
+    drawn: networkx.MultiDiGraph, sources: Iterable[tuple[str, Value]], nodes: Iterable[Node], outputs: Any
+) -> networkx.MultiDiGraph:
+    place: dict[Value, tuple[int, int]] = {}  # value -> number of the node, index of the output
+    for kind, value in sources:
+        place[value] = len(drawn), 0
+        drawn.add_node(len(drawn), kind=kind, op=kind, name=value.name, params={}, shapes=(value.spec.hints,), dtypes=(value.dtype,))
+    for node in nodes:
+        number = len(drawn)
+        drawn.add_node(number, **_attributes(node))
+        _connect(drawn, number, (node.inputs, node.params), place)
+        place.update((value, (number, output)) for output, value in enumerate(node.outputs))
+    number = len(drawn)
+    drawn.add_node(number, kind="output", op="output", name="output", params={}, shapes=(), dtypes=())
+    _connect(drawn, number, outputs, place)
+    return drawn
+
+
+def _region(region: Region) -> networkx.MultiDiGraph:
+    block = region.block
+    return _filled(networkx.MultiDiGraph(name=region.name), [("input", value) for value in block.inputs], block.nodes, list(block.outputs))
+
+
+def _attributes(node: Node) -> dict[str, Any]:
+    origin = node.origin
+    return {
+        "kind": "operation",
+        "op": node.op,
+        "name": node.outputs[0].name if node.outputs else node.op,
+        "params": node.params,
+        "shapes": tuple(value.spec.hints for value in node.outputs),
+        "dtypes": tuple(value.dtype for value in node.outputs),
+        "module": origin.module,
+        "file": origin.file,
+        "line": origin.line,
+        **({"regions": {region.name: _region(region) for region in node.regions}} if node.regions else {}),
+    }
+
+
+def _connect(drawn: networkx.MultiDiGraph, number: int, arguments: Any, place: dict[Value, tuple[int, int]]) -> None:
+    for value in values_in(arguments):
+        maker, output = place[value]
+        drawn.add_edge(maker, number, value=value.name, output=output)
+
 
 A = TypeVar("A")
 _CONDITION, _VALUE = attrgetter("condition"), attrgetter("value")
@@ -89,7 +327,7 @@ class Graph:
     _makers: Makers = field(default_factory=Makers, init=False, repr=False, compare=False)
 
     def __str__(self) -> str:
-        from .printer import to_text
+        # moved
 
         return to_text(self)
 
@@ -212,7 +450,7 @@ class Graph:
         ``file``, ``line`` and, for operations that run blocks, ``regions`` (name -> graph). Edges go from
         producer to user, one per use, with the attributes ``value`` (name) and ``output`` (index).
         """
-        from .network import to_networkx
+        # moved
 
         return to_networkx(self)
 
@@ -235,3 +473,78 @@ def _distinct(guards: list[Guard]) -> list[Guard]:
 
 
 __all__ = ["Effect", "Graph", "Guard"]
+
+
+def to_text(graph: Graph, around: Node | None = None, lines: int = 10) -> str:
+    """Return the graph as text. With `around`, only that node, marked by ``->``, and `lines` lines before and
+    after it.
+    """
+    names = _Names()
+    head = f"graph {graph.name} ({graph.dialect}): {', '.join(map(names.declared, graph.inputs))}"
+    body = [("->" if around is not None and node is around else "  ", depth, text) for node, depth, text in _lines(names, graph.nodes, 0)]
+    if around is not None:
+        middle = next((place for place, line in enumerate(body) if line[0] == "->"), 0)
+        body = body[max(0, middle - lines) : middle + lines + 1]
+    written = [f"{mark} {'    ' * depth}{text}" for mark, depth, text in body]
+    return "\n".join([head, *written, f"   return {names.text(tuple(graph.outputs))}"])
+
+
+def _lines(names: _Names, nodes: Iterable[Node], depth: int) -> Iterator[tuple[Node | None, int, str]]:
+    for node in nodes:
+        line = f"  # {node.origin.file.replace(chr(92), '/').rpartition('/')[2]}:{node.origin.line}" if node.origin.file else ""
+        yield node, depth, f"{names.node(node)}{line}"
+        for region in node.regions:
+            inner = _Names()
+            yield None, depth + 1, f"{region.name}({', '.join(map(inner.declared, region.block.inputs))}):"
+            yield from _lines(inner, region.block.nodes, depth + 2)
+            yield None, depth + 2, f"return {inner.text(tuple(region.block.outputs))}"
+
+
+@dataclass(slots=True)
+class _Names:
+    """Unique names for the values of one block."""
+
+    of: dict[Value, str] = field(default_factory=dict)
+    taken: dict[str, int] = field(default_factory=dict)
+
+    def name(self, value: Value) -> str:
+        """Return the name of `value`, with a number appended if another value has the name."""
+        if value not in self.of:
+            name = value.name
+            while name in self.taken:
+                self.taken[value.name] += 1
+                name = f"{value.name}_{self.taken[value.name]}"
+            self.of[value] = name
+            self.taken[name] = 0
+        return self.of[value]
+
+    def declared(self, value: Value) -> str:
+        """Return name, dtype and sizes of `value`."""
+        name = self.name(value)  # before its sizes, which may be its own
+        return f"%{name}: {value.dtype}[{', '.join(str(self._part(dim)) for dim in value.shape)}]"
+
+    def node(self, node: Node) -> str:
+        """Return the text of a node: outputs with their specs, operation, inputs and params."""
+        arguments = [self.text(item) for item in node.inputs] + [f"{key}={self.text(item)}" for key, item in node.params.items()]
+        outputs = ", ".join(map(self.declared, node.outputs)) or "-"
+        return f"{outputs} = {node.op}({', '.join(arguments)})"
+
+    def text(self, item: Any) -> str:
+        """Return the text of nested arguments."""
+        return repr(map_structure(self._part, item))
+
+    def _part(self, part: Any) -> Any:
+        if isinstance(part, Value):
+            return _Bare(f"%{self.name(part)}")
+        return _Bare(part.text(self._symbol)) if isinstance(part, Size) else part
+
+    def _symbol(self, symbol: Symbol) -> str:
+        source = self.name(symbol.source) if isinstance(symbol.source, Value) else symbol.source
+        return repr(symbol.of(source))
+
+
+class _Bare(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)

@@ -12,10 +12,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..sizes import Size, Symbol
-from ..sizes.extremes import greatest
-from .block import Region
+from ..sizes.bounds import greatest
 from .graph import Graph
-from .node import Node, Value
+from .node import Node, Region, Value
 
 Range = tuple[float, float]
 """The least and the greatest of the numbers that a value may be."""

@@ -2,18 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Protocol
 
 from ..ops.collectives import DEPEND_ON_DEVICES
 from ..ops.registry import ArraySpec
-from ..sizes import Size
+from ..sizes import Size, Symbol, substitute
 from ..trees import iterate_structure, leaf
-from .record import CallRecord
 
-if TYPE_CHECKING:
-    from .block import Region
+
+class Extra(Protocol):
+    """Properties of recorded calls that only one frontend needs."""
+
+    def mapped(self, function: Callable[[Any], Any]) -> Extra:
+        """Return a copy with `function` applied to the nested arguments in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallRecord:
+    """Properties of a recorded call that its name and arguments do not show. Nodes of canonical graphs have
+    none.
+
+    key: name of the call without its module, under which the lifting table lists its row.
+    result: structure that the call returned, with values instead of arrays; None if it returned no array.
+    writes: values whose memory the call writes to.
+    views: operand that an output aliases, by the index of the output.
+    random: True if it advances a random generator.
+    no_grad: True if gradients were disabled.
+    aside: True if it writes elements without affecting gradients, as writes to `tensor.data` do.
+    strided: True if it reads the storage of a view by strides, which other frameworks cannot.
+    itself: True if it returned its first operand.
+    wide: True if integers outside of the range of int32 occurred in it.
+    weak: True if Python numbers (numpy) or weakly typed arrays (JAX), which adopt the dtype of other
+        operands, occur in it.
+    read: True if its result is a number that Python read from an array, or was computed from one.
+    errstate: settings of `numpy.errstate` that differ from the default.
+    extra: properties that only this frontend needs.
+    """
+
+    key: str = ""
+    result: Any = None
+    writes: tuple[Value, ...] = ()
+    views: Mapping[int, Value] = field(default_factory=dict)
+    random: bool = False
+    no_grad: bool = False
+    aside: bool = False
+    strided: bool = False
+    itself: bool = False
+    wide: bool = False
+    weak: bool = False
+    read: bool = False
+    errstate: tuple[tuple[str, str], ...] = ()
+    extra: Extra | None = None
+
+    def mapped(self, function: Callable[[Any], Any]) -> CallRecord:
+        """Return a copy with `function` applied to the nested arguments in it."""
+        return replace(
+            self,
+            result=function(self.result),
+            writes=function(self.writes),
+            views=function(self.views),
+            extra=None if self.extra is None else self.extra.mapped(function),
+        )
 
 
 _NO_VIEWS: Mapping[int, Value] = {}
@@ -187,3 +239,87 @@ def values_in(structure: Any) -> list[Value]:
         elif isinstance(item, Size):
             found += [symbol.source for symbol in item.symbols()]
     return found
+
+
+class Makers:
+    """Index of a list of nodes that is updated on lookup.
+
+    A list under construction grows at its end and is truncated when a row gives up, so only the changed
+    tail is indexed again. Inserting a node earlier invalidates the index from that position on.
+    """
+
+    __slots__ = ("_known", "_makers")
+
+    def __init__(self) -> None:
+        self._known: list[Node] = []
+        self._makers: dict[Value, Node] = {}
+
+    def of(self, value: Value, nodes: Sequence[Node]) -> Node | None:
+        """Return the node of `nodes` that produces `value`, or None."""
+        known = self._known
+        if len(known) != len(nodes) or (known and known[-1] is not nodes[-1]):
+            self._follow(nodes)
+        return self._makers.get(value)
+
+    def _follow(self, nodes: Sequence[Node]) -> None:
+        known, makers = self._known, self._makers
+        while known and (len(known) > len(nodes) or known[-1] is not nodes[len(known) - 1]):
+            for value in known.pop().outputs:
+                makers.pop(value, None)
+        for node in islice(nodes, len(known), None):
+            known.append(node)
+            makers.update(dict.fromkeys(node.outputs, node))
+
+
+DEEPEST = 16
+"""How deep regions may stand in regions: files that nest deeper are refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Straight-line code in program order.
+
+    inputs: values that the nodes may read.
+    nodes: operations, each after those whose results it reads.
+    outputs: results: values, symbolic sizes or numbers.
+    """
+
+    inputs: tuple[Value, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[Any, ...]
+    _makers: Makers = field(default_factory=Makers, init=False, repr=False, compare=False)
+
+    def maker(self, value: Value) -> Node | None:
+        """Return the node that produces `value`, or None if the value is an input or does not belong to the
+        block.
+        """
+        return self._makers.of(value, self.nodes)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Block owned by a node: the body of a loop, a condition or a branch.
+
+    Regions are isolated from above, as jaxprs are and as MLIR's `IsolatedFromAbove` demands: a region
+    reads only the inputs of its block. Values captured from the enclosing scope are operands of the node.
+
+    name: name of the function that is generated for the region.
+    sizes: for each symbol read from an input of the block, the equal size in the enclosing scope (a `Size`
+        or an int).
+    """
+
+    name: str
+    block: Block
+    sizes: Mapping[Symbol, Any]
+
+    def outward(self, size: Any) -> Any:
+        """Return `size` expressed in symbols of the enclosing scope. Symbols that have no counterpart there
+        are kept.
+        """
+        return substitute(size, lambda symbol: self.sizes.get(symbol, Size.of(symbol)))
+
+    def specs_outside(self) -> tuple[ArraySpec, ...]:
+        """Return the specs of the array outputs, with sizes expressed in the enclosing scope. Outputs that
+        are numbers or sizes are skipped.
+        """
+        return tuple(ArraySpec(tuple(map(self.outward, item.shape)), item.dtype) for item in self.block.outputs if isinstance(item, Value))

@@ -8,9 +8,7 @@ from typing import Any
 
 from ..sizes import Size, Symbol, substitute
 from ..trees import map_structure
-from .block import Block, Region
-from .makers import Makers
-from .node import Node, Value
+from .node import Block, Makers, Node, Region, Value
 
 
 class Rewriter:

@@ -8,9 +8,8 @@ from typing import Any
 
 from ..sizes import Size, Symbol
 from ..trees import map_structure
-from .block import Region
 from .graph import Graph
-from .node import Node, Value
+from .node import Node, Region, Value
 
 
 def same_program(left: Graph, right: Graph, same_array: Callable[[Any, Any], bool] = operator.is_) -> bool:

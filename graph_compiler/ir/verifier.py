@@ -2,17 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..errors import InvalidGraph
-from ..ops.control import runs_blocks
-from ..ops.registry import check_params, get
-from ..sizes import hint_of
-from .graph import Graph
-from .node import Node, Value
-from .printer import to_text
-from .region_rules import faults
+from ..ops.control import has_derivative, own_inputs, own_operands, runs_blocks, without_axis
+from ..ops.registry import check_params, find, get
+from ..sizes import Size, Symbol, hint_of
+from ..trees import iterate_structure
+from .graph import Graph, guard_of, reads_elements, to_text
+from .node import DEEPEST, Node, Region, Value, values_in
+
+
+def faults(node: Node, depth: int = 1) -> Iterator[str]:
+    """Yield a description of each rule that the regions of `node` break. The verifier checks the nodes inside
+    of them.
+
+    A region is isolated. It has an input for each operand. The carry keeps its types. Branches return the
+    same types. Conditions are booleans. Sizes that leave a region are known outside. Random draws in a
+    loop depend on something that changes per iteration. Checks of elements have been moved out of the
+    region.
+    """
+    if not node.regions:
+        return
+    if depth > DEEPEST:
+        yield f"its regions are more than {DEEPEST} deep"
+        return
+    first = 1 if node.op == "branch" else 0
+    operands = node.inputs[first:]
+    for region in node.regions:
+        yield from _foreign(region)
+        yield from _misfits(node, region, operands)
+        yield from _unseen_checks(region)
+        if node.op in ("scan", "while_loop"):
+            yield from _repeated_draws(region, own_inputs(node.op, node.params))
+    yield from _changed(node, operands)
+    if node.op == "associative_scan":
+        yield from _lengths_of_pairs(node)
+
+
+def _foreign(region: Region) -> Iterator[str]:
+    """Yield faults for reads of outer values, and for sizes whose array is not in the region."""
+    made = set(region.block.inputs)
+    for inner in region.block.nodes:
+        yield from (f"{region.name} uses %{value.name} of the outside" for value in inner.uses if value not in made)
+        made.update(inner.outputs)
+    yield from (
+        f"{region.name} gives %{value.name}, which it does not make" for value in values_in(region.block.outputs) if value not in made
+    )
+    for symbol in region.sizes:
+        if symbol.source not in region.block.inputs:
+            yield f"{region.name} takes the size {symbol!r} for one of the outside, and it is read from no input"
+    read = (value.shape for inner in region.block.nodes for value in inner.outputs)
+    for size in iterate_structure(list(read)):
+        if isinstance(size, Size) and any(symbol.source not in made for symbol in size.symbols()):
+            yield f"{region.name} has an array of the size {size}, which nothing in it has"
+
+
+def _misfits(node: Node, region: Region, operands: tuple[Any, ...]) -> Iterator[str]:
+    """Yield faults for inputs whose specs differ from those of the operands, or of their rows for the
+    sequences of a scan.
+    """
+    inputs, carried = region.block.inputs, node.params.get("carried", 0)
+    if node.op == "custom_derivative" and region is node.regions[-1]:  # a rule takes more before them
+        inputs = inputs[rule_inputs(node) :]
+    if node.op == "associative_scan":  # pairs of elements, whose number is the region's own
+        operands = (*operands[: own_operands(node.op, node.params)], *operands)
+    if len(inputs) != len(operands):
+        yield f"{region.name} takes {len(inputs)} inputs and there are {len(operands)} operands"
+        return
+    rows = range(carried, carried + node.params.get("sequences", 0)) if node.op == "scan" else range(0)
+    pairs = range(own_inputs(node.op, node.params)) if node.op == "associative_scan" else range(0)
+    for place, (value, operand) in enumerate(zip(inputs, operands)):
+        if isinstance(operand, Value):
+            given, wanted = value.spec, without_axis(operand.spec, 0) if place in rows else operand.spec
+            if place in pairs:
+                given, wanted = (without_axis(spec, node.params["axis"]) for spec in (given, wanted))
+            if (given.dtype, given.hints) != (wanted.dtype, wanted.hints):
+                yield f"%{value.name} of {region.name} is {value.spec} and its operand %{operand.name} is {operand.spec}"
+
+
+def _lengths_of_pairs(node: Node) -> Iterator[str]:
+    """Yield faults for arrays of an `associative_scan` whose length differs from the number of pairs."""
+    (region,), axis = node.regions, node.params["axis"]
+    pairs = region.block.inputs[: own_inputs(node.op, node.params)]
+    if any(axis >= value.ndim for value in (*pairs, *values_in(region.block.outputs))):
+        return  # the rule of the operation says so
+    length = Size.of(own := Symbol(pairs[0], axis, 0))
+    if own in region.sizes or pairs[0].shape[axis] != length:
+        yield f"axis {axis} of %{pairs[0].name} of {region.name} has a length that the outside knows, and pairs are combined by any number"
+        return
+    hint = None if node.record is None else pairs[0].spec.hints[axis]  # arrays of a recorded call have the sizes that were seen
+    for value in (*pairs[1:], *values_in(region.block.outputs)):
+        if value.shape[axis] not in (length, hint):
+            yield f"axis {axis} of %{value.name} of {region.name} is {value.shape[axis]} long, and not as long as there are pairs"
+
+
+def rule_inputs(node: Node) -> int:
+    """Return the number of inputs that the rule of a `custom_derivative` has before the operands."""
+    if node.params["kind"] == "jvp":
+        return len(node.params["differentiated"])
+    results = node.regions[0].specs_outside()
+    return len(results) + int(node.params["residuals"]) + sum(map(has_derivative, results))
+
+
+def _changed(node: Node, operands: tuple[Any, ...]) -> Iterator[str]:
+    """Yield faults for a carry that changes its sizes, and for sizes of outputs that are unknown outside of
+    the region.
+    """
+    carried = node.params.get("carried", 0)
+    for region in node.regions:
+        if region.name == "condition":
+            continue
+        made = {value for inner in region.block.nodes for value in inner.outputs}
+        for place, spec in enumerate(region.specs_outside()):
+            if any(isinstance(dim, Size) and any(symbol.source in made for symbol in dim.symbols()) for dim in spec.shape):
+                yield f"output {place} of {region.name} is {spec}, and a size of it is known in the region alone"
+            wanted = operands[place].shape if place < carried else spec.shape
+            for dim, other in zip(spec.shape, wanted):
+                if hint_of(dim) != hint_of(other):
+                    yield f"%{operands[place].name} is carried as {operands[place].spec} and becomes {spec}"
+
+
+def _repeated_draws(region: Region, own: int) -> Iterator[str]:
+    """Yield faults for random operations of a loop whose key is the same in every iteration."""
+    changing: set[Value] = set(region.block.inputs[:own])
+    for inner in region.block.nodes:
+        if any(value in changing for value in inner.uses):
+            changing.update(inner.outputs)
+        elif _draws(inner) and inner.uses:
+            yield f"{inner.op} in {region.name} draws the same numbers in every step: its key depends on nothing that changes"
+
+
+def _unseen_checks(region: Region) -> Iterator[str]:
+    """Yield faults for checks of elements that are still inside of a region."""
+    for inner in region.block.nodes:
+        if (guard := guard_of(inner)) is not None and reads_elements(guard):
+            yield f"{region.name} checks that {guard}, which is to be told outside"
+
+
+def _draws(node: Node) -> bool:
+    """Return True for random operations except `random_fold_in`, whose result is a key that need not differ
+    between iterations.
+    """
+    declared = find(node.op)
+    return declared is not None and declared.section == "random" and node.op != "random_fold_in"
 
 
 def verify(graph: Graph) -> Graph:

@@ -4,9 +4,9 @@
 """
 
 from . import array_api as array_api
-from . import bits as bits
 from . import collectives as collectives
 from . import control as control
+from . import dtypes as dtypes
 from . import fft as fft
 from . import gradients as gradients
 from . import indexing as indexing

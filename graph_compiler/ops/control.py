@@ -1,6 +1,6 @@
 """Operations that run blocks: loops, branches and calls.
 
-The blocks are the regions of the node (:class:`graph_compiler.ir.block.Region`). Each region takes its own arguments first and then what
+The blocks are the regions of the node (:class:`graph_compiler.ir.node.Region`). Each region takes its own arguments first and then what
 the node captures: values of the outside that its nodes read, which stand last among the operands and are the same for all regions of a
 node. Arrays that go from one step to the next are *carried*: they keep shape and dtype.
 """

@@ -9,9 +9,8 @@ from typing import Any
 
 from ..errors import InvalidGraph
 from .dtypes import complex_of, real_of
-from .families import declare_binary, declare_unary
 from .registry import ArraySpec, declare
-from .rules import Input, elementwise, predicate
+from .rules import Input, declare_binary, declare_unary, elementwise, predicate
 
 _SECTION = "special"
 

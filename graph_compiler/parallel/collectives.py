@@ -9,11 +9,11 @@ from typing import Any, TypeVar
 from ..contracts import Parallelism
 from ..contracts.parallelism import running_axes
 from ..errors import InvalidOption
+from ..recording.control_flow.regions import regions
 from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
-from ..tracing.control_flow.regions import regions
+from ..transforms.control import Plain
 from ..transforms.functions import owner_of
-from ..transforms.loops import Plain
 from ..trees import map_structure
 from .engines import engine_named, loaded_engines
 

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeVar
 
+from ..contracts.training import Held, Training
 from ..runtime.boundary import public
 from ..training import TrainState
-from ..transforms.flat import is_array
+from ..transforms.functions import is_array
 from ..trees import flatten, unflatten
 from .engines import engine_named, engine_of_arrays
-from .states import with_training
+
+S = TypeVar("S", bound=TrainState)
+
+
+def with_training(state: S, engine: Training, held: Held) -> S:
+    """The state with steps by this engine, which hold these arrays. The one that was given may go on by itself."""
+    state.require_unused()
+    return type(state)(replace(state.plan, engine=engine), held, state.step)
+
 
 T = TypeVar("T")
 

@@ -8,16 +8,15 @@ from typing import Any, TypeVar, overload
 from ..contracts import Parallelism
 from ..contracts.parallelism import Arrays, Layout, running_mesh
 from ..errors import CallMismatch, InvalidOption, NotCompilable
+from ..recording.control_flow.regions import regions
 from ..runtime import Graph
 from ..runtime.boundary import public
-from ..tracing.control_flow.regions import regions
 from ..training import TrainState
-from ..transforms.flat import is_array, is_value
-from ..transforms.functions import owner_of, target_of
+from ..transforms.functions import is_array, is_value, owner_of, target_of
 from ..trees import Tree, flatten, map_structure, unflatten
 from .engines import engine_named
+from .replication import with_training
 from .rules import layouts_of, names_in, require_fit
-from .states import with_training
 
 T = TypeVar("T")
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from typing import Literal, TypeVar
 
-from ..ir.block import Block, Region
 from ..ir.graph import Graph
-from ..ir.node import Node, every
+from ..ir.node import Block, Node, Region, every
 from ..ir.verifier import verify
 
 _VERIFY = bool(os.environ.get("GRAPH_COMPILER_VERIFY"))

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..ir.block import Block, Region
 from ..ir.graph import Graph
-from ..ir.node import Node, Value
+from ..ir.node import Block, Node, Region, Value
 from ..sizes import Size, Symbol, substitute
 from ..trees import map_structure
 

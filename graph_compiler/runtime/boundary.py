@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 from ..errors import GraphCompilerError, InternalError
 from ..forwarding import PASSING
 from ..ir.node import Node
-from ..tracing.faults import owner_of_frame, owner_of_problem
-from ..tracing.reach.origin import owner_of
-from ..tracing.stage import stage
+from ..recording.code.ownership import owner_of
+from ..recording.faults import owner_of_frame, owner_of_problem
+from ..recording.stage import stage
 
 Public = TypeVar("Public", bound=Callable[..., Any])
 _REPORT = (

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..errors import NotCompilable
+from ..recording import active
+from ..recording.reachability.containers import COMPILED
+from ..recording.reachability.framework import is_of_framework
 from ..registration import trait
-from ..tracing import active
-from ..tracing.reach.containers import COMPILED
-from ..tracing.reach.framework import is_of_framework
 
 Compile = Callable[[Any], Any]
 

@@ -7,39 +7,165 @@ import inspect
 import os
 import threading
 import warnings
-from collections import deque
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ..errors import NotCompilable, NotTraced
+from ..errors import GuardFailed, NotCompilable, NotTraced
 from ..ir.call_signature import call_signature
-from ..tracing import active
-from ..tracing.gave_up import GaveUp
-from ..tracing.recording_lock import recording_lock
+from ..ir.node import every
+from ..recording import active
+from ..recording.lock import recording_lock
+from ..recording.request import GaveUp
 from .boundary import leave, public
-from .comparison import Tolerance
-from .container_arguments import spread
-from .following import follow_any, tracer_of
+from .calling.binding import Spellings, spread
+from .calling.following import follow_any, tracer_of
+from .calling.matcher import Missed
+from .calling.nested import call_nested
+from .calling.pure import purely
+from .calling.signatures import signature_of
+from .foreign_objects.state import state_of
 from .forwarded_attributes import passed_on
-from .inspection import Inspected
-from .meta_weights import require_weights
-from .missed import Missed
-from .nested import call_nested
 from .options import check_options, require_function
 from .over_limit import Limit
-from .pure import purely
-from .retracing import Retraced
-from .settling import state_of
-from .signatures import signature_of
-from .spelling import Spellings
 from .variant import Variant
+from .variants import Retraced
+from .verify.comparison import Tolerance
 from .views import Viewed
+from .weights.meta_weights import require_weights
 
 if TYPE_CHECKING:
+    import networkx
+
+    from ..ir.graph import Graph as IRGraph
     from ..passes import GraphPass
     from .containers import LazyMethod
+    from .over_limit import Limit
     from .pipeline import Pipeline
-    from .verifying import Verified
+    from .verify.verify import Verified
+
+
+class Inspected:
+    """Properties and methods of a graph that only read what was recorded."""
+
+    name: str
+    _variants: list[Variant]
+    _refused: deque[str]
+    _gave_up: deque[GaveUp]
+    _limit: Limit
+
+    @property
+    def variants(self) -> Sequence[Variant]:
+        """All recorded variants, oldest first."""
+        return tuple(self._variants)
+
+    @property
+    def program(self) -> IRGraph:
+        """Program of the first variant as it is written. Printed, it shows each operation with dtypes, shapes
+        and your line.
+
+        Walk it (``program.nodes``, ``node.regions``), run it with :class:`graph_compiler.passes.Interpreter`,
+        or rewrite it by a pass of your own (``compile(..., passes=[...])``). Programs of other variants are
+        ``variants[i].graph``.
+        """
+        return self._variants[0].graph
+
+    @property
+    def source(self) -> str:
+        """Generated source of the first variant. That of others is ``variants[i].source``."""
+        return self._variants[0].source
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Weights and persistent buffers that the graph uses, by ``state_dict`` names, as arrays of the graph's
+        framework.
+
+        Raises ``WeightsMissing`` if the model is on ``meta`` and has no weights yet.
+        """
+        require_weights(self._variants)
+        found: dict[str, Any] = {}
+        for variant in self._variants:
+            with suppress(GuardFailed):  # of weights that were replaced by others of another shape
+                found.update(variant.parameters())
+        return found
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        """Buffers that a call writes, and other state that it keeps, by name, with current values."""
+        written = {name for variant in self._variants for name in variant.written_buffers()}
+        return {**{name: array for name, array in self.parameters.items() if name in written}, **state_of(self._variants)}
+
+    @property
+    def trained(self) -> frozenset[str]:
+        """Names of the parameters that the original trains: no frozen ones and no buffers. In NumPy, no arrays
+        that calls write to.
+        """
+        return self._differentiable - self.frozen
+
+    @property
+    def _differentiable(self) -> frozenset[str]:
+        """Names of the parameters that have derivatives, whether or not the original trains them: :attr:`trained` and :attr:`frozen`."""
+        owners, written = {name: recording.weights for name, recording in self._recordings().items() if recording}, set(self.state)
+        known = {name for name, weights in owners.items() if weights.is_trained(name) and (weights.tells_buffers or name not in written)}
+        return frozenset(known | (set(self.parameters) - owners.keys() - written))
+
+    @property
+    def frozen(self) -> frozenset[str]:
+        """Names of the parameters that the original currently excludes from training
+        (``requires_grad=False``).
+        """
+        owners = self._recordings()
+        return frozenset(name for name in self._differentiable if (owner := owners.get(name)) is not None and owner.weights.is_frozen(name))
+
+    def _recordings(self) -> Mapping[str, Any]:
+        """By the name of a parameter, the recording of the first variant that has it: of several models each has its own."""
+        return {name: variant.recording for variant in reversed(self._variants) for name in variant.graph.parameters}
+
+    @property
+    def constants(self) -> Mapping[str, Any]:
+        """Arrays of the first variant that were computed once."""
+        return dict(self._variants[0].constants)
+
+    @property
+    def guards(self) -> Sequence[str]:
+        """Guards of the first variant in words."""
+        return tuple(str(guard) for guard in self._variants[0].graph.guards)
+
+    @property
+    def gave_up(self) -> Sequence[GaveUp]:
+        """More general or faster ways to record that were tried and abandoned; each says what and why. Results
+        are right all the same.
+        """
+        return tuple(dict.fromkeys([*(each for variant in self._variants for each in variant.gave_up), *self._gave_up]))
+
+    def to_networkx(self) -> networkx.MultiDiGraph:
+        """Return the first variant as a ``networkx.MultiDiGraph`` of operations."""
+        return self._variants[0].graph.to_networkx()
+
+    def explain(self) -> str:
+        """Return a text that says, for each variant, what it was recorded with, why, and what it assumes; and
+        why the latest calls were refused.
+
+        >>> import torch, graph_compiler
+        >>> print(graph_compiler.compile(torch.relu, args=(torch.ones(2),)).explain())
+        relu: 1 variant
+        variant 0, recorded because: args= given
+          inputs: arg_0 float32[2]
+          1 operation, 0 parameters, 0 constants
+        """
+        from .calling.mismatch import explain
+
+        return explain(self.name, self._variants, self._refused, self._limit.explain(), self._gave_up)
+
+    def function_frequencies(self) -> dict[str, int]:
+        """Return how often each operation occurs in all variants together, most frequent first.
+
+        >>> import torch, graph_compiler
+        >>> graph_compiler.compile(lambda x: (x.sin() + 1).sin(), args=(torch.ones(2),)).function_frequencies()
+        {'torch.Tensor.sin': 2, 'torch.Tensor.add': 1}
+        """
+        return dict(Counter(node.op for variant in self._variants for node in every(variant.graph.nodes)).most_common())
 
 
 class Graph(Retraced, Inspected, Viewed):
@@ -137,7 +263,7 @@ class Graph(Retraced, Inspected, Viewed):
         >>> graph.verify().sizes
         (2, 3)
         """
-        from .verifying import verify_graph
+        from .verify.verify import verify_graph
 
         check_options({"runs": runs, "rtol": rtol, "atol": atol, "seed": seed})
         require_weights(self._variants)
@@ -166,7 +292,7 @@ class Graph(Retraced, Inspected, Viewed):
         >>> os.path.exists(path)
         True
         """
-        from .saving import save
+        from .saving.save import save
 
         with self._locked():
             save(self, path)
@@ -193,7 +319,7 @@ class Graph(Retraced, Inspected, Viewed):
         >>> graph.load_weights({"weight": torch.ones(2, 3), "bias": torch.zeros(2)})(torch.ones(4, 3)).shape
         (4, 2)
         """
-        from .loading_weights import load_weights
+        from .weights.load_weights import load_weights
 
         with self._locked():
             load_weights(self, source)
@@ -220,7 +346,7 @@ class Graph(Retraced, Inspected, Viewed):
         >>> linear.bias.tolist()
         [0.0, 0.0]
         """
-        from .to_source import to_source
+        from .weights.to_source import to_source
 
         with self._locked():
             to_source(self, values)
@@ -428,7 +554,7 @@ class Graph(Retraced, Inspected, Viewed):
         In the mode ``training`` of the original's modules (None: as they are), which are afterwards as before. A call that fits nothing is
         recorded; while the target traces (``is_traced``) only a mode can be, with arguments that are made up.
         """
-        from .module_calls import step
+        from .calling.module_calls import step
 
         try:
             return step(self, held, args, kwargs, key, training, is_traced)
@@ -462,7 +588,7 @@ class Graph(Retraced, Inspected, Viewed):
 
     def __reduce__(self) -> Any:
         """As the bytes of a saved graph, without code: what comes back has no original, as after :func:`graph_compiler.load`."""
-        from .saving import to_bytes
+        from .saving.save import to_bytes
 
         with self._locked():
             return type(self)._from_bytes, (to_bytes(self),)

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import TracingError
 from ..ir.sameness import same_program
-from ..tracing import Recording, Request
-from ..tracing.probes.new_names import patterns, watching_names
+from ..recording import Recording, Request
+from ..recording.patches.new_names import patterns, watching_names
 
 
 def recorded_whatever_names(record: Callable[[Request], Recording], request: Request) -> Recording:

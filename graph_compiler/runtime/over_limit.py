@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import TooManyVariants
 from ..trees import iterate_structure
-from .explain import why_missed
-from .widening import recorded_types
+from .calling.mismatch import why_missed
+from .calling.widening import recorded_types
 
 if TYPE_CHECKING:
     from .graph import Graph

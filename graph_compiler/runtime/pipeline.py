@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,12 +13,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..assumptions import KeywordOrder
-from ..codegen import Program, load, write
+from ..codegen import WIDTH, Program, load, write
 from ..contracts import Backend, Frontend
 from ..errors import CallMismatch, FrameworkNotInstalled, InvalidOption, TracingError, UnsupportedOperation
 from ..forwarding import forward
 from ..ir.graph import Graph as IRGraph
-from ..ir.node import count_all, every
+from ..ir.node import Value, count_all, every
 from ..ir.verifier import verify
 from ..passes import (
     GraphPass,
@@ -34,39 +35,64 @@ from ..passes import (
     simplify_guards,
     trip_bounds,
 )
-from ..passes.roll_keys import Keys
+from ..passes.pipelines import canonical_passes, layers, loops
+from ..passes.repeats.find import Keys
+from ..recording import EnvironmentGuards, Recording, Request, active
+from ..recording import recording as open_recording
+from ..recording.code.names import name_by_variables
+from ..recording.code.ownership import following_libraries
+from ..recording.code.syntax import telling_place
+from ..recording.reachability.framework import telling_framework
+from ..recording.reachability.outside import refuse_attributed
+from ..recording.reachability.snapshot import World
+from ..recording.stage import stage
+from ..recording.state.auto_dynamic import AutoDynamic
+from ..recording.state.contents import refuse_iterators
+from ..recording.state.locks import reserved
+from ..recording.state.places import Place, Stateful
 from ..registration import entry_method
-from ..tracing import EnvironmentGuards, Recording, Request, active
-from ..tracing import recording as open_recording
-from ..tracing.reach.attributes import refuse_attributed
-from ..tracing.reach.framework import telling_framework
-from ..tracing.reach.origin import following_libraries
-from ..tracing.reach.world import World
-from ..tracing.source.definitions import telling_place
-from ..tracing.source.variable_names import name_by_variables
-from ..tracing.stage import stage
-from ..tracing.state.auto_dynamic import AutoDynamic
-from ..tracing.state.iterators import refuse_iterators
-from ..tracing.state.locks import reserved
-from ..tracing.state.places import Place
-from ..tracing.state.stateful import Stateful
 from ..trees import Branch, Tree, iterate_structure, unfixed
-from .border import Border
+from .calling.narrowing import Numbers
 from .compilation import Compilation
-from .conversion_cache import Converted, Shared, twin_of
+from .foreign_objects.conversion import Border
+from .foreign_objects.methods import Methods
+from .foreign_objects.write_back import WriteBack
 from .frameworks import backend_of
-from .headers import header_of
-from .lowering_passes import canonical_passes, layers, loops
-from .meta_weights import require_loaded
-from .methods import Methods
-from .narrowing import Numbers
 from .new_names import recorded_whatever_names
 from .options import require_function, shown
 from .plans import WRITTEN_OUT, Plan, Run, first_possible
 from .recorded import Recorded
 from .variant import Variant
-from .weights import NativeWeights, NoWeights
-from .write_back import WriteBack
+from .weights.conversion_cache import Converted, Shared, twin_of
+from .weights.meta_weights import require_loaded
+from .weights.weights import NativeWeights, NoWeights
+
+_WORDS: Any = {"break_long_words": False, "break_on_hyphens": False}
+
+
+def header_of(pipeline: Pipeline, recorded: IRGraph, graph: IRGraph, counts: str) -> str:
+    """Return the docstring of a generated module; ``counts`` is what stands in front of the number of operations."""
+    frontend, target = pipeline.frontend.name, pipeline.target.name
+    what = f"recorded in {frontend} and written for {target}" if frontend != target else f"recorded in {frontend}"
+    inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in recorded.inputs)
+    operations = count_all(graph.nodes)
+    counted = f"{counts}{operations} operation{'' if operations == 1 else 's'}"
+    told = [f"Recorded with {inputs or 'no arrays'}; sizes are symbolic. {counted}."]
+    if graph.guards:
+        told += _conditions(graph)
+    lines: list[str] = []
+    for text in told:
+        lines += [text] if len(text) <= WIDTH else textwrap.wrap(text, WIDTH, **_WORDS)
+    return "\n".join([f"{pipeline.name}, {what}.", "", *lines])
+
+
+def _conditions(graph: IRGraph) -> list[str]:
+    told = []
+    if holds := dict.fromkeys(repr(guard.condition) for guard in graph.entry_guards()):
+        told.append(f"Holds while: {', '.join(holds)}.")
+    if checked := [f"{guard.condition.name} is {guard.expected!r:.40}" for guard in graph.guards if isinstance(guard.condition, Value)]:
+        told.append(f"Checked after the call: {', '.join(checked)}.")
+    return told
 
 
 @dataclass

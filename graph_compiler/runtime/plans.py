@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from ..errors import GraphCompilerError, Signal
 from ..passes import NotWhole, SizesUnknown, StepsMissing
-from ..tracing.faults import is_fault
-from ..tracing.gave_up import GaveUp, gave_up
-from ..tracing.stage import stage
+from ..recording.faults import is_fault
+from ..recording.request import GaveUp, gave_up
+from ..recording.stage import stage
 from .variant import Variant
 
 

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
-from ..tracing.stage import stage
+from ..recording.stage import stage
 from .variant import Variant
 
 SECONDS = 2.0  # of a conversion before it is shown

@@ -19,17 +19,17 @@ from ..errors import GraphCompilerError, NotCompilable
 from ..ir.magnitudes import outgrows
 from ..ir.node import Node, Value, every
 from ..ops.dtypes import dtype_name, is_inexact
+from ..recording.code.syntax import definition_of
+from ..recording.control_flow import trace
+from ..recording.control_flow.conversion import is_converted
+from ..recording.faults import is_fault
 from ..registration import backends
-from ..tracing.control_flow import trace
-from ..tracing.control_flow.conversion import is_converted
-from ..tracing.faults import is_fault
-from ..tracing.source.syntax import definition_of
 from ..trees import Branch, Static, Tree, TypedLeaf, leaves_at, leaves_of, unflatten
-from .comparison import Tolerance
 from .pipeline import Pipeline
-from .synthetic_inputs import synthetic_leaves
 from .variant import Variant
-from .verifying import Verification
+from .verify.comparison import Tolerance
+from .verify.synthetic_inputs import synthetic_leaves
+from .verify.verify import Verification
 
 if TYPE_CHECKING:
     from .graph import Graph

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import GuardFailed
+from ..recording.code.ownership import package_of
 from ..registration import backends, frontends
-from ..tracing.reach.origin import package_of
 from ..trees import flatten
 from .boundary import public
 from .graph import Graph

@@ -11,32 +11,49 @@ from ..assumptions.same_array import first_of_each
 from ..codegen import Program, load
 from ..contracts import Live, Target
 from ..errors import CallMismatch, GuardFailed
-from ..ir.elements import same_elements
+from ..ir.assumption import same_elements
 from ..ir.graph import Effect
 from ..ir.graph import Graph as IRGraph
 from ..ir.node import count_all, every
-from ..tracing import EnvironmentGuards
-from ..tracing.faults import is_fault
-from ..tracing.gave_up import GaveUp
-from ..tracing.probes.host_random import host_state, restore_host_state
-from ..tracing.state.locks import StateLock
-from ..tracing.state.places import State, planned_places
-from ..tracing.state.updates import apply_updates, put
+from ..recording import EnvironmentGuards
+from ..recording.faults import is_fault
+from ..recording.patches.host_random import host_state, restore_host_state
+from ..recording.request import GaveUp
+from ..recording.state.container_updates import apply_updates, put
+from ..recording.state.locks import StateLock
+from ..recording.state.places import State, planned_places
 from ..trees import leaves_at, paths, unflatten
+from .calling.following import Following, follow
+from .calling.matcher import NO_FIT, Attempt, Missed, Undecided, UnknownMatch, dispatcher, matcher, matching, unknown_matcher
 from .compilation import Compilation
-from .dispatch import Attempt, dispatcher
-from .following import Following, follow
-from .given_weights import lacking, require_shapes
-from .matching import UnknownMatch, matcher, matching, unknown_matcher
-from .methods import Methods
-from .missed import NO_FIT, Missed, Undecided
+from .foreign_objects.methods import Methods
+from .foreign_objects.state_owners import owners_of
+from .foreign_objects.write_back import WriteBack
 from .recorded import Recorded
 from .refusals import raise_refused
-from .set_apart import set_apart
-from .stacking import as_read, captured
-from .state_owners import owners_of
 from .traits import arrays_written, has_inner_checks, numbers_of, plain_number, written_back
-from .write_back import WriteBack
+from .weights.stacking import as_read, captured
+from .weights.weights import lacking, require_shapes
+
+Leading = tuple[Any, ...]
+
+
+def set_apart(variant: Variant, leading: Leading, leaves: Leading) -> tuple[Leading, Leading, dict[Any, Any]]:
+    """What the flat function of a variant takes, with copies of the arrays that it writes to, and these as state."""
+    arrays = zip(variant.writes, variant.arrays_written(leading, leaves))
+    written = [(name, array) for (kind, key), array in arrays if (name := _name(variant, kind, key)) is not None]
+    copies = {id(array): variant.target.copy(array) for _, array in written}
+    held = tuple({name: copies.get(id(array), array) for name, array in given.items()} for given in leading)
+    return held, tuple(copies.get(id(leaf), leaf) for leaf in leaves), {name: copies[id(array)] for name, array in written}
+
+
+def _name(variant: Variant, kind: str, key: Any) -> Any:
+    """What an effect on an array would call it; None of arrays of places that are changed in other ways too, which may refer to it."""
+    count = len(variant.graph.inputs_of_call)
+    if kind != "inputs" or key < count:
+        return key
+    return None if variant.state is None or variant.state.replaced else variant.state.name_of(key - count)
+
 
 _NONE: Mapping[str, Any] = {}
 

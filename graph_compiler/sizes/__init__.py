@@ -14,6 +14,8 @@ Each size also has a ``hint``, its number while recording.
 3
 """
 
+from .algebra import FUNCTIONS as FUNCTIONS
+from .algebra import FUNCTIONS_OF_MATH as FUNCTIONS_OF_MATH
 from .algebra import Apply as Apply
 from .algebra import Dim as Dim
 from .algebra import Scalar as Scalar
@@ -24,14 +26,12 @@ from .algebra import hint_of as hint_of
 from .algebra import hints as hints
 from .algebra import negate as negate
 from .algebra import product as product
-from .arithmetic import Decide as Decide
-from .arithmetic import computed as computed
-from .functions import FUNCTIONS as FUNCTIONS
-from .functions import FUNCTIONS_OF_MATH as FUNCTIONS_OF_MATH
-from .isolating import Compared as Compared
-from .isolating import comparison as comparison
-from .isolating import isolate as isolate
+from .bounds import Compared as Compared
+from .bounds import comparison as comparison
+from .bounds import isolate as isolate
+from .number import Decide as Decide
 from .number import SymbolicNumber as SymbolicNumber
+from .number import computed as computed
 from .number import expression_of as expression_of
 from .number import is_symbolic as is_symbolic
 from .substitution import substitute as substitute

@@ -3,11 +3,140 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Union
 
-from .factors import two_sums, without
-from .functions import FUNCTIONS, NEGATED, ORDER_MATTERS_NOT
+
+def _ite(condition: bool, yes: Any, no: Any) -> Any:
+    return yes if condition else no
+
+
+# of Python's math, by how many numbers they take; all give floats
+_OF_ONE = (
+    "sqrt", "exp", "expm1", "exp2", "log", "log1p", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
+    "asinh",
+    "acosh", "atanh", "degrees", "radians", "fabs", "erf", "erfc", "gamma", "lgamma", "cbrt",
+)  # fmt: skip
+_OF_TWO = ("atan2", "copysign", "fmod", "hypot", "remainder")
+
+# name -> (what it computes, type of the result or None for "as the arguments", how Python writes it)
+FUNCTIONS: dict[str, tuple[Callable[..., Any], type | None, str]] = {
+    **{name: (getattr(math, name), float, f"math.{name}({{}})") for name in _OF_ONE if hasattr(math, name)},  # some are younger than others
+    **{name: (getattr(math, name), float, f"math.{name}({{}}, {{}})") for name in _OF_TWO},
+    "log_to": (math.log, float, "math.log({}, {})"),
+    "pow_float": (math.pow, float, "math.pow({}, {})"),
+    "isqrt": (math.isqrt, int, "math.isqrt({})"),
+    "gcd": (math.gcd, int, "math.gcd({}, {})"),
+    "lcm": (math.lcm, int, "math.lcm({}, {})"),
+    "floordiv": (operator.floordiv, None, "{} // {}"),
+    "mod": (operator.mod, None, "{} % {}"),
+    "truediv": (operator.truediv, float, "{} / {}"),
+    "pow": (operator.pow, None, "{} ** {}"),
+    "add": (operator.add, None, "{} + {}"),
+    "sub": (operator.sub, None, "{} - {}"),
+    "mul": (operator.mul, None, "{} * {}"),
+    "neg": (operator.neg, None, "-{}"),
+    "abs": (operator.abs, None, "abs({})"),
+    "max": (max, None, "max({}, {})"),
+    "min": (min, None, "min({}, {})"),
+    "float": (float, float, "float({})"),
+    "trunc": (int, int, "int({})"),
+    "floor": (math.floor, int, "math.floor({})"),
+    "ceil": (math.ceil, int, "math.ceil({})"),
+    "round": (round, int, "round({})"),
+    "round_to": (round, float, "round({}, {})"),
+    "lshift": (operator.lshift, int, "{} << {}"),
+    "rshift": (operator.rshift, int, "{} >> {}"),
+    "bitwise_and": (operator.and_, int, "{} & {}"),
+    "bitwise_or": (operator.or_, int, "{} | {}"),
+    "bitwise_xor": (operator.xor, int, "{} ^ {}"),
+    "eq": (operator.eq, bool, "{} == {}"),
+    "ne": (operator.ne, bool, "{} != {}"),
+    "lt": (operator.lt, bool, "{} < {}"),
+    "le": (operator.le, bool, "{} <= {}"),
+    "gt": (operator.gt, bool, "{} > {}"),
+    "ge": (operator.ge, bool, "{} >= {}"),
+    "and": (lambda a, b: a and b, bool, "({} and {})"),
+    "or": (lambda a, b: a or b, bool, "({} or {})"),
+    "not": (operator.not_, bool, "not {}"),
+    "ite": (_ite, None, "({1} if {0} else {2})"),
+}
+# function of Python's math -> by how many numbers it is given, its name above
+FUNCTIONS_OF_MATH: dict[str, dict[int, str]] = {
+    **{name: {1: name} for name in (*_OF_ONE, "isqrt") if name in FUNCTIONS},
+    **{name: {2: name} for name in (*_OF_TWO, "gcd", "lcm")},
+    "log": {1: "log", 2: "log_to"},
+    "pow": {2: "pow_float"},
+}
+ORDER_MATTERS_NOT = frozenset({"max", "min", "eq", "ne"})
+NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "le"}
+
+
+Term = tuple[tuple[Any, ...], int]  # atoms, and how often their product is taken
+Sum = list[Term]
+
+
+def two_sums(terms: Sequence[Term]) -> tuple[Sum, Sum] | None:
+    """Return two sums whose product equals `terms`, or None. The first factor is a sum in which one atom
+    occurs alone.
+
+    >>> two_sums([(("a", "b"), 1), (("a",), 1), (("b",), 1), ((), 1)])
+    ([(('a',), 1), ((), 1)], [(('b',), 1), ((), 1)])
+    """
+    atoms = dict.fromkeys(atom for monomial, _ in terms for atom in monomial) if len(terms) > 3 else {}
+    for atom in atoms:
+        if any(monomial.count(atom) > 1 for monomial, _ in terms):
+            continue
+        times = [(without(monomial, (atom,)) or (), count) for monomial, count in terms if atom in monomial]
+        beside = [term for term in terms if atom not in term[0]]
+        added = _quotient(beside, times) if beside and len(times) > 1 else None
+        if added is not None:
+            return [((atom,), 1), *added], times
+    return None
+
+
+def _quotient(dividend: Sum, divisor: Sum) -> Sum | None:
+    """Return the sum by which `divisor` is multiplied to get `dividend`, or None. Products of terms must not
+    coincide.
+    """
+    left = {_key(monomial): (monomial, count) for monomial, count in dividend}
+    found: Sum = []
+    while left:
+        factor = _factor_of(next(iter(left.values())), left, divisor)
+        if factor is None:
+            return None
+        found.append(factor)
+        for monomial, _ in divisor:
+            del left[_key(factor[0] + monomial)]
+    return found
+
+
+def _factor_of(term: Term, left: dict[Any, Term], divisor: Sum) -> Term | None:
+    """Return a factor of `divisor` whose product contains `term` and consists of terms in `left`, or None."""
+    for monomial, count in divisor:
+        rest = without(term[0], monomial)
+        if rest is not None and term[1] % count == 0:
+            times = term[1] // count
+            made = [left.get(_key(rest + other), ((), 0))[1] for other, _ in divisor]
+            if made == [times * by for _, by in divisor]:
+                return rest, times
+    return None
+
+
+def without(monomial: tuple[Any, ...], factors: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    """Return the product without these factors, or None if one of them does not occur in it."""
+    left = list(monomial)
+    for atom in factors:
+        if atom not in left:
+            return None
+        left.remove(atom)
+    return tuple(left)
+
+
+def _key(monomial: tuple[Any, ...]) -> Any:
+    return frozenset((atom, monomial.count(atom)) for atom in monomial)
+
 
 Dim = Union[int, "Size"]
 Scalar = Union[bool, int, float, "Size"]

@@ -14,12 +14,12 @@ True
 >>> state.to_source()  # the model has the trained weights
 """
 
-from .devices import DeviceIterator as DeviceIterator
+from .data import DeviceIterator as DeviceIterator
 from .fitting import fit as fit
 from .optimizers import Optimizer as Optimizer
+from .optimizers import Schedule as Schedule
 from .optimizers import optimizer as optimizer
-from .schedules import Schedule as Schedule
-from .schedules import schedule as schedule
+from .optimizers import schedule as schedule
 from .state import TrainState as TrainState
 from .steps import apply_gradients as apply_gradients
 from .steps import compute_gradients as compute_gradients

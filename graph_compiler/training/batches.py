@@ -10,7 +10,7 @@ from ..contracts import Target
 from ..errors import CallMismatch
 from ..ops.dtypes import dtype_name
 from ..runtime import Graph
-from ..runtime.container_arguments import takes_whole
+from ..runtime.calling.binding import takes_whole
 from ..trees import Tree, flatten, likeness, unflatten
 
 

@@ -16,8 +16,8 @@ from ..contracts import Target
 from ..contracts.training import Arrays, Held, Training
 from ..errors import GraphCompilerError, InvalidFile, NotSerialisable
 from ..ops.dtypes import dtype_name
-from ..runtime.piecewise import safetensors_of
-from ..runtime.stored import Hashed, stored_arrays
+from ..runtime.saving.pieces import safetensors_of
+from ..runtime.saving.stored_arrays import Hashed, stored_arrays
 from .plan import Plan
 
 FORMAT, VERSION, KEY = "graph_compiler.training", 1, "graph_compiler"

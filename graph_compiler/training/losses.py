@@ -10,10 +10,10 @@ import numpy as np
 
 from ..api import transpile
 from ..errors import CallMismatch, GuardFailed, InvalidOption
+from ..recording.code.syntax import place_of
+from ..recording.faults import is_fault
+from ..recording.reachability.framework import framework_of
 from ..runtime import Graph
-from ..tracing.faults import is_fault
-from ..tracing.reach.framework import framework_of
-from ..tracing.source.definitions import place_of
 from ..trees import map_structure
 from .failing import telling
 

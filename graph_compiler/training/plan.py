@@ -11,12 +11,12 @@ from ..contracts.training import Arrays, Held, Make, Training
 from ..errors import CallMismatch
 from ..ops.dtypes import dtype_name
 from ..runtime import Graph
-from ..runtime.module_calls import in_mode
+from ..runtime.calling.module_calls import in_mode
 from ..trees import Tree
 from .batches import Batches, put_together
 from .failing import telling
 from .losses import FramedLoss
-from .schedules import Rate
+from .optimizers import Rate
 
 _FIRST_SCALE, _GROWS_AFTER = 2.0**16, 2000  # of torch.amp.GradScaler; it is doubled then, and halved where a gradient is not finite
 _NEAR_ZERO = 1e-6  # as torch.nn.utils.clip_grad_norm_ adds it to the norm

@@ -10,10 +10,10 @@ from typing import Any
 from ..contracts.training import Arrays, Held
 from ..errors import CallMismatch, GuardFailed, NotCompilable
 from ..runtime.boundary import public
-from ..runtime.module_calls import in_mode
+from ..runtime.calling.module_calls import in_mode
 from .batches import Batch, put_together
 from .failing import telling
-from .schedules import called
+from .optimizers import called
 from .state import TrainState
 
 

@@ -11,22 +11,22 @@ may be transformed again. Derivatives are the framework's own.
 [[1.0, 1.0]]
 """
 
-from .checkpointing import checkpoint as checkpoint
-from .checkpointing import name as name
-from .forward import hvp as hvp
-from .forward import jvp as jvp
-from .forward import linearize as linearize
+from .control import checkpoint as checkpoint
+from .control import fori_loop as fori_loop
+from .control import ignore_derivatives as ignore_derivatives
+from .control import name as name
+from .control import scan as scan
+from .control import stop_gradient as stop_gradient
+from .derivatives import grad as grad
+from .derivatives import hessian as hessian
+from .derivatives import hvp as hvp
+from .derivatives import jacfwd as jacfwd
+from .derivatives import jacrev as jacrev
+from .derivatives import jvp as jvp
+from .derivatives import linearize as linearize
+from .derivatives import value_and_grad as value_and_grad
+from .derivatives import vjp as vjp
 from .functions import Transformed as Transformed
-from .jacobians import hessian as hessian
-from .jacobians import jacfwd as jacfwd
-from .jacobians import jacrev as jacrev
 from .jitting import Jitted as Jitted
 from .jitting import jit as jit
-from .loops import fori_loop as fori_loop
-from .loops import scan as scan
 from .mapping import vmap as vmap
-from .reverse import grad as grad
-from .reverse import value_and_grad as value_and_grad
-from .reverse import vjp as vjp
-from .stopping import ignore_derivatives as ignore_derivatives
-from .stopping import stop_gradient as stop_gradient

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from ..recording.reachability.namespaces import entry_of, spaces_of
+from ..recording.reachability.references import layers, named
 from ..runtime import Graph
-from ..tracing.reach.refers import layers, named
-from ..tracing.reach.spaces import entry_of, spaces_of
 
 
 def called_graphs(function: Any) -> Iterator[Graph]:

@@ -13,8 +13,7 @@ from ..runtime import Graph
 from ..runtime.boundary import public
 from ..runtime.frameworks import backend_of
 from ..trees import map_structure
-from .flat import is_array
-from .functions import Function, Wrapped, found_for, framework_for, name_of, where, with_derivatives
+from .functions import Function, Wrapped, found_for, framework_for, is_array, name_of, where, with_derivatives
 
 
 class Jitted(Wrapped):

@@ -11,9 +11,7 @@ from ..contracts.parallelism import running_over
 from ..errors import CallMismatch, InvalidOption
 from ..runtime.boundary import public
 from ..trees import flatten, unflatten
-from .flat import Flat, is_array
-from .functions import Arguments, Function, Transformed, name_of, where
-from .refusing import refusing
+from .functions import Arguments, Flat, Function, Transformed, is_array, name_of, refusing, where
 
 _RANDOMNESS = ("error", "different", "same")
 

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..errors import CallMismatch, VerificationFailed
+from ..recording.faults import is_fault
 from ..runtime.frameworks import backend_of
-from ..runtime.synthetic_inputs import synthetic_call
-from ..tracing.faults import is_fault
+from ..runtime.verify.synthetic_inputs import synthetic_call
 from ..trees import flatten, map_structure
-from .arguments import Call
-from .flat import is_array, is_value
-from .functions import Arguments, Function, Transformed, found_for, graph_of, owner_of
+from .functions import Arguments, Call, Function, Transformed, found_for, graph_of, is_array, is_value, owner_of
 
 Chosen = tuple[Sequence[int], Sequence[str]]
 

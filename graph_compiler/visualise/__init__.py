@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .page import html
-from .showing import notebook_html, show
+from .page import html, notebook_html, show
 from .summary import Summary, summary
 
 __all__ = ["Summary", "html", "notebook_html", "show", "summary"]

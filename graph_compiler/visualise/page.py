@@ -4,12 +4,366 @@ from __future__ import annotations
 
 import functools
 import html as escaping
+import itertools
 import json
+import linecache
+import os
+import re
+import sys
+import tempfile
+import webbrowser
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
+from ..ir.graph import GUARD, Guard
+from ..ir.node import Node, Value, count_all, values_in
+from ..ops.registry import ArraySpec
+from ..passes import without_checks
 from ..runtime.graph import Graph
-from .description import describe
+from ..runtime.variant import Variant
+from ..sizes import Size
+from ..trees import iterate_structure, paths
+from .modules import modules_of
+
+# kind -> words that the last part of the name holds; the first that fits counts
+_WORDS = (
+    ("product", "conv|linear|matmul|mm$|einsum|dot|attention|lstm|gru|^rnn|bilinear|inner|outer|kron|addm"),
+    ("normalisation", "norm|normali"),
+    ("activation", "relu|gelu|elu$|silu|mish|softmax|softplus|sigmoid|tanh|swish|glu|soft_sign|shrink|threshold"),
+    ("random", "random|dropout|bernoulli|rand|multinomial|threefry"),
+    ("reduction", "pool|^interpolate|upsample|sum$|mean$|^max|^min|^var|^std|^prod|^all$|^any$|arg(max|min)|logsumexp|cum"),
+    ("shape", "reshape|view|permute|transpose|flatten|squeeze|concat|^cat$|stack|split|chunk|expand|broadcast|pad$|flip|roll"
+     "|tile|repeat|swapaxes|moveaxis"),
+    ("lookup", "embedding|getitem|setitem|take|gather|scatter|index|where|mask|slice|one_hot|nonzero"),
+    ("creation", "zeros|ones|full|arange|eye$|empty|linspace|asarray|astype|copy|clone|^to$|^type"),
+)  # fmt: skip
+_PATTERNS = tuple((kind, re.compile(words)) for kind, words in _WORDS)
+KINDS = ("arithmetic", *(kind for kind, _ in _WORDS))
+
+
+@functools.lru_cache(maxsize=4096)
+def kind_of(op: str) -> str:
+    """Return the kind of an operation, one of `KINDS`.
+
+    >>> kind_of("torch.nn.functional.linear"), kind_of("add")
+    ('product', 'arithmetic')
+    """
+    name = op.rpartition(".")[2].lower()
+    return next((kind for kind, words in _PATTERNS if words.search(name)), "arithmetic")
+
+
+AROUND = 4  # lines before and after
+
+
+def excerpts(places: Iterable[tuple[str, int]]) -> dict[str, dict[int, str]]:
+    """Return, for each file, the text by line number of the given lines and four lines around each. Missing
+    files are left out.
+    """
+    wanted: dict[str, set[int]] = {}
+    for file, line in set(places):
+        wanted.setdefault(file, set()).update(range(max(1, line - AROUND), line + AROUND + 1))
+    found = {}
+    for file, numbers in wanted.items():
+        lines = _lines(file)
+        if texts := {number: lines[number - 1].rstrip() for number in sorted(numbers) if number <= len(lines)}:
+            found[file] = texts
+    return found
+
+
+def _lines(file: str) -> list[str]:
+    try:
+        return linecache.getlines(file)
+    except (OSError, ValueError, UnicodeError):
+        return []
+
+
+def short_name(file: str) -> str:
+    """Return a path relative to `site-packages` or the current folder, or only the name of the file.
+
+    >>> short_name("/opt/env/lib/python3.12/site-packages/transformers/models/bert/modeling_bert.py")
+    'transformers/models/bert/modeling_bert.py'
+    """
+    _, found, inside = file.replace("\\", "/").rpartition("/site-packages/")
+    if found:
+        return inside
+    try:
+        return Path(file).relative_to(Path.cwd()).as_posix()
+    except (ValueError, OSError):
+        return Path(file).name if Path(file).is_absolute() else file
+
+
+MOST_CHILDREN = 64  # of one group: what can be laid out in some ten milliseconds, and looked at
+
+
+@dataclass
+class Group:
+    """Group of operations.
+
+    path: path of the module; empty for a part of one.
+    children: numbers of operations, and groups.
+    """
+
+    name: str
+    path: str = ""
+    children: list[Group | int] = field(default_factory=list)
+
+    def items(self) -> Iterator[int]:
+        """Yield the numbers of all operations in the group, in program order."""
+        for child in self.children:
+            if isinstance(child, Group):
+                yield from child.items()
+            else:
+                yield child
+
+    def to_json(self) -> list[object]:
+        """Return ``[name, path, children]``, with runs of operations as ``"first-last"``."""
+        return [self.name, self.path, list(_packed(self.children))]
+
+
+def grouped(name: str, paths: Sequence[str], most: int = MOST_CHILDREN) -> Group:
+    """Return the operations ``0 .. len(paths)`` grouped by the path of their module.
+
+    >>> grouped("net", ["", "a", "a.b", "a.b", "", "a"]).to_json()
+    ['net', '', ['0-0', ['a', 'a', ['1-1', ['b', 'a.b', ['2-3']]]], '4-5']]
+    """
+    return _split(Group(name, "", _inside([(number, tuple(filter(None, path.split(".")))) for number, path in enumerate(paths)], 0)), most)
+
+
+def _inside(items: Iterable[tuple[int, tuple[str, ...]]], depth: int) -> list[Group | int]:
+    """Return the children of a group: a group for each run of operations whose paths continue with the same
+    name.
+    """
+    children: list[Group | int] = []
+    for parts, run in groupby(items, key=lambda item: item[1][: depth + 1]):
+        if len(parts) <= depth:
+            children += [number for number, _ in run]
+        else:
+            children.append(_joined(Group(parts[depth], ".".join(parts), _inside(run, depth + 1))))
+    return children
+
+
+def _joined(group: Group) -> Group | int:
+    """Return the only operation of a group instead of the group, or a group merged with its only subgroup:
+    ``encoder.layer``.
+    """
+    if len(group.children) > 1:
+        return group
+    inner = group.children[0]
+    return Group(f"{group.name}.{inner.name}", inner.path, inner.children) if isinstance(inner, Group) else inner
+
+
+def _split(group: Group, most: int) -> Group:
+    """Return a group in which no group has more than `most` children; longer ones are divided into parts."""
+    children = [_split(child, most) if isinstance(child, Group) else child for child in group.children]
+    while len(children) > most:
+        size = max(2, most // 2)  # few parts, each of which is still easy to look at
+        starts = range(0, len(children), size)
+        children = [_part(children[start : start + size], f"part {start // size + 1} of {len(starts)}") for start in starts]
+    return Group(group.name, group.path, children)
+
+
+def _part(children: list[Group | int], name: str) -> Group | int:
+    return children[0] if len(children) == 1 else Group(name, "", children)
+
+
+def _packed(children: Sequence[Group | int]) -> Iterator[object]:
+    run: list[int] = []
+    for child in [*children, None]:
+        if run and child != run[-1] + 1:
+            yield f"{run[0]}-{run[-1]}"
+            run = []
+        if isinstance(child, Group):
+            yield child.to_json()
+        elif child is not None:
+            run.append(child)
+
+
+_LONGEST = 200  # characters of a shape in symbols
+
+
+Entry = TypeVar("Entry", bound=Hashable)
+
+
+class Table(Generic[Entry]):
+    """Distinct entries, numbered in the order of their first occurrence."""
+
+    def __init__(self) -> None:
+        self.entries: dict[Entry, int] = {}
+
+    def number(self, entry: Entry) -> int:
+        """Return the number of an entry, which is added if it is new."""
+        return self.entries.setdefault(entry, len(self.entries))
+
+    def to_json(self) -> list[Entry]:
+        """Return the entries in order."""
+        return list(self.entries)
+
+
+@dataclass
+class Items:
+    """Columns of all items. Entries of most columns are numbers into tables.
+
+    place: location in the user's code.
+    line: line of the generated source.
+    specs: dtypes and shapes of the results.
+    data: items whose arrays the item reads.
+    held: parameters and constants that it reads.
+    sized: items of which it reads only sizes.
+    """
+
+    op: list[int] = field(default_factory=list)
+    name: list[int] = field(default_factory=list)
+    kind: list[int] = field(default_factory=list)
+    place: list[int] = field(default_factory=list)
+    line: list[int] = field(default_factory=list)
+    specs: list[list[int]] = field(default_factory=list)
+    data: list[list[int]] = field(default_factory=list)
+    held: list[list[int]] = field(default_factory=list)
+    sized: list[list[int]] = field(default_factory=list)
+    module: list[int] = field(default_factory=list)
+
+
+class Description:
+    """Builder of the description of one variant."""
+
+    def __init__(self, variant: Variant) -> None:
+        self.variant, self.graph = variant, without_checks(variant.graph)
+        self.items = Items()
+        self.ops, self.names, self.kinds, self.modules = Table[str](), Table[str](), Table[str](), Table[str]()
+        self.specs, self.places = Table[tuple[str, str]](), Table[tuple[str, int]]()
+        self.maker: dict[Value, int] = {}
+        self.held: dict[Value, int] = {}
+        self.arrays: list[list[Any]] = []  # of the user's model: parameters and constants
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the description."""
+        self._held()
+        self._inputs()
+        for node, module, line in zip(self.graph.nodes, modules_of(self.graph), self._lines(), strict=True):
+            self._node(node, module, line)
+        self._output()
+        places = [(file, line) for file, line in self.places.entries if file]
+        texts, modules = excerpts(places), self.modules.to_json()
+        files = list(dict.fromkeys(file for file, _ in places))
+        return {
+            "inputs": [f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in self.graph.inputs],
+            "why": self.variant.why,
+            "root": grouped(self.graph.name, [modules[number] for number in self.items.module]).to_json(),
+            "items": vars(self.items),
+            "modules": modules,
+            "ops": self.ops.to_json(),
+            "names": self.names.to_json(),
+            "kinds": self.kinds.to_json(),
+            "specs": self.specs.to_json(),
+            "places": [[files.index(file) if file else -1, line] for file, line in self.places.entries],
+            "files": [{"name": short_name(file), "lines": texts.get(file, {})} for file in files],
+            "arrays": self.arrays,
+            "source": self.variant.source,
+            "guards": [self._guard(guard) for guard in self.graph.guards],
+            "state": list(self._state()),
+        }
+
+    def _lines(self) -> Iterator[int]:
+        """Yield the line of the source for each node. Nodes of a called function have the line of the call."""
+        for node, (line, _) in zip(self.variant.graph.nodes, self.variant.program.origins):
+            is_called = node.op == "call" and not node.params["checkpoint"]
+            count = sum(inner.op != GUARD for inner in node.regions[0].block.nodes) if is_called else 1
+            yield from itertools.repeat(line, count)
+
+    # ------------------------------------------------------------------------------ items
+    def _held(self) -> None:
+        groups = [("parameter", self.graph.parameters.items()), ("constant", ((n, v) for n, (v, _) in self.graph.constants.items()))]
+        for kind, held in groups:
+            for name, value in held:
+                self.held[value] = len(self.arrays)
+                self.arrays.append([name, kind, self._spec(value.spec)])
+
+    def _inputs(self) -> None:
+        given = len(list(paths(self.graph.input_tree)))
+        for number, value in enumerate(self.graph.inputs):
+            is_key = value is self.graph.randomness.key
+            kind = "input" if number < given else "key" if is_key else "state"
+            self._item((value,), kind, value.name, kind, "", ("", 0), 0, ())
+
+    def _node(self, node: Node, module: str, line: int) -> None:
+        origin = node.origin
+        name = node.outputs[0].name if node.outputs else ""
+        place = (origin.file, origin.line) if origin.file else ("", 0)
+        self._item(node.outputs, node.op, name, kind_of(node.op), module, place, line, (node.inputs, node.params))
+
+    def _output(self) -> None:
+        self._item((), "output", "output", "output", "", ("", 0), self.variant.source.count("\n"), self.graph.outputs)
+
+    def _item(
+        self, made: Iterable[Value], op: str, name: str, kind: str, module: str, place: tuple[str, int], line: int, arguments: Any
+    ) -> None:
+        items, number = self.items, len(self.items.op)
+        for column, entry in (
+            (items.op, self.ops.number(op)),
+            (items.name, self.names.number(name)),
+            (items.kind, self.kinds.number(kind)),
+            (items.place, self.places.number(place)),
+            (items.line, line),
+            (items.module, self.modules.number(module)),
+        ):
+            column.append(entry)
+        data, sized = _uses(arguments)
+        items.data.append(self._makers(data))
+        items.held.append([self.held[value] for value in data if value in self.held])
+        items.sized.append(self._makers(value for value in sized if value not in data))
+        items.specs.append([self._spec(value.spec) for value in made])
+        self.maker.update((value, number) for value in made)
+
+    def _makers(self, values: Iterable[Value]) -> list[int]:
+        return list(dict.fromkeys(self.maker[value] for value in values if value in self.maker))
+
+    def _spec(self, spec: ArraySpec) -> int:
+        """Return the number of the entry for a spec: the recorded shape and, if it adds information, the
+        symbolic one.
+        """
+        seen, symbols = f"{spec.dtype}{list(spec.hints)}", repr(spec)
+        return self.specs.number((seen, "" if symbols == seen or len(symbols) > _LONGEST else symbols))
+
+    # ------------------------------------------------------------------------------ guards and state
+    def _guard(self, guard: Guard) -> list[Any]:
+        used = values_in((guard.condition,))
+        return [str(guard).replace(guard.origin.file, short_name(guard.origin.file)) if guard.origin.file else str(guard),
+                self._makers(used)]  # fmt: skip
+
+    def _state(self) -> Iterator[list[Any]]:
+        for effect in self.graph.effects:
+            target = self.graph.inputs[effect.target].name if isinstance(effect.target, int) else effect.target
+            yield [f"{effect.kind} {target}", self._makers((effect.value,))]
+        told = {effect.target for effect in self.graph.effects}
+        yield from ([f"buffer {name}", []] for name in sorted(self.variant.written_buffers() - told))
+        named = {value.name: number for value, number in self.maker.items() if number < len(self.graph.inputs)}
+        for place in self.variant.state.kept() if self.variant.state else ():
+            yield [f"kept in {place.name}", [named[place.name]] if place.name in named else []]
+
+
+def _uses(arguments: Any) -> tuple[dict[Value, None], dict[Value, None]]:
+    """Return the values whose arrays are read, and those of which sizes or numbers are read."""
+    data: dict[Value, None] = {}
+    sized: dict[Value, None] = {}
+    for item in iterate_structure(arguments):
+        if isinstance(item, Value):
+            data[item] = None
+        elif isinstance(item, Size):
+            sized.update((symbol.source, None) for symbol in item.symbols())
+    return data, sized
+
+
+def describe(variant: Variant) -> dict[str, Any]:
+    """Return the data of the page for a variant."""
+    return Description(variant).to_json()
+
+
+__all__ = ["Graph", "describe"]
+
 
 _LIBRARIES = ("vendor/d3.min.js", "vendor/dagre.min.js")
 _SCRIPTS = ("model.js", "layout.js", "drawing.js", "panel.js", "page.js")
@@ -47,3 +401,65 @@ def _embedded(data: Any) -> str:
 @functools.cache
 def _asset(name: str) -> str:
     return resources.files(__package__).joinpath("assets", *name.split("/")).read_text("utf-8")
+
+
+_LARGEST_IN_NOTEBOOK = 8 << 20  # characters: the page becomes a part of the notebook's file
+_MOST_LINES = 200
+
+
+def show(graph: Graph, path: str | os.PathLike[str] | None, open: bool | None) -> Path:
+    """Write the page and open it; see :meth:`graph_compiler.Graph.show`."""
+    text = html(graph)
+    file = Path(path) if path is not None else Path(tempfile.mkdtemp(prefix="graph_compiler_")) / f"{_file_name(graph.name)}.html"
+    file.write_text(text, "utf-8")
+    file = file.resolve()
+    if open or (open is None and path is None and _somebody_looks()):
+        _open(text, file)
+    return file
+
+
+def _open(text: str, file: Path) -> None:
+    if not (_in_notebook() and _shown_in_notebook(text)):
+        webbrowser.open(file.as_uri())
+
+
+def notebook_html(graph: Graph) -> str:
+    """Return the HTML of a graph as the value of a notebook cell: a line, and its source to unfold."""
+    head = escaping.escape(repr(graph))
+    parts = [f"<code>{head}</code>"]
+    for number, variant in enumerate(graph.variants):
+        lines = variant.source.splitlines()
+        more = f"\n… {len(lines) - _MOST_LINES} more lines: see .variants[{number}].source" if len(lines) > _MOST_LINES else ""
+        inputs = ", ".join(f"{value.name} {value.dtype}{list(value.spec.hints)}" for value in variant.graph.inputs)
+        title = escaping.escape(f"variant {number}: {inputs or 'no arrays'}; {count_all(variant.graph.nodes)} operations")
+        text = escaping.escape("\n".join(lines[:_MOST_LINES]) + more)
+        parts.append(f"<details><summary>{title}</summary><pre>{text}</pre></details>")
+    return f"<div>{''.join(parts)}<small><code>.show()</code> draws it, <code>.summary()</code> counts it</small></div>"
+
+
+def _file_name(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "_", name).strip("._")[:80] or "graph"
+
+
+def _in_notebook() -> bool:
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return getattr(shell, "kernel", None) is not None  # a terminal of IPython has none
+
+
+def _somebody_looks() -> bool:
+    """Return True in a notebook, and in a terminal with a display."""
+    if _in_notebook():
+        return True
+    has_screen = sys.platform in ("win32", "darwin") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    return has_screen and sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("CI")
+
+
+def _shown_in_notebook(text: str) -> bool:
+    if len(text) > _LARGEST_IN_NOTEBOOK:
+        return False
+    from importlib import import_module
+
+    display = import_module("IPython.display")
+    frame = f'<iframe srcdoc="{escaping.escape(text)}" style="width: 100%; height: 640px; border: 0"></iframe>'
+    display.display(display.HTML(frame))
+    return True

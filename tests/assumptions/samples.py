@@ -11,7 +11,7 @@ import torch
 
 from graph_compiler.assumptions import DisjointMemory, IndexBounds, InputAttribute, InputFact, KeywordOrder, SameArray
 from graph_compiler.errors import TracingError
-from graph_compiler.ir.guard import Guard
+from graph_compiler.ir.graph import Guard
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 Make = Callable[[], Call]

@@ -17,9 +17,9 @@ from graph_compiler.assumptions import KINDS, IndexBounds, in_order
 from graph_compiler.errors import GuardFailed, InvalidFile, InvalidGraph
 from graph_compiler.ir import Graph, Guard, Origin, Value
 from graph_compiler.ir.assumption import Assumption
-from graph_compiler.ir.serialisation import Decoder, Encoder
+from graph_compiler.ir.json import Decoder, Encoder
 from graph_compiler.ops.registry import ArraySpec
-from graph_compiler.runtime.explain import why_missed
+from graph_compiler.runtime.calling.mismatch import why_missed
 from graph_compiler.sizes import Size, Symbol, apply
 
 from .samples import SAMPLES, Sample

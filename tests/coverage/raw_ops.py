@@ -26,7 +26,7 @@ def names() -> list[str]:
 
 def judge(name: str, target: str) -> dict[str, Any]:
     """Graphs that are recorded with some elements and sizes give with others what TensorFlow gives."""
-    from graph_compiler.frontends.tensorflow.lifting.left_out import reason
+    from graph_compiler.frontends.tensorflow.lifting.driver import reason
 
     from ..tensorflow_source.limits import UNSUPPORTED
     from ..tensorflow_source.test_tensorflow_samples import SAMPLES, calls_of, check, recorded

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import graph_compiler
+from graph_compiler.ir.graph import to_text
 from graph_compiler.ir.node import every
-from graph_compiler.ir.printer import to_text
 
 from ..support.compare import leaves
 
@@ -289,7 +289,7 @@ def test_a_call_with_another_outcome_is_analysed_in_full(monkeypatch: Any) -> No
 
 def kernels_seen(monkeypatch: pytest.MonkeyPatch, depth: int, wants_gradients: bool) -> int:
     """How many kernels a recording of so many equal steps looks at."""
-    unseen = pytest.importorskip("graph_compiler.frontends.torch.capture.unseen")
+    unseen = pytest.importorskip("graph_compiler.frontends.torch.capture.unrecorded")
     looked, look = [], unseen.Unseen.__torch_dispatch__
     weight = torch.ones(WIDTH, WIDTH, requires_grad=wants_gradients)
 

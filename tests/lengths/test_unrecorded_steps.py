@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graph_compiler
-from graph_compiler.tracing import Recorder
+from graph_compiler.recording import Recorder
 
 STEPS = 60
 

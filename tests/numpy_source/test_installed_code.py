@@ -168,7 +168,7 @@ def test_the_library_is_left_as_it_was(package: ModuleType) -> None:
 
 
 def test_the_walk_does_not_depend_on_the_size_of_a_package(tmp_path: Path) -> None:
-    from graph_compiler.tracing.reach.library_code import library_code
+    from graph_compiler.recording.reachability.libraries import library_code
 
     folder = tmp_path / "site-packages"
     folder.mkdir()

@@ -24,7 +24,7 @@ from torch.distributed.device_mesh import init_device_mesh  # noqa: E402
 
 import graph_compiler  # noqa: E402
 from graph_compiler import parallel, training, transforms  # noqa: E402
-from graph_compiler.backends.torch import exchanges  # noqa: E402
+from graph_compiler.backends.torch import collectives as exchanges  # noqa: E402
 from graph_compiler.errors import CallMismatch, CollectiveFailed, GradientRefused, InvalidOption, UnsupportedOperation  # noqa: E402
 from graph_compiler.trees import iterate_structure  # noqa: E402
 from tests.parallel import models  # noqa: E402

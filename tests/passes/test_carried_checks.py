@@ -12,10 +12,10 @@ import pytest
 
 from graph_compiler.errors import UnsupportedOperation
 from graph_compiler.ir import Builder, Graph, Guard, Origin, Value, verify
-from graph_compiler.ir.elements import same_elements
-from graph_compiler.ir.guard import check
+from graph_compiler.ir.assumption import same_elements
+from graph_compiler.ir.graph import check
 from graph_compiler.ops import ArraySpec
-from graph_compiler.passes.carried_checks import carry_out, holds
+from graph_compiler.passes.lowering.region_checks import carry_out, holds
 
 from .graphs import computed, flat_tree
 

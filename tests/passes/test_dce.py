@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from graph_compiler.ir import Effect, Guard, Origin, Region
-from graph_compiler.ir.block import Block
+from graph_compiler.ir.node import Block
 from graph_compiler.passes import dce
 
 from .graphs import SPEC, Recording, after, canonical, ops_of

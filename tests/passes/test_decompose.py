@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from graph_compiler.backends import numpy as numpy_backend
-from graph_compiler.backends import rows as backend_rows
+from graph_compiler.backends.common import rows as backend_rows
 from graph_compiler.errors import UnsupportedOperation
 from graph_compiler.ir import Graph, Node, Region
 from graph_compiler.ops import ArraySpec, all_ops

@@ -9,7 +9,7 @@ import pytest
 
 from graph_compiler.errors import InvalidGraph
 from graph_compiler.ir import Graph
-from graph_compiler.ir.block import Block
+from graph_compiler.ir.node import Block
 from graph_compiler.passes import Pass, driver, passed
 
 from .graphs import SPEC, Recording, after, canonical, ops_of

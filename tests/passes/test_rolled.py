@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graph_compiler.passes.roll import rolled
+from graph_compiler.passes.repeats.to_scan import rolled
 
 from .rows import Row, check, rows
 

@@ -20,9 +20,9 @@ from graph_compiler.passes import (
     simplify_guards,
     strong_zero,
 )
-from graph_compiler.passes.copy_overwritten import copy_overwritten
-from graph_compiler.passes.half_products import half_products
-from graph_compiler.passes.unroll import unrolled
+from graph_compiler.passes.lowering.copies import copy_overwritten
+from graph_compiler.passes.lowering.mixed_precision import half_products
+from graph_compiler.passes.repeats.unroll import unrolled
 
 from ..support.compare import assert_same
 from ..support.graph_text import arrays_for, numbered, read

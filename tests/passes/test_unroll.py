@@ -11,7 +11,7 @@ import pytest
 import graph_compiler
 from graph_compiler.passes import unroll
 from graph_compiler.passes.driver import nodes_of
-from graph_compiler.passes.unroll import unrolled
+from graph_compiler.passes.repeats.unroll import unrolled
 
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")

@@ -11,7 +11,7 @@ import pytest
 
 import graph_compiler
 from graph_compiler.errors import InvalidGraph, InvalidOption
-from graph_compiler.ir.block import Block
+from graph_compiler.ir.node import Block
 from graph_compiler.ops import ArraySpec, get
 from graph_compiler.passes import Interpreter, Pass
 

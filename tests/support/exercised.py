@@ -42,7 +42,7 @@ def everything() -> set[str]:
 
 # ---------------------------------------------------------------------------------------------- lowering
 def _note_lowering() -> None:
-    table = importlib.import_module("graph_compiler.backends.rows").Rows
+    table = importlib.import_module("graph_compiler.backends.common.rows").Rows
     expression, structure = table.expression, table.structure
 
     @functools.wraps(expression)
@@ -65,7 +65,7 @@ def _lowering_rows() -> Iterator[str]:
 
 # ---------------------------------------------------------------------------------------------- lifting
 def _note_lifting() -> None:
-    table = importlib.import_module("graph_compiler.frontends.rows").Rows
+    table = importlib.import_module("graph_compiler.frontends.common.lifter").Rows
     get = table.get
 
     @functools.wraps(get)

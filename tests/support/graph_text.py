@@ -22,7 +22,7 @@ from graph_compiler.ir import Block, Builder, Effect, Graph, Guard, Node, Origin
 from graph_compiler.ir.node import every, values_in
 from graph_compiler.ops import ArraySpec, all_ops
 from graph_compiler.sizes import Size, Symbol, apply, hint_of, substitute
-from graph_compiler.sizes.functions import FUNCTIONS
+from graph_compiler.sizes.algebra import FUNCTIONS
 from graph_compiler.trees import Branch, Leaf
 
 HINTS = {"n": 5, "m": 4, "k": 3}

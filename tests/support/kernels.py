@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from graph_compiler.frontends.tensorflow.kernels import MISSING, is_missing
+from graph_compiler.frontends.tensorflow.evaluation import MISSING, is_missing
 
 
 def run(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -11,7 +11,7 @@ import torch
 
 from graph_compiler.backends import jax as jax_backend
 from graph_compiler.codegen import write
-from graph_compiler.frontends.torch.basics.dtypes import dtype_name
+from graph_compiler.frontends.torch.basics.tensors import dtype_name
 from graph_compiler.frontends.torch.lifting import TorchBuilder, rows
 from graph_compiler.ir import Graph, verify
 from graph_compiler.ops import ArraySpec

@@ -13,10 +13,10 @@ import graph_compiler
 
 tf = pytest.importorskip("tensorflow")
 
-from graph_compiler.frontends.tensorflow.held import Held  # noqa: E402
 from graph_compiler.frontends.tensorflow.known_numbers import known  # noqa: E402
-from graph_compiler.frontends.tensorflow.later import Later  # noqa: E402
 from graph_compiler.frontends.tensorflow.made_later import made_later  # noqa: E402
+from graph_compiler.frontends.tensorflow.outside import Later  # noqa: E402
+from graph_compiler.frontends.tensorflow.variables import Held  # noqa: E402
 
 IMAGE, KERNEL = (2, 9, 8, 3), (3, 2, 3, 4)
 RAW = tf.raw_ops

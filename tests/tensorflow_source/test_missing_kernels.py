@@ -13,7 +13,7 @@ pytest.importorskip("tensorflow")
 import tensorflow as tf
 
 import graph_compiler
-from graph_compiler.frontends.tensorflow import kernels
+from graph_compiler.frontends.tensorflow import evaluation as kernels
 
 from ..support.compare import assert_same
 from ..support.kernels import run

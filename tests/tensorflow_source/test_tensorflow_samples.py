@@ -11,8 +11,7 @@ import pytest
 import tensorflow as tf
 
 import graph_compiler
-from graph_compiler.frontends.tensorflow.lifting.driver import rows
-from graph_compiler.frontends.tensorflow.lifting.left_out import NO_REASON, reason
+from graph_compiler.frontends.tensorflow.lifting.driver import NO_REASON, reason, rows
 from graph_compiler.trees import map_structure
 
 from ..support.canonical import lifted

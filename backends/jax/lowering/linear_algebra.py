@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...rows import Operand
+from ...common.rows import Operand
 from .table import rows
 
 rows.table(
@@ -64,3 +64,9 @@ rows.table({
     "einsum": lambda *arrays, equation: f'jnp.einsum("{equation}", {", ".join(arrays)})',
     "eigvalsh": lambda x, *, upper: f"{_eigh(x, upper=upper)}[0]",
 })  # fmt: skip
+
+
+rows.table({name: f"jnp.fft.{name}({{x}}, {{n=}}, {{axis=}}, {{norm=}})" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")})
+rows.table({name: f"jnp.fft.{name}({{x}}, {{s=}}, {{axes=}}, {{norm=}})" for name in ("fftn", "ifftn", "rfftn", "irfftn")})
+rows.table({name: f"jnp.fft.{name}({{x}}, {{axes=}})" for name in ("fftshift", "ifftshift")})
+rows.table({name: f"jnp.fft.{name}({{n}}, {{d=}}, dtype={{dtype}})" for name in ("fftfreq", "rfftfreq")})

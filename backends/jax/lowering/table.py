@@ -1,6 +1,6 @@
 """The one table that the files beside this one fill."""
 
-from ...rows import Rows
+from ...common.rows import Rows
 
 UNSUPPORTED: dict[str, str] = {}
 """Operation -> why JAX cannot have it; strict, see docs/support.md."""

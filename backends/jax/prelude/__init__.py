@@ -5,6 +5,9 @@ They are ordinary functions over arrays: no import of this package, only ``jax``
 
 import jax.numpy as jnp
 
-from ... import airy, array_code, positions, preludes, temme
+from ... import array_code
+from ...common import positions, preludes
+from ...common import special_functions as airy
+from ...common import special_functions as temme
 
 preludes.hand_out(__name__, airy, positions, temme, *array_code.FILES, xp=jnp, spelled={"xp": "jnp", "Array": "jax.Array"})

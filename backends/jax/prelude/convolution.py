@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ...positions import column_places
+from ...common.positions import column_places
 
 
 def conv(

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from .gradients import with_slopes
+from .control import with_slopes
 
 
 def absolute(x: jax.Array) -> jax.Array:

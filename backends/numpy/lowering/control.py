@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ....ir.node import Node
 from ....sizes import hints
-from ...statements import Lists, Results, branch, function_of_rule, scan_with, while_loop
-from ...structured import Loop, Scope, associative_scan_by, call
+from ...common.statements import Lists, Results, branch, function_of_rule, scan_with, while_loop
+from ...common.structured import Loop, Scope, associative_scan_by, call
 from .table import rows
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...rows import Operand
+from ...common.rows import Operand
 from .table import rows
 
 _TRIANGLE = {True: ', UPLO="U"', False: ""}
@@ -54,3 +54,9 @@ rows.table({
     "eigh": lambda x, *, upper: f"np.linalg.eigh({x}{_TRIANGLE[upper]})",
     "eigvalsh": lambda x, *, upper: f"np.linalg.eigvalsh({x}{_TRIANGLE[upper]})",
 })  # fmt: skip
+
+
+rows.table({name: f"np.fft.{name}({{x}}, {{n=}}, {{axis=}}, {{norm=}})" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")})
+rows.table({name: f"np.fft.{name}({{x}}, {{s=}}, {{axes=}}, {{norm=}})" for name in ("fftn", "ifftn", "rfftn", "irfftn")})
+rows.table({name: f"np.fft.{name}({{x}}, {{axes=}})" for name in ("fftshift", "ifftshift")})
+rows.table({name: f"np.fft.{name}({{n}}, {{d=}}).astype({{dtype}})" for name in ("fftfreq", "rfftfreq")})

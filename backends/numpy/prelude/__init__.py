@@ -6,6 +6,7 @@ and ``scipy.special``. Half precision never reaches them, nor do they write to t
 
 import numpy as np
 
-from ... import array_code, positions, prefixes, preludes
+from ... import array_code
+from ...common import positions, prefixes, preludes
 
 preludes.hand_out(__name__, positions, prefixes, *array_code.FILES, xp=np, spelled={"xp": "np", "Array": "np.ndarray"})

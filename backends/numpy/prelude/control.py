@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...prefixes import prefixes
+from ...common.prefixes import prefixes
 
 
 def associative_scan(

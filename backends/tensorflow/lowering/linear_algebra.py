@@ -6,7 +6,7 @@ import string
 from typing import Any
 
 from ....sizes import hint_of
-from ...rows import Operand
+from ...common.rows import Operand
 from .table import rows
 
 rows.table(
@@ -102,4 +102,14 @@ rows.table({
     "tensordot": lambda x1, x2, *, axes: f"tf.tensordot({x1}, {x2}, {[list(of_one) for of_one in axes]})",
     "qr": lambda x, *, mode: f"tf.linalg.qr({x}{', full_matrices=True' if mode == 'complete' else ''})",
     "eigvalsh": lambda x, *, upper: f"{_eigh(x, upper=upper)}[0]",
+})  # fmt: skip
+
+
+rows.table({name: f"{name}({{x}}, {{n=}}, {{axis=}}, {{norm=}})" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")})
+rows.table({name: f"{name}({{x}}, {{s=}}, {{axes=}}, {{norm=}})" for name in ("fftn", "ifftn", "rfftn", "irfftn")})
+rows.table({
+    "fftshift": "tf.signal.fftshift({x}, {axes})",
+    "ifftshift": "tf.signal.ifftshift({x}, {axes})",
+    "fftfreq": "fftfreq({n}, {d}, {dtype})",
+    "rfftfreq": "rfftfreq({n}, {d}, {dtype})",
 })  # fmt: skip

@@ -1,7 +1,7 @@
 """The one table that the files beside this one fill."""
 
-from ...helper_calls import rows as helper_calls
-from ...rows import Rows
+from ...common.helper_calls import rows as helper_calls
+from ...common.rows import Rows
 from ..compute_dtypes import compute_dtype
 
 UNSUPPORTED: dict[str, str] = {}

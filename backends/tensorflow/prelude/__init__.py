@@ -3,6 +3,8 @@
 They are ordinary functions over arrays: no import of this package, only ``tf``, ``np``, ``math`` and ``itertools``.
 """
 
-from ... import airy, positions, prefixes, preludes, temme
+from ...common import positions, prefixes, preludes
+from ...common import special_functions as airy
+from ...common import special_functions as temme
 
 preludes.hand_out(__name__, airy, positions, prefixes, temme)

@@ -8,9 +8,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from .creation import size, sizes
-from .gradients import custom_gradient
-from .manipulation import resized
+from .arrays import resized, size, sizes
+from .control import custom_gradient
 
 
 def conv(

@@ -7,7 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from .gradients import with_slopes
+from .control import with_slopes
 
 
 def absolute(x: tf.Tensor) -> tf.Tensor:

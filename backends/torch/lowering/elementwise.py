@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ....ops.dtypes import is_complex, is_floating
-from ...rows import Operand
+from ...common.rows import Operand, Row
+from .nn import tensor, tensors
 from .table import rows
-from .texts import tensor, tensors
 
 _UNARY = (
     "acos", "acosh", "asin", "asinh", "atan", "atanh", "ceil", "cos", "cosh", "exp", "expm1", "floor", "isfinite", "isinf", "isnan",
@@ -61,3 +61,63 @@ def clip(x: Operand, low: Operand | None = None, high: Operand | None = None) ->
         like = next(item for item in (x, low, high) if item is not None and item.spec is not None)
         x, bounds = Operand(tensor(x, like)), {name: Operand(tensor(bound, like)) for name, bound in bounds.items()}
     return f"torch.clamp({x}, {', '.join(f'{name}={bound}' for name, bound in bounds.items())})"
+
+
+_TORCH = ("angle", "digamma", "erf", "erfc", "erfinv", "exp2", "frexp", "i0", "lgamma", "rsqrt", "sigmoid", "sinc")
+_SPECIAL = (
+    "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "entr", "erfcx", "i0e", "i1", "i1e", "log_ndtr", "ndtr", "ndtri",
+    "spherical_bessel_j0",
+)  # fmt: skip
+_SPECIAL_BINARY = ("xlog1py", "xlogy", "zeta")
+
+rows.table({name: f"torch.{name}({{x}})" for name in _TORCH})
+rows.table({name: f"torch.special.{name}({{x}})" for name in _SPECIAL})
+rows.table({f"bessel_k{n}": f"torch.special.modified_bessel_k{n}({{x}})" for n in (0, 1)})
+rows.table({f"bessel_k{n}e": f"torch.special.scaled_modified_bessel_k{n}({{x}})" for n in (0, 1)})
+rows.table({
+    "logit": "torch.logit({x}, {eps=})",
+    "nan_to_num": "torch.nan_to_num({x}, {nan=}, {posinf=}, {neginf=})",
+    "polygamma": "torch.polygamma({n}, {x})",
+    "refuse_gradient": "refuse_gradient({*arrays}, {message=})",
+    "stop_gradient": "{x}.detach()",
+    "strong_product": "strong_product({x1}, {x2})",
+    "with_gradient": "with_gradient({*arrays})",
+    "trunc_divide": 'torch.div({x1}, {x2}, rounding_mode="trunc")',
+    "view_as_complex": "torch.view_as_complex({x}.contiguous())",
+    "view_as_real": "torch.view_as_real({x}.resolve_conj())",
+    "fmod": lambda x1, x2: f"torch.fmod({tensor(x1, x2)}, {x2})",  # takes a number for its second operand alone
+    "complex": lambda real, imag: f"torch.complex({', '.join(tensors(real, imag))})",
+})  # fmt: skip
+binary_functions({name: f"torch.special.{name}" for name in _SPECIAL_BINARY})
+binary_functions({name: f"torch.{name}" for name in ("fmax", "fmin", "gcd", "lcm", "logaddexp2")})
+
+
+def _incomplete_gamma(name: str, sign: int) -> Row:
+    def row(x1: Operand, x2: Operand) -> str:
+        a, x = tensors(x1, x2)
+        return f"incomplete_gamma(torch.special.{name}, {sign}, {a}, {x})"
+
+    return row
+
+
+rows.row("gammainc")(_incomplete_gamma("gammainc", 1))
+rows.row("gammaincc")(_incomplete_gamma("gammaincc", -1))
+
+
+@rows.row("betainc")
+def betainc(a: Operand, b: Operand, x: Operand) -> str:
+    """A helper."""
+    return f"betainc({', '.join(tensors(a, b, x))})"
+
+
+@rows.row("isclose")
+def isclose(x1: Operand, x2: Operand, *, rtol: float, atol: float, equal_nan: bool) -> str:
+    """torch.isclose."""
+    return f"torch.isclose({', '.join(tensors(x1, x2))}, rtol={rtol}, atol={atol}{', equal_nan=True' if equal_nan else ''})"
+
+
+@rows.row("orthogonal_polynomial")
+def orthogonal_polynomial(x: Operand, n: Operand, *, kind: str) -> str:
+    """``torch.special.hermite_polynomial_he`` of the kind ``hermite_he``."""
+    family, _, letter = kind.partition("_")
+    return f"torch.special.{family}_polynomial_{letter}({x}, {n})"

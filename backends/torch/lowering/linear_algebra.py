@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....ops.dtypes import is_integer
-from ...calls import call, unless
-from ...rows import Operand
+from ....ops.dtypes import is_integer, real_of
+from ....ops.text import Text
+from ...common.rows import Operand, call, unless
+from .nn import tensor
 from .table import rows
-from .texts import tensor
 
 _LINALG = ("det", "inv", "lu", "matrix_exp", "slogdet", "svdvals")
 
@@ -95,3 +95,30 @@ def _matrices(x1: Operand, x2: Operand) -> str:
 def _solve_triangular(x1: Operand, x2: Operand, *, upper: bool, left: bool, transpose: bool, unit_diagonal: bool) -> str:
     options = {"upper": upper != transpose, "left": unless(left, True), "unitriangular": unit_diagonal or None}
     return call("torch.linalg.solve_triangular", f"{x1}.mT" if transpose else x1, x2, **options)
+
+
+rows.table({
+    name: f"torch.fft.{name}({{x}}, {{n=}}, {{dim=axis}}, {{norm=}})" for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+})  # fmt: skip
+rows.table({name: f"torch.fft.{name}({{x}}, {{s=}}, {{dim=axes}}, {{norm=}})" for name in ("fftn", "ifftn", "rfftn", "irfftn")})
+rows.table({name: f"torch.fft.{name}({{x}}, {{dim=axes}})" for name in ("fftshift", "ifftshift")})
+rows.table({name: f"torch.fft.{name}({{n}}, {{d=}}, dtype={{dtype}})" for name in ("fftfreq", "rfftfreq")})
+_DEFAULTS = {"center": True, "pad_mode": "reflect", "normalized": False, "length": None}
+
+
+def _transform(function: str, x: Operand, window: Operand | None, n_fft: int, hop_length: int, options: dict[str, Any]) -> str:
+    """A call; a shorter window stands in the middle, and without one torch asks for ones in so many words."""
+    width = None if window is None or window.shape[0] == n_fft else Text(f"{window}.shape[0]")
+    ones = Text(f"torch.ones({n_fft!r}, dtype=torch.{real_of(x.dtype or '')})")
+    changed = {name: unless(value, _DEFAULTS.get(name)) for name, value in options.items()}
+    return call(function, x, n_fft, hop_length, win_length=width, window=window if window is not None else ones, **changed)
+
+
+rows.table({
+    "stft": lambda x, window=None, *, n_fft, hop_length, **options: _transform(
+        "torch.stft", x, window, n_fft, hop_length, {**options, "return_complex": True}
+    ),
+    "istft": lambda x, window=None, *, n_fft, hop_length, as_complex, **options: _transform(
+        "torch.istft", x, window, n_fft, hop_length, {**options, "return_complex": as_complex}
+    ),
+})  # fmt: skip

@@ -3,6 +3,6 @@
 They are ordinary functions over tensors: no import of this package, only ``torch``, ``F`` and ``math``.
 """
 
-from ... import prefixes, preludes
+from ...common import prefixes, preludes
 
 preludes.hand_out(__name__, prefixes)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 from torch.utils.checkpoint import checkpoint
 
-from ...prefixes import prefixes, section
+from ....errors import GradientRefused
+from ...common.prefixes import prefixes, section
 
 
 def associative_scan(
@@ -34,3 +35,114 @@ def interleaved(even: torch.Tensor, odd: torch.Tensor, axis: int) -> torch.Tenso
     count = odd.shape[axis]
     pairs = torch.stack((section(even, axis, 0, count), odd), axis + 1).flatten(axis, axis + 1)
     return pairs if even.shape[axis] == count else torch.cat((pairs, section(even, axis, count, None)), axis)
+
+
+def with_gradient(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
+    """``value``; ``pairs`` are sources and slopes: the gradient of a source is that of the value times its slope."""
+
+    class Ruled(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(value: torch.Tensor, *pairs: torch.Tensor) -> torch.Tensor:
+            return value.clone()
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.set_materialize_grads(False)  # zeros times a slope would be a path to it for second derivatives
+            ctx.save_for_backward(*inputs[2::2])
+
+        @staticmethod
+        def backward(ctx: Any, gradient: torch.Tensor | None) -> Any:
+            return None, *(part for slope in ctx.saved_tensors for part in (None if gradient is None else gradient * slope, None))
+
+    return Ruled.apply(value, *pairs)
+
+
+def refuse_gradient(*arrays: torch.Tensor, message: str) -> torch.Tensor:
+    """The first array; ``GradientRefused`` where a gradient is taken of it."""
+
+    class Refused(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(*arrays: torch.Tensor) -> torch.Tensor:
+            return arrays[0].clone()
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.set_materialize_grads(False)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: torch.Tensor | None) -> Any:
+            if gradient is not None:
+                raise GradientRefused(message)
+            return (None,) * len(arrays)
+
+    return Refused.apply(*arrays)
+
+
+def strong_zero(function: Callable[..., torch.Tensor], *arrays: torch.Tensor) -> torch.Tensor:
+    """``function(*arrays)``, element by element; a tangent or cotangent that is zero stays zero, whatever the slope is."""
+
+    class StrongZero(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(*arrays: torch.Tensor) -> torch.Tensor:
+            return function(*arrays)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+            arrays, places = ctx.saved_tensors, enumerate(ctx.needs_input_grad)
+            return tuple(strong_product(gradient, slope_of(function, place, arrays).conj()) if needed else None for place, needed in places)
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: torch.Tensor | None) -> Any:
+            arrays, given = ctx.saved_tensors, [(place, one) for place, one in enumerate(tangents) if one is not None]
+            return sum(strong_product(one, slope_of(function, place, arrays)) for place, one in given)
+
+    return StrongZero.apply(*arrays)
+
+
+def slope_of(function: Callable[..., torch.Tensor], place: int, arrays: Sequence[torch.Tensor]) -> torch.Tensor:
+    """The derivative of a function, element by element, by the array at a place; itself one that keeps zeros."""
+
+    def slope(*arrays: torch.Tensor) -> torch.Tensor:
+        before, array, after = arrays[:place], arrays[place], arrays[place + 1 :]
+        result, pull = torch.func.vjp(lambda array: function(*before, array, *after), array)
+        return pull(torch.ones_like(result))[0].conj()
+
+    return strong_zero(slope, *arrays)
+
+
+def strong_product(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    """``x * y``, and 0 where one of them is 0, whatever the other is; so are its derivatives."""
+
+    class StrongProduct(torch.autograd.Function):
+        generate_vmap_rule = True
+
+        @staticmethod
+        def forward(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return torch.where((x == 0) | (y == 0), 0, x * y)
+
+        @staticmethod
+        def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
+            ctx.save_for_backward(*inputs)
+            ctx.save_for_forward(*inputs)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: torch.Tensor) -> Any:
+            return tuple(strong_product(gradient, other.conj()) for other in reversed(ctx.saved_tensors))
+
+        @staticmethod
+        def jvp(ctx: Any, *tangents: torch.Tensor | None) -> Any:
+            pairs = zip(tangents, reversed(ctx.saved_tensors))
+            return sum(strong_product(tangent, other) for tangent, other in pairs if tangent is not None)
+
+    return StrongProduct.apply(x, y)

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from .gradients import with_gradient
+from .control import with_gradient
 
 
 def betainc(a: torch.Tensor, b: torch.Tensor, x: torch.Tensor) -> torch.Tensor:

@@ -15,7 +15,7 @@ from ....ir.graph import Graph
 from ....ir.node import Node, Value
 from ....ops.registry import ArraySpec
 from ....trees import map_structure
-from ...lifter import Lifter
+from ...common.lifter import Lifter
 from ..dtypes import dtype_name, is_key
 from ..equations import Reader
 from ..names import is_primitive, row_key

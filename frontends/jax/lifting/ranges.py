@@ -15,7 +15,7 @@ from ....ir.node import Node
 from ....ops.bounds import at_most
 from ....ops.dtypes import is_integer
 from ....sizes import Size, apply
-from ...slicing import holds
+from ...common.indexing import holds
 
 if TYPE_CHECKING:
     from .table import JaxBuilder

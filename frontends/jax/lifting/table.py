@@ -13,8 +13,8 @@ from typing import Any
 from ....ir import Graph, Value
 from ....ir.node import Node
 from ....ops.registry import ArraySpec
-from ...building import RaisingBuilder
-from ...rows import Rows
+from ...common.builder import RaisingBuilder
+from ...common.lifter import Rows
 from ..dtypes import dtype_name
 from .ranges import Range, note_step
 

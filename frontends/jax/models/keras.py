@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from .kinds import WithVariables
+from .nnx import WithVariables
 
 
 class KerasModel(WithVariables):

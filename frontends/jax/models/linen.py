@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ....errors import TracingError
-from .kinds import Fixed
+from .nnx import Fixed
 from .trees import named_leaves, with_leaves
 
 TRAINED = "params"  # the collection that flax trains

@@ -10,8 +10,8 @@ from typing import Any
 
 import jax
 
-from ....tracing.bound_arguments import GivenArguments
-from .kinds import Fixed
+from ....recording.request import GivenArguments
+from .nnx import Fixed
 
 _PLAIN = (dict, list, tuple, type, types.FunctionType, types.ModuleType, str, bytes, int, float, complex, type(None))
 _WRAPPERS = ("__wrapped__", "__self__")  # what an object that wraps a model holds it under

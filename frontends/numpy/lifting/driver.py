@@ -8,15 +8,27 @@ from typing import Any
 from ....errors import UnsupportedOperation
 from ....ir.graph import Graph
 from ....ir.node import Node, Origin, Value
+from ....ops.collectives import COLLECTIVES
 from ....ops.dtypes import is_inexact
 from ....trees import iterate_structure
-from ...element_conditions import expect_elements
-from ...index_bounds import note_bounds
-from ...lifter import Lifter
-from ..names import METHOD, row_key
-from .element_conditions import CONDITIONS, expect_no_error
+from ...common.collectives import exchanged
+from ...common.element_conditions import expect_elements
+from ...common.indexing import note_bounds
+from ...common.lifter import Lifter
+from ..calls import METHOD, row_key
+from .elementwise import CONDITIONS, expect_no_error
+from .indexing import WRITTEN
 from .table import NumpyBuilder, rows
-from .writing import WRITTEN
+
+
+def _row(name: str) -> None:
+    @rows.row(name)
+    def row(b: NumpyBuilder, *operands: Any) -> Any:
+        return exchanged(b, name, *map(b.array, operands[:-1]), axis_name=operands[-1])
+
+
+for _name in COLLECTIVES:
+    _row(_name)
 
 
 def lift_graph(graph: Graph) -> Graph:

@@ -3,18 +3,183 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ....errors import UnsupportedOperation
 from ....ir import Value
+from ....ir.node import Node
 from ....ops.dtypes import INTEGERS, UNSIGNED, is_bool, is_complex, is_floating, is_inexact
-from ....sizes import hint_of
-from ...bits import bits_of
-from ...host_math import cbrt, scaled
-from .table import NumpyBuilder, dtype_name, rows
+from ....sizes import apply, hint_of
+from ...common import host_math
+from ...common.builder import bits_of
+from ...common.element_conditions import LINEAR_ALGEBRA, Conditions, are_finite
+from ...common.host_math import cbrt, scaled
+from ...common.indexing import cut
+from ...common.read_numbers import LARGE
+from .manipulation import diff, ravel
+from .table import NumpyBuilder, axis_of, dtype_name, rows
+
+
+@rows.row("packbits")
+def packbits(b: NumpyBuilder, a: Any, /, axis: Any = None, bitorder: str = "big") -> Any:
+    x, along = _line(b, a, axis)
+    return b.packbits(x, axis=along, bitorder=bitorder)
+
+
+@rows.row("unpackbits")
+def unpackbits(b: NumpyBuilder, a: Any, /, axis: Any = None, count: Any = None, bitorder: str = "big") -> Any:
+    """numpy.unpackbits: ``count`` bits of them, with zeros after the last; a negative one leaves out so many."""
+    x, along = _line(b, a, axis)
+    bits = b.unpackbits(x, axis=along, bitorder=bitorder)
+    if count is None or hint_of(count) <= hint_of(bits.shape[along]):
+        return bits if count is None else cut(b, bits, along, None, count)
+    b.guard(apply("gt", count, bits.shape[along]))
+    after = [(0, count - bits.shape[along] if place == along else 0) for place in range(bits.ndim)]
+    return b.pad(bits, padding=tuple(after), value=0)
+
+
+def _line(b: NumpyBuilder, a: Any, axis: Any) -> tuple[Value, int]:
+    """The array with the axis counted from the front; flattened where there is none."""
+    x = b.array(a)
+    return (ravel(b, x), 0) if axis is None else (x, axis_of(axis, x.ndim))
+
+
+@rows.row("unwrap")
+def unwrap(b: NumpyBuilder, p: Any, discont: Any = None, axis: int = -1, *, period: float = 2 * math.pi) -> Any:
+    """numpy.unwrap of floats."""
+    if not is_floating(p.dtype):
+        raise UnsupportedOperation(f"unwrap of {p.dtype} has no row; convert to floats before")
+    x, place = p, axis_of(axis, p.ndim)
+    step, half = diff(b, x, axis=place), period / 2
+    folded = b.subtract(b.remainder(b.add(step, half), period), half)
+    folded = b.where(b.logical_and(b.equal(folded, -half), b.greater(step, 0.0)), b.array(half, x.dtype), folded)
+    least = half if discont is None else max(float(discont), half)
+    correction = b.where(b.less(b.abs(step), least), b.array(0.0, x.dtype), b.subtract(folded, step))
+    total = b.cumulative_sum(correction, axis=place, dtype=x.dtype)
+    shape = tuple(1 if i == place else dim for i, dim in enumerate(x.shape))
+    return b.add(x, b.concat(b.zeros(shape=shape, dtype=x.dtype), total, axis=place))
+
+
+# functions whose names depend on how many numbers they are given
+_BY_COUNT = {("pow", 2): "pow_float", ("log", 2): "log_to"}
+_ROUNDED = ("floor", "ceil", "trunc")
+
+
+def _row(name: str) -> None:
+    @rows.row(f"math.{name}")
+    def row(b: NumpyBuilder, *given: Any) -> Any:
+        """Lift a function of ``math``, which computes in float64."""
+        numbers = tuple(b.cast(b.array(number, "float64"), "float64") for number in given)
+        return host_math.computed(b, _BY_COUNT.get((name, len(given)), name), numbers)
+
+
+def _row_of_rounding(name: str) -> None:
+    @rows.row(f"math.{name}")
+    def row(b: NumpyBuilder, number: Any) -> Any:
+        """Lift a function of ``math`` that rounds to an int."""
+        number = b.array(number)
+        if is_floating(number.dtype):
+            b.expect(b.less(b.abs(number), float(LARGE)), True)
+            number = getattr(b, name)(number)
+        return b.cast(number, b.recorded_dtype())
+
+
+for _math_name in (*host_math.COMPUTE, "pow"):
+    if _math_name not in _BY_COUNT.values():
+        _row(_math_name)
+for _math_name in _ROUNDED:
+    _row_of_rounding(_math_name)
+
+
+@rows.row("math.fsum")
+def fsum(b: NumpyBuilder, numbers: Any) -> Any:
+    """Lift ``math.fsum`` as a sum that carries what each addition rounds off (Neumaier)."""
+    total, rest = b.array(0.0, "float64"), b.array(0.0, "float64")
+    given = tuple(b.cast(b.array(number, "float64"), "float64") for number in numbers)
+    for number in given:
+        added = b.add(total, number)
+        is_larger = b.greater_equal(b.abs(total), b.abs(number))
+        large, small = b.where(is_larger, total, number), b.where(is_larger, number, total)
+        rest = b.add(rest, b.add(b.subtract(large, added), small))
+        total = added
+    result = b.where(b.isfinite(total), b.add(total, rest), total)
+    host_math.expect_result(b, result, given)
+    return result
+
+
+# ------------------------------------------------------------------------------------- cmath
+def _row_of_complex(name: str, compute: Callable[..., Any]) -> None:
+    @rows.row(f"cmath.{name}")
+    def row(b: NumpyBuilder, *given: Any) -> Any:
+        """Lift a function of ``cmath``, which computes in complex128."""
+        numbers = tuple(b.cast(b.array(number, "complex128"), "complex128") for number in given)
+        result = compute(b, *numbers)
+        b.expect(b.logical_or(b.isfinite(result), b.logical_not(b.isfinite(numbers[0]))), True)
+        return result
+
+
+def _log(b: NumpyBuilder, z: Any, base: Any = None) -> Any:
+    return b.log(z) if base is None else b.divide(b.log(z), b.log(base))
+
+
+_COMPLEX: dict[str, Callable[..., Any]] = {
+    **{
+        name: host_math.COMPUTE[name]
+        for name in (
+            "sqrt", "exp", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+        )
+    },
+    "log": _log,
+    "log10": lambda b, z: b.divide(b.log(z), math.log(10)),
+    "phase": lambda b, z: b.angle(z),
+}  # fmt: skip
+for _math_name, _compute_math in _COMPLEX.items():
+    _row_of_complex(_math_name, _compute_math)
+
+
+@rows.row("builtins.complex")
+def complex_(b: NumpyBuilder, real: Any, imag: Any = 0.0) -> Any:
+    return b.complex(*(b.cast(b.array(number, "float64"), "float64") for number in (real, imag)))
+
+
+@rows.row("cmath.rect")
+def rect(b: NumpyBuilder, r: Any, phi: Any) -> Any:
+    r, phi = (b.cast(b.array(number, "float64"), "float64") for number in (r, phi))
+    return b.complex(b.multiply(r, b.cos(phi)), b.multiply(r, b.sin(phi)))
+
+
+def _finite(b: NumpyBuilder, node: Node) -> Any:
+    return are_finite(b, node.inputs[0])
+
+
+CONDITIONS: Conditions = {**LINEAR_ALGEBRA, **dict.fromkeys(("eig", "eigvals"), _finite)}
+
+
+def expect_no_error(b: NumpyBuilder, made: Iterable[Node], errstate: Mapping[str, str]) -> None:
+    """Guards that a call whose floating-point errors raise made no infinity (division by 0, overflow) and no NaN (invalid) of elements
+    without."""
+    tests = [
+        *([b.isinf] if "raise" in (errstate.get("divide"), errstate.get("over")) else []),
+        *([b.isnan] if errstate.get("invalid") == "raise" else []),
+    ]
+    for node in made if tests else ():
+        for value in node.outputs:
+            if is_inexact(value.dtype):
+                for test in tests:
+                    b.expect(_unchanged(b, test, node, value), True)
+
+
+def _unchanged(b: NumpyBuilder, test: Callable[[Value], Value], node: Node, value: Value) -> Value:
+    """Whether no element of a result passes the test, or one of an operand does."""
+    told = b.logical_not(b.any(test(value)))
+    for item in node.inputs:
+        if isinstance(item, Value) and is_inexact(item.dtype):
+            told = b.logical_or(told, b.any(test(item)))
+    return told
+
 
 # ufunc -> canonical operation on operands of the loop's types
 _SAME: dict[str, str] = {

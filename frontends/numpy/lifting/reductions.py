@@ -12,7 +12,7 @@ from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import is_complex, is_inexact
 from ....sizes import product
-from ...bits import reduced_bits
+from ...common.builder import reduced_bits
 from .table import NumpyBuilder, axes_of, axis_of, dtype_name, rows
 
 _NONE = (None, np._NoValue)

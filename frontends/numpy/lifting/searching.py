@@ -8,7 +8,7 @@ from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import is_complex, is_inexact
 from ....sizes import Size, product
-from ...slicing import cut
+from ...common.indexing import cut
 from .table import NumpyBuilder, axis_of, rows
 
 

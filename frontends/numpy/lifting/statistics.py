@@ -6,13 +6,15 @@ import string
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ....errors import UnsupportedOperation
 from ....ir import Value
 from ....ops.dtypes import is_complex, is_inexact
 from ....sizes import Size, apply, hint_of, product
-from ...slicing import cut, holds
+from ...common.indexing import cut, holds
 from .manipulation import diff
-from .table import NumpyBuilder, axes_of, rows
+from .table import NumpyBuilder, axes_of, axis_of, rows
 
 
 # ---------------------------------------------------------------------------------------------- order statistics
@@ -259,3 +261,202 @@ def _periodic(b: NumpyBuilder, at: Value, points: Value, values: Value, period: 
     first, last = cut(b, points, 0, None, 1), cut(b, points, 0, -1, None)
     points = b.concat(b.subtract(last, period), points, b.add(first, period), axis=0)
     return at, points, b.concat(cut(b, values, 0, -1, None), values, cut(b, values, 0, None, 1), axis=0)
+
+
+@rows.row("trapezoid", "trapz")
+def trapezoid(b: NumpyBuilder, y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    values = b.array(y)
+    place = axis_of(axis, values.ndim)
+    step = dx
+    if x is not None:
+        points = b.array(x)
+        step = diff(b, points, axis=0 if points.ndim == 1 else place)
+        step = _along(b, step, place, values.ndim)
+    heights = _of("add")(b, cut(b, values, place, 1, None), cut(b, values, place, None, -1))
+    area = _of("divide")(b, _of("multiply")(b, step, heights), 2.0)
+    return b.sum(b.cast(area, b.recorded_dtype()), axis=(place,), dtype=b.recorded_dtype())
+
+
+def _of(ufunc: str) -> Callable[..., Any]:
+    """The row of a ufunc, which promotes as numpy does."""
+    row = rows.get(ufunc)
+    assert row is not None
+    return row
+
+
+def _along(b: NumpyBuilder, line: Value, axis: int, rank: int) -> Value:
+    """A vector along one of ``rank`` axes; arrays of more axes as they are."""
+    if line.ndim != 1:
+        return line
+    return b.reshape(line, shape=tuple(line.shape[0] if i == axis else 1 for i in range(rank)))
+
+
+@rows.row("gradient")
+def gradient(b: NumpyBuilder, f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    x = b.floating(f)
+    axes = axes_of(axis, x.ndim)
+    axes = tuple(range(x.ndim)) if axes is None else axes
+    steps = list(varargs) * len(axes) if len(varargs) == 1 else list(varargs) or [1.0] * len(axes)
+    made = tuple(_slope(b, x, place, step, edge_order) for place, step in zip(axes, steps))
+    return made[0] if len(made) == 1 else made
+
+
+def _slope(b: NumpyBuilder, x: Value, axis: int, step: Any, edge_order: int) -> Value:
+    if isinstance(step, (list, tuple)) or getattr(step, "ndim", False):
+        distances = b.cast(diff(b, b.floating(step)), x.dtype)
+        return _slope_between(b, x, axis, _along(b, distances, axis, x.ndim), edge_order)
+    by = b.array(step, x.dtype)
+    inner = b.divide(b.subtract(cut(b, x, axis, 2, None), cut(b, x, axis, None, -2)), b.multiply(by, 2.0))
+    if edge_order == 2:
+        first = b.divide(_weighted(b, x, axis, (0, 1, 2), (-1.5, 2.0, -0.5)), by)
+        last = b.divide(_weighted(b, x, axis, (-3, -2, -1), (0.5, -2.0, 1.5)), by)
+    else:
+        first = b.divide(_weighted(b, x, axis, (0, 1), (-1.0, 1.0)), by)
+        last = b.divide(_weighted(b, x, axis, (-2, -1), (-1.0, 1.0)), by)
+    return b.concat(first, inner, last, axis=axis)
+
+
+def _slope_between(b: NumpyBuilder, x: Value, axis: int, steps: Value, edge_order: int) -> Value:
+    """The slope at points of unequal distance: of the parabola through three neighbours."""
+    before, after = cut(b, steps, axis, None, -1), cut(b, steps, axis, 1, None)
+    both, across = b.add(before, after), b.multiply(before, after)
+    low, high = b.multiply(before, both), b.multiply(after, both)
+    middle = (b.negative(b.divide(after, low)), b.divide(b.subtract(after, before), across), b.divide(before, high))
+    inner = _sum_of_products(b, _neighbours(b, x, axis), middle)
+    if edge_order == 2:
+        left = (b.negative(b.divide(b.add(before, both), low)), b.divide(both, across), b.negative(b.divide(before, high)))
+        right = (b.divide(after, low), b.negative(b.divide(both, across)), b.divide(b.add(after, both), high))
+        first = cut(b, _sum_of_products(b, _neighbours(b, x, axis), left), axis, None, 1)
+        last = cut(b, _sum_of_products(b, _neighbours(b, x, axis), right), axis, -1, None)
+    else:
+        first = b.divide(_weighted(b, x, axis, (0, 1), (-1.0, 1.0)), cut(b, steps, axis, None, 1))
+        last = b.divide(_weighted(b, x, axis, (-2, -1), (-1.0, 1.0)), cut(b, steps, axis, -1, None))
+    return b.concat(first, inner, last, axis=axis)
+
+
+def _neighbours(b: NumpyBuilder, x: Value, axis: int) -> list[Value]:
+    """Of every element but the first and the last: the one before it, itself, and the one after it."""
+    return [cut(b, x, axis, None, -2), cut(b, x, axis, 1, -1), cut(b, x, axis, 2, None)]
+
+
+def _weighted(b: NumpyBuilder, x: Value, axis: int, places: tuple[int, ...], weights: tuple[float, ...]) -> Value:
+    """The sum of a few slices of one element, each with a factor."""
+    return _sum_of_products(b, [cut(b, x, axis, place, None if place == -1 else place + 1) for place in places], weights)
+
+
+def _sum_of_products(b: NumpyBuilder, parts: list[Value], weights: tuple[Any, ...]) -> Value:
+    first, *rest = (b.multiply(part, weight) for part, weight in zip(parts, weights))
+    for term in rest:
+        first = b.add(first, term)
+    return first
+
+
+@rows.row("polyfit")
+def polyfit(b: NumpyBuilder, x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+    """numpy.polyfit: least squares with the columns scaled to length 1."""
+    if full or cov or not isinstance(deg, int):
+        raise UnsupportedOperation("full=, cov= and chosen powers of polyfit have no row")
+    x, y = b.add(b.array(x), b.array(0.0, "float64")) if not isinstance(x, Value) else b.floating(x), b.floating(b.array(y))
+    least = float(np.finfo(x.dtype).eps) * hint_of(x.shape[0]) if rcond is None else float(rcond)
+    kind = b.result_type(b.array(0, "int64"), x, y)  # numpy.vander multiplies by integers, which widens float32
+    x = b.cast(x, kind)
+    powers = b.arange(start=deg, stop=-1, step=-1, dtype="int64")
+    columns = b.pow(b.reshape(x, shape=(x.shape[0], 1)), b.cast(powers, kind))
+    right = b.reshape(y, shape=(y.shape[0], 1)) if y.ndim == 1 else y
+    if w is not None:
+        weights = b.reshape(b.array(w, kind), shape=(x.shape[0], 1))
+        columns = b.multiply(columns, weights)
+        right = b.cast(b.multiply(b.cast(right, kind), weights), right.dtype)
+    scale = b.sqrt(b.sum(b.square(columns), axis=(0,)))
+    solution = b.lstsq(b.divide(columns, scale), b.cast(right, kind), rcond=least)[0]
+    solution = b.divide(solution, b.reshape(scale, shape=(deg + 1, 1)))
+    return b.reshape(solution, shape=(deg + 1,)) if y.ndim == 1 else solution
+
+
+def _sum_of_two(name: str) -> Callable[..., Any]:
+    def row(b: NumpyBuilder, a1: Any, a2: Any) -> Any:
+        """numpy.polyadd, numpy.polysub: zeros are put before the shorter one."""
+        x, y = (item if item.ndim else b.reshape(item, shape=(1,)) for item in b.promote(a1, a2))
+        length = x.shape[0] if holds(b, y.shape[0], x.shape[0]) else apply("max", x.shape[0], y.shape[0])
+        return getattr(b, name)(*(b.pad(item, padding=((length - item.shape[0], 0),), value=b.operand(0, item.dtype)) for item in (x, y)))
+
+    return row
+
+
+rows.row("polyadd")(_sum_of_two("add"))
+rows.row("polysub")(_sum_of_two("subtract"))
+
+
+@rows.row("polymul")
+def polymul(b: NumpyBuilder, a1: Any, a2: Any) -> Value:
+    """numpy.polymul: a convolution, of coefficients whose first is not 0, for numpy leaves zeros at the front out."""
+    x, y = (_leading(b, item if item.ndim else b.reshape(item, shape=(1,))) for item in b.promote(a1, a2))
+    if hint_of(x.shape[0]) + hint_of(y.shape[0]) - 1 != hint_of(b.recorded[0].shape[0]):
+        raise UnsupportedOperation("polymul of polynomials that begin with 0 has no row: how many coefficients it gives depends on them")
+    found: Value = convolve(b, x, y)
+    return found
+
+
+def _leading(b: NumpyBuilder, x: Value) -> Value:
+    """A polynomial whose first coefficient is looked at; where there is but one, it may be 0."""
+    count = x.shape[0]
+    if hint_of(count) == 1:
+        b.fix(count)
+        return x
+    b.guard(apply("gt", count, 1))
+    b.expect(b.not_equal(b.getitem(x, key=(0,)), b.operand(0, x.dtype)), True)
+    return x
+
+
+@rows.row("poly")
+def poly(b: NumpyBuilder, seq_of_zeros: Any) -> Value:
+    """numpy.poly of real roots: one factor after the other."""
+    roots = b.array(seq_of_zeros)
+    if roots.ndim != 1 or is_complex(roots.dtype):
+        raise UnsupportedOperation(
+            "poly of a matrix, or of complex roots, has no row: whether it gives real numbers depends on the elements"
+        )
+    roots = b.cast(roots, b.recorded_dtype())
+    result = b.asarray(data=(1,), dtype=roots.dtype)
+    for root in b.unstack(roots, axis=0, count=b.fix(roots.shape[0])):
+        shifted = b.pad(result, padding=((1, 0),), value=b.operand(0, roots.dtype))
+        result = b.subtract(b.pad(result, padding=((0, 1),), value=b.operand(0, roots.dtype)), b.multiply(shifted, root))
+    return result
+
+
+@rows.row("polyder")
+def polyder(b: NumpyBuilder, p: Any, m: int = 1) -> Any:
+    x = b.array(p)
+    for _ in range(m):
+        powers = b.arange(start=x.shape[0] - 1, stop=0, step=-1, dtype="int64")
+        x = b.multiply(*b.promote(b.getitem(x, key=((None, -1, 1),)), powers))
+    return x
+
+
+@rows.row("polyint")
+def polyint(b: NumpyBuilder, p: Any, m: int = 1, k: Any = None) -> Any:
+    """numpy.polyint, whose constants are 0."""
+    if k is not None:
+        raise UnsupportedOperation("k= of polyint has no row")
+    x = b.array(p)
+    for _ in range(m):
+        powers = b.arange(start=x.shape[0], stop=0, step=-1, dtype="int64")
+        x = b.divide(*b.promote(b.floating(x), powers))
+        x = b.concat(x, b.zeros(shape=(1,), dtype=x.dtype), axis=0)
+    return x
+
+
+@rows.row("polyval")
+def polyval(b: NumpyBuilder, p: Any, x: Any) -> Any:
+    """numpy.polyval, by Horner's rule."""
+    kind = b.recorded_dtype()
+    coefficients = [b.array(item, kind) for item in p] if isinstance(p, (list, tuple)) else _parts(b, b.cast(p, kind))
+    at = b.cast(b.array(x, kind if not isinstance(x, Value) else None), kind)
+    total = b.zeros(shape=at.shape, dtype=kind)
+    for coefficient in coefficients:
+        total = b.add(b.multiply(total, at), coefficient)
+    return total
+
+
+def _parts(b: NumpyBuilder, p: Value) -> list[Value]:
+    return list(b.unstack(p, axis=0, count=b.fix(p.shape[0])))

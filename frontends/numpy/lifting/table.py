@@ -14,8 +14,8 @@ from ....ir import Value
 from ....ops.bounds import nonnegative
 from ....ops.dtypes import is_inexact
 from ....sizes import Size, apply, hint_of
-from ...building import RaisingBuilder
-from ...rows import Rows
+from ...common.builder import RaisingBuilder
+from ...common.lifter import Rows
 from .value_ranges import ends_of
 
 rows = Rows("numpy")

@@ -25,8 +25,8 @@ from ....ops.dtypes import is_floating
 from ....ops.registry import ArraySpec
 from ....sizes import Size, hint_of
 from ....trees import iterate_structure
-from ...building import RaisingBuilder
-from ...rows import Row, Rows
+from ...common.builder import RaisingBuilder
+from ...common.lifter import Row, Rows
 
 
 class TensorFlowRows(Rows):

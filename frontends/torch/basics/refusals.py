@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import torch
 
 from ....errors import TracingError
-from ....tracing import Request
+from ....recording import Request
 from ..compat import (
     count_dispatch_modes,
     current_transform,

@@ -2,16 +2,227 @@
 
 from __future__ import annotations
 
+import functools
+from functools import lru_cache
 from typing import Any
 
 import torch
 
+from ....ops.dtypes import DTYPES
 from ....ops.registry import ArraySpec
 from ....trees import map_structure
-from ..compat import no_torch_function
+from ..compat import OpOverloadPacket, no_torch_function
 from ..numbers.sizes import is_symbolic
-from .dtypes import dtype_name
+from ..trace import Trace
 from .refusals import check_layout
+
+
+def is_captured(capture: Trace, tensor: torch.Tensor) -> bool:
+    """Whether a tensor comes from outside of the function and is no input, met before or not."""
+    value = capture.recorder.find(tensor)
+    return not capture.unseen.made(tensor) if value is None else capture.is_weight(value)
+
+
+CREATES = frozenset(
+    {
+        "arange",
+        "zeros",
+        "ones",
+        "full",
+        "empty",
+        "eye",
+        "linspace",
+        "logspace",
+        "rand",
+        "randn",
+        "randperm",
+        "hann_window",
+        "hamming_window",
+    }
+)
+TAKES_SIZES = CREATES | {
+    "split", "split_with_sizes", "tensor_split", "chunk", "view", "reshape", "expand", "repeat", "narrow", "new_zeros", "new_ones",
+    "new_full", "new_empty", "unflatten", "tile", "roll", "pad", "topk", "tril", "triu", "as_strided", "interpolate", "upsample", "unfold",
+    "fold", "select", "diag", "diagonal", "diagflat", "diag_embed", "one_hot", "rot90", "flip", "kthvalue", "pixel_shuffle",
+    "pixel_unshuffle", "vander", "flatten", "unsqueeze", "squeeze", "transpose", "permute", "movedim", "swapaxes", "unbind", "hsplit",
+    "vsplit", "dsplit", "broadcast_to",
+    "cat", "stack", "cumsum", "cumprod", "softmax", "log_softmax", "group_norm", "histc",
+    *(f"{kind}_pool{rank}d" for kind in ("adaptive_avg", "adaptive_max", "avg", "max", "lp") for rank in (1, 2, 3)),
+}  # fmt: skip
+DATA_SIZED = frozenset(
+    {"nonzero", "argwhere", "masked_select", "unique", "unique_consecutive", "_unique2", "__getitem__", "repeat_interleave", "bincount"}
+) | {"all_gather", "axis_indices"}
+# Give back the tensor itself, a view or a copy, depending on its strides and sizes.
+MAY_COPY = frozenset({"contiguous", "reshape", "broadcast_tensors", "sum_to_size"})
+BY_STRIDES = frozenset({"reshape", "flatten", "ravel", "reshape_as", "contiguous"})  # give a view or a copy, depending on strides
+CUT = frozenset({"detach", "data"})
+RANDOM = frozenset({
+    "rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "bernoulli", "bernoulli_", "multinomial", "normal",
+    "normal_", "poisson", "uniform_", "exponential_", "geometric_", "cauchy_", "log_normal_", "random_", "dropout", "dropout_", "dropout1d",
+    "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout", "feature_dropout", "rrelu", "rrelu_", "gumbel_softmax",
+    "native_dropout", "_sample_dirichlet", "_standard_gamma", "binomial", "fractional_max_pool2d", "fractional_max_pool3d",
+    "kaiming_uniform_", "kaiming_normal_", "xavier_uniform_",
+    "xavier_normal_", "trunc_normal_",
+})  # fmt: skip
+
+
+_BY_NAME = {name: getattr(torch, name) for name in DTYPES if hasattr(torch, name)}
+_OF_PYTHON = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+_NAMES = {dtype: name for name, dtype in _BY_NAME.items()}
+
+
+def dtype_name(dtype: torch.dtype | str | None) -> str:
+    """``torch.float32`` -> ``"float32"``; ``None`` is torch's default dtype; names pass through."""
+    if isinstance(dtype, str):
+        return dtype
+    if isinstance(dtype, type):  # dtype=bool, float and the like
+        return _OF_PYTHON[dtype]
+    return _NAMES.get(dtype or torch.get_default_dtype()) or str(dtype).removeprefix("torch.")
+
+
+def torch_dtype(name: str) -> torch.dtype:
+    """``"float32"`` -> ``torch.float32``."""
+    return _BY_NAME[name]
+
+
+@lru_cache(maxsize=4096)
+def _result_type(kinds: tuple[Any, ...], default: torch.dtype) -> str:
+    examples = [_EXAMPLE[kind] if isinstance(kind, type) else torch.empty((0,) * kind[1], dtype=torch_dtype(kind[0])) for kind in kinds]
+    result: Any = examples[0]
+    if len(examples) == 1:
+        return dtype_name(torch.result_type(result, result))
+    return dtype_name(_fold(examples))
+
+
+_EXAMPLE: dict[type, Any] = {bool: True, int: 1, float: 1.0, complex: 1j}
+
+
+def _fold(examples: list[Any]) -> torch.dtype:
+    """torch's rule for many: the category of arrays with axes beats that of 0-d arrays, which beats that of numbers."""
+    groups: dict[int, Any] = {}
+    for example in examples:
+        rank = 2 if not torch.is_tensor(example) else 0 if example.ndim else 1
+        before = groups.get(rank)
+        groups[rank] = example if before is None else _combine(before, example)
+    ordered = [groups[rank] for rank in sorted(groups)]
+    result = ordered[0]
+    for example in ordered[1:]:
+        kept = torch.result_type(result, example)
+        result = torch.empty((0,) * (result.ndim if torch.is_tensor(result) else 0), dtype=kept)
+    return torch.result_type(result, result)
+
+
+def _combine(left: Any, right: Any) -> Any:
+    kind = torch.result_type(left, right)
+    return (
+        torch.empty((0,) * (left.ndim if torch.is_tensor(left) else 0), dtype=kind)
+        if torch.is_tensor(left)
+        else _EXAMPLE[type(left + right)]
+    )
+
+
+def result_type(*operands: Any) -> str:
+    """The dtype that torch computes in for these operands: values with ``dtype`` and ``ndim``, numbers, sizes."""
+    kinds = tuple((item.dtype, min(item.ndim, 1)) if hasattr(item, "ndim") else getattr(item, "type", type(item)) for item in operands)
+    return _result_type(kinds, torch.get_default_dtype())
+
+
+FACTS = frozenset({
+    "dtype", "ndim", "dim", "layout", "requires_grad", "is_leaf", "grad_fn", "grad", "is_sparse",
+    "is_quantized", "is_nested", "is_mkldnn", "names", "is_floating_point", "is_complex",
+    "is_signed", "is_contiguous", "element_size", "itemsize", "is_conj", "is_neg", "is_inference", "has_names", "_is_view",
+    "_version", "output_nr", "name", "retains_grad", "is_shared", "is_pinned", "is_sparse_csr",
+    "type_name", "register_hook", "result_type", "can_cast", "promote_types", "get_default_dtype", "is_storage", "__hash__",
+    "_backward_hooks", "_base", "_is_zerotensor", "is_tensor", "__reduce_ex__", "__dir__", "has_torch_function", "retain_grad", "_grad",
+    "is_coalesced", "dense_dim", "sparse_dim",
+    "_has_compatible_shallow_copy_type",
+})  # fmt: skip
+
+# Where a tensor is, which calls may differ in.
+DEVICES = frozenset({
+    "device", "get_device", "is_cuda", "is_cpu", "is_meta", "is_mps", "is_xpu", "is_xla", "is_vulkan", "is_maia", "is_ipu", "is_mtia",
+})  # fmt: skip
+
+VALUES = frozenset({"item", "tolist", "__bool__", "__int__", "__float__", "__index__", "__complex__", "is_nonzero", "_local_scalar_dense"})
+
+# Those of them that ask whether an element is 0, and nothing else of it.
+TRUTHS = frozenset({"__bool__", "is_nonzero"})
+
+# Those of them whose numbers may be symbols.
+NUMBERS = frozenset({"item", "tolist"})
+
+# Calls that tell a size; inside of a transform (vmap) the answer is a plain number.
+SIZES = frozenset({"shape", "size", "numel", "nelement", "__len__", "stride"})
+
+# Kernels that compare sizes: asked by transforms, after which sizes are what they are.
+SAME_SIZES = frozenset({"is_same_size", "_has_same_storage_numel"})
+
+# Calls that run backward passes: what happens inside of them is recorded kernel by kernel.
+BACKWARD = frozenset({"torch.Tensor.backward", "torch.autograd.backward", "torch.autograd.grad"})
+
+# Calls that answer a question about elements with a Python bool: the question is recorded as this chain of calls instead.
+QUESTIONS = frozenset({"equal", "allclose", "_nested_tensor_from_mask_left_aligned"})
+
+# Calls that let other code see the memory of a tensor: what it does there cannot be recorded.
+FOREIGN = frozenset(
+    {
+        "numpy",
+        "__array__",
+        "data_ptr",
+        "storage",
+        "untyped_storage",
+        "_typed_storage",
+        "__dlpack__",
+        "__cuda_array_interface__",
+        "apply_",
+        "map_",
+        "map2_",
+    }
+)
+
+# Arithmetic on sizes, which a mode sees as well (``n * 0.5`` calls ``torch.sym_float``).
+SYMBOLIC = frozenset({
+    "sym_int", "sym_float", "sym_max", "sym_min", "sym_not", "sym_ite", "sym_sum",
+    *(f"_sym_{name}" for name in ("sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan", "log2")),
+})  # fmt: skip
+
+# Calls that change how torch works, not tensors.
+GRAD_MODE = "_set_grad_enabled"
+
+
+_INTEGERS = frozenset({"int", "Optional[int]", "List[int]", "Optional[List[int]]"})
+_SILENT = frozenset({"bool", "Optional[bool]", "str", "Optional[str]", "List[str]"})  # in an overload that no tensor of integers is for
+
+
+@functools.lru_cache(maxsize=1024)
+def whole_numbers_of(key: str, is_method: bool) -> frozenset[int | str]:
+    """Positions and keywords of a function, by its bare name, where every overload that has them wants an int; of a method its tensor is
+    the first.
+
+    >>> sorted(whole_numbers_of("multinomial", False), key=str)
+    [1, 'num_samples']
+    >>> 0 in whole_numbers_of("polygamma", False), 1 in whole_numbers_of("polygamma", True)
+    (True, True)
+    >>> whole_numbers_of("pow", False), whole_numbers_of("nothing", False)
+    (frozenset(), frozenset())
+    """
+    packet = getattr(torch.ops.aten, key, None)
+    if not isinstance(packet, OpOverloadPacket):
+        return frozenset()
+    kinds: dict[int | str, set[bool]] = {}
+    for overload in packet.overloads():
+        for place, argument in _places(getattr(packet, overload)._schema.arguments, is_method):
+            if (kind := str(argument.type)) not in _SILENT:
+                kinds.setdefault(place, set()).add(kind in _INTEGERS)
+    return frozenset(place for place, found in kinds.items() if found == {True})
+
+
+def _places(arguments: Any, is_method: bool) -> list[tuple[int | str, Any]]:
+    given = [one for one in arguments if not one.kwarg_only]
+    if is_method:  # polygamma(int n, Tensor self)
+        given.sort(key=lambda one: one.name != "self")
+    return [*enumerate(given), *((one.name, one) for one in arguments)]
+
 
 TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
 """Classes of tensors that behave as torch's own."""

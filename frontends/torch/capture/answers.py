@@ -14,22 +14,21 @@ from ....errors import TracingError
 from ....forwarding import forward
 from ....sizes import Size, product
 from ....trees import iterate_structure, map_structure
-from ..basics import reads
-from ..basics.captured import is_captured
+from ..basics import tensors as reads
 from ..basics.names import row_key
+from ..basics.tensors import is_captured
 from ..compat import no_torch_function
-from ..gradients import gradient_reads
-from ..memory import reshaping, strides
-from ..memory.deep_copies import deep_copy
+from ..gradients import gradients as gradient_reads
+from ..memory import layouts as reshaping
+from ..memory import strides
+from ..memory.copies import deep_copy
 from ..memory.memory import is_shared
 from ..memory.watching import layout_of
 from ..numbers.numbers import read_numbers, refuse_random
-from ..numbers.of_sizes import numbers_of_sizes
-from ..numbers.sizes import expression_of, own, plain
+from ..numbers.sizes import expression_of, numbers_of_sizes, own, plain
 from .control_flow import OPERATORS
-from .foreach import NAMES, foreach
-from .given_memory import give_memory
-from .loops import rows_of
+from .nodes import NAMES, foreach, give_memory
+from .regions import rows_of
 from .running import Running
 
 _NUMBERS = (bool, int, float, complex)

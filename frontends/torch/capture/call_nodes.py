@@ -8,7 +8,7 @@ import torch
 
 from ....ir.node import Node, Value
 from ....trees import map_structure
-from ..basics import kinds
+from ..basics import tensors as kinds
 from ..basics.names import wished_names
 from ..basics.tensors import fills_memory, spec_of, storage
 from ..compat import is_grad_enabled

@@ -7,75 +7,254 @@ put back afterwards, also when it raises.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
 from ....assumptions.input_fact import assume_fact
 from ....errors import TracingError
 from ....forwarding import forward
-from ....ir import Graph, Node, Origin, Value
+from ....ir import Graph, Origin
 from ....ir.aliases import Aliases
-from ....ir.randomness import Randomness
-from ....ir.state import GraphState
+from ....ir.graph import GraphState, Randomness
+from ....ir.node import Node, Value
+from ....recording import Locator, Recorder, refuse_escapes
+from ....recording.state.container_updates import Containers
 from ....sizes import Size
-from ....tracing import Locator, Recorder, refuse_escapes
-from ....tracing.state.updates import Containers
 from ....trees import Tree, flatten, iterate_structure, map_structure
-from ...open_numbers import DTYPES
-from ...reading import Reading
-from ..basics import kinds, reads
+from ...common.read_numbers import DTYPES, Reading
+from ..basics import tensors as kinds
+from ..basics import tensors as reads
 from ..basics.arguments import as_recorded, opens
-from ..basics.names import is_in_place, name_by_module, name_of, row_key
+from ..basics.names import is_in_place, name_by_module, name_of, pure_key, row_key
 from ..basics.refusals import Refusals, check_classes
-from ..basics.tensors import PLAIN, TENSORS, hints, spec_of, version
+from ..basics.tensors import PLAIN, TENSORS, hints, spec_of, version, whole_numbers_of
+from ..basics.tensors import hints as hints_in
 from ..basics.writing import versions_before
-from ..compat import current_transform, no_torch_function
-from ..gradients.gradients import Gradients
-from ..gradients.history import History
-from ..gradients.kernel_by_kernel import KernelByKernel
+from ..compat import (
+    count_dispatch_modes,
+    count_function_modes,
+    current_autograd_node,
+    current_transform,
+    is_wrapped,
+    no_torch_dispatch,
+    no_torch_function,
+    unwrapped,
+)
+from ..gradients.gradients import Gradients, History, KernelByKernel
 from ..gradients.rules import Rules
-from ..memory import reshaping
-from ..memory.empty_out import filled, is_empty_out
+from ..memory import layouts as reshaping
+from ..memory.copies import filled, is_empty_out
 from ..memory.exported_memory import ExportedMemory
 from ..memory.kept_views import KeptViews
 from ..memory.layouts import Layouts
-from ..memory.memory import Memory
-from ..memory.overlapping import refuse_out, refuse_overlap
-from ..memory.sharing import note_aliases, note_sharing, same_outputs
+from ..memory.memory import Memory, Written
+from ..memory.sharing import note_aliases, note_sharing, refuse_out, refuse_overlap, same_outputs
 from ..memory.strides import on_owner
-from ..memory.written import Written
 from ..numbers import numbers
 from ..numbers.keys import KeySizes
-from ..numbers.sizes import expression_of, is_symbolic
-from ..process.autocasting import device_under_autocast, record_cast
+from ..numbers.sizes import expression_of, is_symbolic, numbers_of_sizes
 from ..process.generators import SPEC as GENERATOR
-from ..process.generators import Generators, is_generator
-from ..process.host_draws import HostDraws
-from ..process.modes import is_listening, unwound, without
-from ..process.settings import settings_kept
+from ..process.generators import Generators, HostDraws, is_generator
+from ..process.settings import device_under_autocast, is_listening, record_cast, settings_kept, unwound, without
 from ..state.parameters import Weights
 from ..state.state import State
 from .answers import ANSWERS, elements, hand_over
-from .backward_sizes import BackwardSizes
-from .call_nodes import add_node
+from .call_nodes import add_node, note_made
 from .control_flow import OPERATORS, in_eager
-from .first_run import FirstRun, TakingOver
-from .indices import with_numbers
-from .known_calls import Call, KnownCalls, outcome_of
-from .loops import loops_of
-from .made import tensors_made
-from .made_again import made_again, note_again
+from .derivatives import KNOWN, RULES, Derivative, Untold
+from .kernel_sizes import Vmapped, computing, is_sized
+from .known_calls import Call, FirstRun, KnownCalls, Made, Outcome, TakingOver, outcome_of
 from .needs import backward_pass, hold_to_failure
-from .opened import Opened, same_sizes
+from .nodes import STRUCTURE, size_of
 from .outer_writes import OuterWrites
-from .resolve_captured import resolve_captured
-from .structure import STRUCTURE, size_of
-from .unseen import Unseen
-from .vmapped import Vmapped
+from .regions import loops_of
+from .running import Running
+from .unrecorded import Opened, Unseen, hold_lengths, resolve_captured, same_sizes, shape_of
+
+
+def tensors_made(capture: Running, key: str, result: Any, operands: list[torch.Tensor]) -> list[torch.Tensor]:
+    """The tensors that a call made, or may make where sizes and strides are others: not its operands, nor what is recorded already."""
+    if not isinstance(result, (torch.Tensor, tuple, list, dict)):
+        return []
+    found = [result] if isinstance(result, torch.Tensor) else list(iterate_structure(result))
+    given, made = set(map(id, operands)), dict[int, torch.Tensor]()
+    for item in found:
+        if isinstance(item, torch.Tensor) and (key in kinds.MAY_COPY or id(item) not in given and capture.recorder.find(item) is None):
+            made[id(item)] = item
+    return list(made.values())
+
+
+_WHOLE = frozenset({torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8})
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def with_numbers(capture: Running, key: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+    """The arguments of a call with such tensors read, as if the user's code had called ``int``."""
+
+    def number(item: Any) -> Any:
+        if not isinstance(item, torch.Tensor) or item.is_floating_point() or item.dtype == torch.bool:
+            return item
+        if item.ndim > (key == "tensor_split"):
+            return item
+        of_sizes = numbers_of_sizes(capture, capture.value(item))
+        return elements(capture, torch.Tensor.tolist, (item,), {}) if of_sizes is None else of_sizes
+
+    def bounds(item: Any) -> Any:
+        return slice(number(item.start), number(item.stop), number(item.step)) if isinstance(item, slice) else item
+
+    if key in ("__getitem__", "__setitem__"):
+        index = tuple(map(bounds, args[1])) if isinstance(args[1], tuple) else bounds(args[1])
+        return (args[0], index, *args[2:]), kwargs
+    if key in kinds.TAKES_SIZES:
+        first = 0 if key in kinds.CREATES else 1
+        return (*args[:first], *map_structure(number, args[first:])), map_structure(number, kwargs)
+    with no_torch_function():
+        found = any(map(_may_be_number, iterate_structure((args, kwargs))))
+    if not found:
+        return args, kwargs
+    wanted = whole_numbers_of(pure_key(key), capture.call.startswith("torch.Tensor."))
+    plain = tuple(map_structure(number, item) if place in wanted else item for place, item in enumerate(args))
+    return plain, {name: map_structure(number, item) if name in wanted else item for name, item in kwargs.items()}
+
+
+def _may_be_number(item: Any) -> bool:
+    return isinstance(item, torch.Tensor) and item.ndim == 0 and item.dtype in _WHOLE
+
+
+def made_again(
+    capture: Running,
+    function: Callable[..., Any],
+    name: str,
+    key: str,
+    operands: list[torch.Tensor],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    outcome: Outcome,
+) -> Call:
+    """The call, made. Where nobody can meet what its kernels make on the way, these are not looked at."""
+    arguments = capture.arguments_of(args, kwargs)
+    capture.exported.look(capture.recorder.graph.name, key, operands)
+    if not _is_closed(outcome):
+        return Call(name, key, arguments, operands, capture.attempt(function, key, operands, args, kwargs))
+    with no_torch_dispatch():
+        result = capture.attempt(function, key, operands, args, kwargs)
+    if isinstance(outcome, Made) and not outcome.is_view and isinstance(result, torch.Tensor):
+        capture.unseen.note(result)
+    return Call(name, key, arguments, operands, result)
+
+
+def _is_closed(outcome: Outcome) -> bool:
+    """Whether a call keeps nothing but its result: no history for gradients, backward or forward, and no mode of the user's sees it."""
+    keeps_history = isinstance(outcome, Made) and outcome.needs_grad or forward_ad._current_level >= 0
+    return not keeps_history and count_dispatch_modes() == 1 and count_function_modes() == 0
+
+
+def note_again(capture: Running, call: Call, outcome: Outcome) -> None:
+    """A node of a call that has this ``outcome``; none of one that gives back an operand."""
+    if not isinstance(outcome, Made):
+        return
+    origin = capture.locator.locate(call.name, 4)
+    outputs = capture.recorder.new_values([(outcome.name, call.result, outcome.spec)])
+    views = {0: capture.value(call.operands[0])} if outcome.is_view else {}
+    record = capture.history.record_of(call.key, call.arguments, (), result=outputs[0], views=views)
+    node = capture.recorder.add_call(call.name, *call.arguments, origin, outputs, record)
+    capture.history.follow(node, ())
+    capture.layouts.note(outputs[0], node.uses, outcome.order)
+    note_made(capture, [call.result], outputs, ())
+
+
+class BackwardSizes:
+    """The values of a recording by the nodes of torch's graph that made them, and what can be told of kernels by that."""
+
+    def __init__(self, capture: Running) -> None:
+        self.capture = capture
+        self._values: dict[tuple[int, int], Value] = {}
+        self._calls: dict[int, tuple[Node, bool]] = {}
+        self._last: Sequence[torch.Tensor] = ()
+        self._passing = self._batched = False
+
+    def note(self, tensors: Sequence[torch.Tensor]) -> None:
+        """Notes tensors that a call made or wrote to; their autograd nodes are looked up at the next call."""
+        self._look()
+        self._last = tensors
+
+    def _look(self) -> None:
+        """Remembers which nodes the tensors of the last call are of, by sequence numbers: to hold nodes would hold what they keep aside."""
+        for tensor in self._last:
+            node = tensor.grad_fn if tensor.requires_grad else None
+            if node is not None and (value := self._found(tensor)) is not None:
+                self._values[node._sequence_nr(), tensor.output_nr] = value
+
+    def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call that passes gradients back, with numbers for sizes. Where arrays meet, which axes are summed depends on which have
+        length 1."""
+        self.capture.quietly(self._look)
+        made_by = set(map(self.capture.recorder.maker, self._values.values()))
+        meeting = [node for node in made_by if node is not None and sum(value.ndim > 0 for value in set(node.uses)) > 1]
+        hold_lengths(self.capture, [shape_of(self.capture, value) for node in meeting for value in (*node.uses, *node.outputs)])
+        before = self._passing, self._batched
+        self._passing, self._batched = True, current_transform() is not None
+        try:
+            return function(*hints_in(args), **hints_in(kwargs))
+        finally:
+            self._passing, self._batched = before
+
+    def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """The arguments of a kernel with the sizes that stand behind its numbers; None where there are none, or that cannot be told."""
+        rule = RULES.get(function._schema.name)
+        derivative = self._running(args) if rule is not None else None
+        try:
+            return None if rule is None or derivative is None else rule(derivative)
+        except Untold:
+            return None
+
+    def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether a backward pass runs, and no number of the kernel comes of a size."""
+        derivative, numbers = self._running(args), computing(function, args, kwargs)
+        if derivative is None or function is torch.ops.aten.add.Tensor:  # outside of derivatives, and where torch adds gradients up
+            return self._passing and not numbers
+        if function._schema.name in RULES:
+            return False
+        return derivative.is_plain() and not is_sized(function) if numbers else derivative.name in KNOWN
+
+    def _running(self, args: tuple[Any, ...]) -> Derivative | None:
+        node = current_autograd_node() if self._passing else None
+        if node is None:
+            return None
+        self.capture.quietly(self._look)
+        call, direct = self._call(node)
+        name = re.fullmatch(r"(\w+)Backward\d+", node.name())
+        made = self._values.get((node._sequence_nr(), 0))
+        inputs = [None if edge is None else self._value(edge, number) for edge, number in node.next_functions]
+        shapes = [None if value is None else shape_of(self.capture, value) for value in (made, *inputs)]
+        return Derivative(self.capture, node, name[1] if name else "", args, shapes[1:], shapes[0], call, direct, self._batched)
+
+    def _call(self, node: Any) -> tuple[Node | None, bool]:
+        """The recorded call that a node of torch's graph belongs to, and whether it is the whole of it."""
+        made = self._values.get((node._sequence_nr(), 0))
+        call = None if made is None else self.capture.recorder.maker(made)
+        if call is None:
+            return self._calls.get(node._sequence_nr(), (None, False))
+        inner = [edge for edge, number in node.next_functions if edge is not None and self._value(edge, number) is None]
+        for edge in inner:
+            self._calls[edge._sequence_nr()] = call, False
+        return call, not inner
+
+    def _value(self, node: Any, number: int) -> Value | None:
+        leaf = getattr(node, "variable", None)  # of torch's node for a leaf
+        return self._found(leaf) if leaf is not None else self._values.get((node._sequence_nr(), number))
+
+    def _found(self, tensor: torch.Tensor) -> Value | None:
+        while is_wrapped(tensor):
+            tensor = unwrapped(tensor)
+        found: Value | None = self.capture.recorder.find(tensor)
+        return found
 
 
 def unrecorded() -> AbstractContextManager[None]:

@@ -18,8 +18,8 @@ from ....ir.node import Node, Value
 from ....sizes import Size, hint_of, hints, product
 from ....trees import iterate_structure
 from ..numbers.sizes import symbolic
-from .opened import hold_lengths, merged, one_of, shape_of
 from .running import Running
+from .unrecorded import hold_lengths, merged, one_of, shape_of
 
 Shape = tuple[Any, ...]
 

@@ -15,10 +15,10 @@ import torch
 
 from ....errors import TracingError
 from ....ir.node import Node, Origin, Value
-from ....tracing.control_flow.tied_arrays import TiedArrays
+from ....recording.control_flow.recorded_regions import TiedArrays
 from ..compat import is_grad_enabled
+from ..memory.memory import may_be_written
 from ..memory.saved_contents import SavedContents
-from ..memory.written import may_be_written
 from ..trace import Trace
 
 

@@ -7,16 +7,15 @@ from typing import Any, Protocol
 
 import torch
 
-from ....tracing.loops import Loops
-from ..gradients.kernel_by_kernel import KernelByKernel
+from ....recording.loop_marks import Loops
+from ..gradients.gradients import GradientTrace, KernelByKernel
 from ..gradients.rules import Rules
-from ..gradients.trace import GradientTrace
 from ..memory.exported_memory import ExportedMemory
 from ..memory.trace import MemoryTrace
 from ..numbers.keys import KeySizes
 from ..process.generators import Generators
 from ..state.parameters import Weights
-from ..trace.parts import OwnMemory
+from ..trace.trace import OwnMemory
 from .outer_writes import OuterWrites
 
 

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.overrides import TorchFunctionMode
 
+from ....errors import TracingError
 from ....forwarding import forward
+from ....ir.node import CallRecord, Value
+from ....ops.dtypes import is_inexact
+from ....sizes import Size, apply, hint_of, hints
+from ....trees import iterate_structure
 from ..basics.names import name_of, row_key
-from ..basics.tensors import hints
-from ..compat import HigherOrderOperator
+from ..basics.refusals import refuse_operator
+from ..basics.tensors import hints as hints_in
+from ..basics.tensors import hints as hints_of
+from ..basics.tensors import spec_of, storage
+from ..compat import HigherOrderOperator, TorchDispatchMode, current_transform, no_torch_function
+from ..gradients.gradients import in_kernels
+from ..memory.memory import is_shared
+from ..numbers.numbers import decide_all
+from ..numbers.sizes import symbolic
+from .kernel_sizes import computing, given_numbers, is_sized
 from .running import Running
 from .written_out import WRITTEN_OUT, flex_attention
 
@@ -23,7 +39,7 @@ class Unrecorded(TorchFunctionMode):
         self.here = capture.here
 
     def __torch_function__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
-        args, kwargs = hints(args), hints(kwargs or {})
+        args, kwargs = hints_of(args), hints_of(kwargs or {})
         if isinstance(function, HigherOrderOperator):
             key = row_key(name_of(function))
             return WRITTEN_OUT[key](self, args) if key in WRITTEN_OUT else flex_attention(self, function, args, kwargs)
@@ -39,3 +55,274 @@ def unrecorded_call(capture: Running, call: Callable[[Unrecorded], Any]) -> Any:
         return call(Unrecorded(capture))
     finally:
         unseen.inside_call = before
+
+
+_WITHOUT_HISTORY = (torch.Tensor, torch.nn.Parameter, torch.nn.Buffer)
+
+
+def resolve_captured(capture: Running, tensor: torch.Tensor) -> Value:
+    """The value of a tensor that was met for the first time. ``TracingError`` where it is not known what it comes from."""
+    if (owner := capture.kept_views.owner_of(tensor)) is not None:
+        return capture.kept_views.taken(capture, tensor, owner)
+    name = capture.weights.name_of(tensor)
+    if name is None and (sharing := capture.memory.values_in(tensor)) and not capture.is_weight(next(iter(sharing.values()))):
+        return _alias(capture, tensor)
+    if maker := capture.unseen.maker_of(tensor):
+        capture.by_kernel.ask(maker)
+        raise TracingError(
+            f"{capture.here()}: a tensor is used here that was computed inside of another call and kept aside (by a hook, an autograd rule "
+            "or a cache), so the recording did not see where it comes from. Return it from that call, or compute it with public functions"
+        )
+    if name is None and capture.has_started_threads:
+        raise TracingError(f"{capture.here()}: a tensor may come from a thread that the function started, which cannot be recorded")
+    if capture.unseen.made(tensor) and not (name is not None and capture.memory.values_in(tensor)):
+        raise TracingError(
+            f"{capture.here()}: a tensor is used here whose memory was written by this function, but which nothing that can be recorded "
+            "has made of it (torch.nn.Parameter(...), a constructor of a subclass). Use the tensor that it was made of"
+        )
+    if capture.generators.has_state(tensor):
+        raise TracingError(
+            f"{capture.here()}: the state of a generator of random numbers is read, which is another at each call. A graph can keep it "
+            "(get_rng_state) and put it back (set_rng_state); pass it as an argument where its elements matter"
+        )
+    if tensor.is_meta and name is None:
+        raise TracingError(
+            f"{capture.here()}: a tensor on the device meta is used here, which has no elements and is no parameter or buffer that "
+            "load_weights could fill. Register it as a buffer of the module, or build it on the CPU"
+        )
+    if is_shared(tensor):
+        capture.exported.share(tensor, capture.here(), is_weight=name is not None)
+    capture.memory.comes_from_outside(tensor)
+    capture.gradients.add(tensor)
+    if name is None or not capture.weights.is_persistent(name):
+        return capture.recorder.add_constant(name or capture.locator.name_of(tensor) or "constant", tensor, spec_of(tensor))
+    value = capture.recorder.add_parameter(name, tensor, spec_of(tensor))
+    capture.history.add(value)
+    if hooks := tensor._backward_hooks:
+        _follow_hooks(capture, tensor, list(hooks.values()))
+        return capture.recorder.find(tensor) or value
+    return value
+
+
+def _follow_hooks(capture: Running, tensor: torch.Tensor, hooks: list[Any]) -> None:
+    """Hooks of a weight change its gradient: in torch they are called as ever, elsewhere the graph has to say what they do."""
+    if capture.for_torch:
+        graph = capture.recorder.graph
+        graph.demand(
+            source_only=(
+                f"{graph.name} has a weight with hooks, which change its gradient, and was recorded for torch; record it for the other "
+                "framework from the start"
+            )
+        )
+        return
+    with capture:
+        for hook in hooks:
+            capture.rules.follow_hook(tensor, hook, "a hook of a weight")
+
+
+def _alias(capture: Running, tensor: torch.Tensor) -> Value:
+    """A tensor that looks at the memory of a recorded value, made where no call was seen: ``nn.Parameter(x)``, ``x.as_subclass``, a saved
+    tensor."""
+    seen = capture.memory.same(tensor)
+    if seen is None or (capture.recorder.maker(seen) is None and type(tensor) is torch.Tensor and not tensor.requires_grad):
+        capture.by_kernel.ask(capture.unseen.maker_of(tensor))
+        if not capture.for_torch:
+            inputs = (capture.recorder.kept(value) for value in capture.memory.values_in(tensor).values())
+            capture.kept_views.ask([tensor, *(item for item in inputs if item is not None)])
+        raise TracingError(
+            f"{capture.here()}: a tensor is used here that shares memory with one of the recording, but was made where the recording could "
+            "not see it; make it with a function of torch"
+        )
+    record = CallRecord("detach", views={0: seen})
+    made = capture.recorder.add_value("torch.Tensor.detach", (seen,), capture.here(), ("alias", tensor, spec_of(tensor)), record)
+    value = capture.recorder.keep(tensor, made)
+    capture.memory.has_subclasses |= type(tensor) not in _WITHOUT_HISTORY
+    comes_back = capture.memory.has_subclasses and type(tensor) is torch.Tensor
+    if (comes_back or type(tensor) not in _WITHOUT_HISTORY) and is_inexact(
+        value.dtype
+    ):  # as_subclass keeps gradients, _make_subclass does not
+        capture.rules.refuse([tensor], (), f"a tensor that was made a {type(tensor).__name__}", (seen,))
+        return capture.recorder.find(tensor) or value
+    return value
+
+
+_RESHAPES = frozenset({"aten::view", "aten::_unsafe_view", "aten::expand"})
+# Calls whose sizes below are sizes of what they are given, and products of these: nothing is divided.
+_PRODUCTS = frozenset({
+    "linear", "matmul", "__matmul__", "__rmatmul__", "mm", "bmm", "mv", "addmm", "baddbmm", "einsum", "tensordot", "inner", "outer",
+    "bilinear",
+    "scaled_dot_product_attention",
+})  # fmt: skip
+
+
+class Opened:
+    """The call that is open: the sizes of what it was given, and its own numbers; None where none is."""
+
+    def __init__(self, capture: Running) -> None:
+        self.capture = capture
+        self._shapes: list[tuple[Any, ...]] | None = None
+        self._is_product = False
+        self._given: frozenset[Any] = frozenset()
+
+    def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call, with numbers for sizes; the kernels that come meanwhile are its own."""
+        decide_all(self.capture, (args, kwargs))
+        values = [self.capture.value(item) for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor)]
+        shapes = [shape_of(self.capture, value) for value in values]
+        hold_lengths(self.capture, shapes)
+        before = self._shapes, self._given, self._is_product
+        self._is_product = row_key(name_of(function)) in _PRODUCTS
+        self._shapes = shapes
+        self._given = given_numbers(function, hints_in((args, kwargs)))
+        try:
+            return in_kernels(function, hints_in(args), hints_in(kwargs))
+        finally:
+            self._shapes, self._given, self._is_product = before
+
+    def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """The arguments of a kernel that makes sizes, with those that stand behind its numbers; None where that cannot be told."""
+        if self._shapes is None or function._schema.name not in _RESHAPES or not self._given.isdisjoint(args[1]):
+            return None
+        shape = merged(shape_of(self.capture, self.capture.value(args[0])), args[1]) or self._told(args[1], self._shapes)
+        return None if shape is None else (args[0], [symbolic(size, self.capture.decide) for size in shape], *args[2:])
+
+    def explains(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether all numbers of a kernel are those of the public call."""
+        return self._shapes is not None and not is_sized(function) and self._given.issuperset(computing(function, args, kwargs))
+
+    def _told(self, wanted: list[int], shapes: list[tuple[Any, ...]]) -> list[Any] | None:
+        if not self._is_product and tuple(wanted) not in map(hints, shapes):
+            return None
+        found = [[1] if number == 1 else [size for shape in shapes for size in shape if hint_of(size) == number] for number in wanted]
+        return [one_of(self.capture, sizes) for sizes in found] if all(found) else None
+
+
+def shape_of(capture: Running, value: Value) -> tuple[Any, ...]:
+    """The sizes of a value."""
+    return tuple(capture.size(value, axis) for axis in range(value.ndim))
+
+
+def one_of(capture: Running, sizes: Sequence[Any]) -> Any:
+    """One of several sizes that have the same number now; from here on they always have."""
+    for other in dict.fromkeys(sizes[1:]):
+        condition = apply("eq", sizes[0], other)
+        if isinstance(condition, Size):
+            capture.decide(condition)
+    return sizes[0]
+
+
+def same_sizes(capture: Running, function: Any, args: tuple[Any, ...]) -> Any:
+    """Whether two tensors have the same sizes; from here on that stays so."""
+    same = capture.run(function, args, {})
+    shapes = [shape_of(capture, capture.value(tensor)) for tensor in args]
+    if same and hints(shapes[0]) == hints(shapes[1]):
+        for pair in zip(*shapes):
+            one_of(capture, pair)
+    else:
+        capture.fix_all_sizes()
+    return same
+
+
+def hold_lengths(capture: Running, shapes: Iterable[tuple[Any, ...]]) -> None:
+    """Guards which axes have length 1, and that none is empty: torch's code branches on both."""
+    for size in dict.fromkeys(size for shape in shapes for size in shape):
+        if isinstance(size, Size):
+            is_more: Any = apply("gt", size, 1)
+            capture.decide(is_more if size.hint > 1 else size)
+
+
+def merged(shape: Any, wanted: list[int]) -> list[Any] | None:
+    """The shape that has these numbers where neighbouring axes have become one, and axes of length 1 come or go; None where that is not
+    what happened."""
+    left, found = [size for size in shape if hint_of(size) != 1], []
+    for number in wanted:
+        size: Any = 1
+        while hint_of(size) < number and left:
+            size = size * left.pop(0)
+        found.append(size)
+    return None if left or hints(found) != tuple(wanted) else found
+
+
+class Unseen(TorchDispatchMode):
+    """The lower half of a capture."""
+
+    supports_higher_order_operators = True  # to refuse them
+
+    def __init__(self, capture: Running) -> None:
+        super().__init__()
+        self.capture = capture
+        self.inside_call = False
+        self._hidden: dict[int, tuple[Any, str]] = {}
+        self._memory: dict[int, Callable[[], bool]] = {}
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Torch wraps ``__torch_dispatch__`` otherwise, for its compiler, and loads that at the first kernel; nothing is compiled while
+        recording."""
+        return False
+
+    def maker_of(self, tensor: torch.Tensor) -> str | None:
+        """The public call inside of which a kernel made this tensor, where the call did not give it back."""
+        entry = self._hidden.get(id(tensor))
+        return entry[1] if entry is not None and entry[0]() is tensor else None
+
+    def note(self, tensor: torch.Tensor) -> None:
+        """The memory of this tensor belongs to the recording. What lived before has another address for as long as it lives, and so has
+        what is made outside of torch; once it is let go, anybody may have that address."""
+        place, is_gone = _kept(tensor)
+        self._memory[place] = is_gone
+
+    def made(self, tensor: torch.Tensor) -> bool:
+        """Whether the tensor's memory belongs to the recording: it is that of an input, or was filled during it."""
+        is_gone = self._memory.get(storage(tensor))
+        return is_gone is not None and not is_gone()
+
+    def _computes(self, function: Any, args: Any) -> Any:
+        if function is torch.ops.aten.detach.default:  # of tensors that are no part of the recording too, wherever torch keeps one aside
+            return self.capture.recorder.find(args[0]) is not None
+        return function.namespace != "prim"
+
+    def _known(self) -> tuple[Any, ...]:
+        """What knows where sizes in kernels come from."""
+        return self.capture.vmapped, self.capture.backward_sizes, self.capture.opened
+
+    def _ties(self, function: Any, args: Any, kwargs: dict[str, Any]) -> bool:
+        """Whether sizes that nobody has seen may have gone into the kernel. ``torch.FloatTensor([...])`` has decided those among its
+        numbers as it read them."""
+        if function is torch.ops.aten.lift_fresh.default and current_transform() is None:
+            return False
+        return not any(known.explains(function, args, kwargs) for known in self._known())
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+        kwargs = kwargs or {}
+        if isinstance(function, HigherOrderOperator):
+            refuse_operator(function, self.capture.here)
+        if not self.inside_call and self._computes(function, args):
+            told = next(filter(None, (known.told(function, args) for known in self._known())), None)
+            if told is None:
+                return self.capture.record_kernel(function, args, kwargs, self._ties(function, args, kwargs))
+            with no_torch_function():  # the call itself would come to the mode above once more, without the sizes
+                return self.capture.record_kernel(function, told, kwargs, sized=False)
+        result = forward(function, *args, **kwargs)
+        for item in (result,) if isinstance(result, torch.Tensor) else iterate_structure(result):
+            if isinstance(item, torch.Tensor):
+                self._hide(item, args, kwargs)
+        return result
+
+    def _hide(self, made: torch.Tensor, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """A kernel has made a tensor of its arguments, in memory of the recording or of theirs."""
+        self._hidden[id(made)] = (weakref.ref(made), self.capture.call)
+        place, operands = storage(made), (item for item in iterate_structure((args, kwargs)) if isinstance(item, torch.Tensor))
+        if not self.made(made) and place not in map(storage, operands):
+            self.note(made)
+
+
+def _kept(tensor: torch.Tensor) -> tuple[int, Callable[[], bool]]:
+    """The identity of a tensor's memory, and what tells whether that is gone; of one without a single memory whether the tensor is."""
+    try:
+        with no_torch_function():
+            held = tensor.untyped_storage()
+        return held._cdata, StorageWeakRef(held).expired
+    except (NotImplementedError, RuntimeError):  # sparse tensors
+        reference = weakref.ref(tensor)
+        return storage(tensor), lambda: reference() is None

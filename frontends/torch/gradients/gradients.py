@@ -2,19 +2,115 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
 from ....assumptions.input_fact import fact_of
 from ....errors import TracingError
-from ....ir.node import Origin
-from ....tracing.environment.conjunction import EnvironmentGuard
-from ....tracing.reach.world import Held
-from ....tracing.state.places import Place
-from ..compat import no_torch_function
+from ....forwarding import forward
+from ....ir.node import CallRecord, Node, Origin, Value, values_in
+from ....ops.dtypes import is_inexact
+from ....recording.environment_guards.guards import EnvironmentGuard
+from ....recording.reachability.snapshot import Held
+from ....recording.state.places import Place
+from ..basics import tensors as kinds
+from ..basics.names import name_of, row_key
+from ..basics.tensors import is_captured
+from ..compat import is_grad_enabled, is_inference_mode_enabled, no_torch_function
 from ..state.parameters import Weights
+from ..trace import Trace
+
+
+class History:
+    """What a recording knows of it."""
+
+    def __init__(self, capture: Trace) -> None:
+        self.capture = capture
+        self.ambient = is_grad_enabled()
+        self.mode_changed = False
+        self.forwards = 0  # how many torch.autograd.Functions are at their forward, where torch switches gradients off
+        self._differentiable: set[Value] = set()
+
+    @property
+    def enabled(self) -> bool:
+        """Whether a call that is made now takes part in gradients, as far as the function itself decides it.
+
+        torch knows best: inference mode, backward passes and code in C++ change it unseen.
+        """
+        enabled = is_grad_enabled()
+        self.mode_changed = self.mode_changed or enabled != self.ambient or is_inference_mode_enabled()
+        return self.forwards > 0 or enabled or not self.ambient
+
+    def add(self, *values: Value) -> None:
+        """These may have gradients, where they are of a type that can."""
+        for value in values:
+            if is_inexact(value.dtype):
+                self._differentiable.add(value)
+
+    def record_of(self, key: str, inputs: Any, written: Sequence[Value], **facts: Any) -> CallRecord:
+        """What is to be noted of a call that is made now, with more ``facts`` of it."""
+        enabled = self.enabled
+        aside = bool(written) and any(self._is_aside(value, enabled) for value in written)
+        no_grad = not enabled and not self._differentiable.isdisjoint(values_in(inputs))
+        return CallRecord(key, writes=tuple(dict.fromkeys(written)), aside=aside, no_grad=no_grad, **facts)
+
+    def follow(self, node: Node, written: Sequence[Value]) -> None:
+        """What a call has made of values with gradients has them too; a view that is taken without gradients says that it requires them."""
+        key = node.key
+        if key not in kinds.CUT and not self._differentiable.isdisjoint(node.uses):
+            self.add(*(node.outputs if self.enabled else [node.outputs[index] for index in node.views]))
+        if key == "requires_grad_":
+            self.add(*written)
+        if node.params.get("requires_grad") is True:  # of a call that creates
+            self.add(*node.outputs)
+
+    def _is_aside(self, value: Value, enabled: bool) -> bool:
+        """Whether a write changes elements that have gradients but not these: it is made without gradients, or through ``detach`` or
+        ``.data``."""
+        base = self.capture.recorder.base_of(value)
+        if base not in self._differentiable or enabled and value in self._differentiable:
+            return False
+        parameters = self.capture.recorder.graph.parameters
+        name = next((name for name, parameter in parameters.items() if parameter is base), None)
+        return name is None or self.capture.weights.is_trained(name)
+
+
+class KernelByKernel:
+    """Bare names of the calls that earlier attempts at one recording have shown to keep tensors aside (``names``), and this one
+    (``asked``).
+
+    A public call is one call of the graph, which has no place for the softmax that ``cross_entropy`` keeps for its gradient. Where a
+    backward pass asks for it, the function is recorded anew, and this call is what kernels it consists of.
+
+    >>> calls = KernelByKernel()
+    >>> calls.ask("torch.nn.functional.cross_entropy"), calls.next_attempt(), calls.next_attempt()
+    (None, True, False)
+    >>> sorted(calls.names)
+    ['torch.nn.functional.cross_entropy']
+    """
+
+    def __init__(self) -> None:
+        self.names: frozenset[str] = frozenset()
+        self.asked: set[str] = set()
+
+    def ask(self, name: str | None) -> None:
+        """This call has kept a tensor aside that is used now."""
+        self.asked.update(filter(None, (name,)))
+
+    def next_attempt(self) -> bool:
+        """From here on those asked for are opened. Whether there are any that were not."""
+        new = not self.asked <= self.names
+        self.names |= self.asked
+        return new
+
+
+def in_kernels(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The call, of kernels that torch has everywhere: attention as products and a softmax, whose gradients other frameworks have as
+    well."""
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        return forward(function, *args, **kwargs)
 
 
 class _Found(NamedTuple):
@@ -118,3 +214,42 @@ def _fact_of_captured(tensor: torch.Tensor, held: Any, key: str, found: Any) -> 
     name, relation = key.strip("_"), "==" if isinstance(found, torch.device) else "is"
     place, objects = ("{}", (tensor,)) if held is None else ("{}[{}]", held)
     return EnvironmentGuard(f"{place}.{name} {relation} {{}}", (*objects, found), f"{name} of a captured tensor")
+
+
+class GradientTrace(Trace, Protocol):
+    """A recording with what it knows of gradients."""
+
+    gradients: Gradients
+
+    @property
+    def history(self) -> History:
+        """The calls before."""
+
+
+# What is read -> the facts that its answer follows from.
+READS: dict[str, tuple[str, ...]] = {
+    "requires_grad": ("requires_grad",),
+    "is_leaf": ("is_leaf",),
+    "grad_fn": ("is_leaf",),
+    "grad": ("has_grad",),
+    "_grad": ("has_grad",),
+}
+
+
+def answer(capture: GradientTrace, function: Any, args: Any, kwargs: Any) -> Any:
+    """The answer of the moment. ``TracingError`` where it is the gradient that an argument came with, which is no argument of the graph."""
+    tensor, key = args[0], row_key(name_of(function))
+    seen = capture.run(function, args, kwargs)
+    if key in ("grad", "_grad") and capture.gradients.is_input(tensor):
+        return seen
+    if is_captured(capture, tensor):
+        capture.gradients.asked(tensor, key)
+        return seen
+    if key in ("grad", "_grad") and seen is not None and capture.gradients.came_with(tensor, seen):
+        raise TracingError(
+            f"{capture.here()}: the gradient that an argument came with is read, which is no part of the call; pass it as an argument of "
+            "its own"
+        )
+    for fact in READS[key]:
+        capture.depends_on(fact, tensor)
+    return seen

@@ -10,14 +10,70 @@ import torch
 
 from ....ir import Value
 from ....ops import ArraySpec
-from ....ops.dtypes import is_complex, is_floating, is_integer
+from ....ops.dtypes import is_complex, is_floating, is_inexact, is_integer
 from ....sizes import Size, apply, hint_of
 from ....trees import iterate_structure
-from ...building import number_as
-from ...read_numbers import is_read
-from ..basics.dtypes import dtype_name, result_type, torch_dtype
+from ...common.builder import number_as
+from ...common.read_numbers import is_read
+from ..basics.tensors import dtype_name, result_type, torch_dtype
 from .demands import assume
+from .manipulation import given
 from .table import TorchBuilder, rows
+
+_METHODS = {
+    "bfloat16": "bfloat16", "bool": "bool", "byte": "uint8", "cdouble": "complex128", "cfloat": "complex64", "char": "int8",
+    "double": "float64", "float": "float32", "half": "float16", "int": "int32", "long": "int64", "short": "int16",
+}  # fmt: skip
+# Functions that give the same numbers, wherever and however they lie in memory.
+_SAME = (
+    "alias", "alias_copy", "clone", "contiguous", "cpu", "cuda", "ipu", "lift", "lift_fresh", "lift_fresh_copy", "mps", "mtia",
+    "pin_memory", "positive", "__pos__", "requires_grad_", "resolve_conj", "resolve_neg",
+    "share_memory", "share_memory_", "to_dense", "xpu",
+)  # fmt: skip
+
+
+def _register_method(name: str, dtype: str) -> None:
+    @rows.row(name)
+    def method(b: TorchBuilder, input: Any, memory_format: Any = None) -> Any:
+        return b.cast(input, dtype)
+
+
+for _name, _dtype in _METHODS.items():
+    _register_method(_name, _dtype)
+
+
+@rows.row(*_SAME)
+def same(b: TorchBuilder, input: Any, *_options: Any, **_named: Any) -> Any:
+    """torch.Tensor.contiguous, clone, cpu, cuda, positive, ...: the same numbers."""
+    return input
+
+
+rows.table({
+    "__deepcopy__": lambda b, input, memo=None: input,  # copy.deepcopy: in a pure graph the same numbers
+    # the same numbers without a gradient
+    ("detach", "detach_copy", "data"): lambda b, input: b.stop_gradient(input) if is_inexact(input.dtype) else input,
+    "type_as": lambda b, input, other: b.cast(input, other.dtype),
+})  # fmt: skip
+
+
+@rows.row("to", "_to_copy")
+def to(b: TorchBuilder, input: Any, *target: Any, dtype: Any = None, other: Any = None, **_options: Any) -> Any:
+    """torch.Tensor.to(dtype), to(device, dtype), to(other): only the type matters."""
+    for item in (*target, other):
+        if isinstance(item, (torch.dtype, type)):
+            dtype = item
+        elif hasattr(item, "spec"):
+            dtype = item.dtype
+    return input if dtype is None else b.cast(input, dtype)
+
+
+@rows.row("type")
+def type_(b: TorchBuilder, input: Any, dtype: Any = None, non_blocking: bool = False, **_options: Any) -> Any:
+    """torch.Tensor.type of a torch.dtype, a tensor class or the name of one."""
+    if isinstance(dtype, str):
+        dtype = getattr(torch, dtype.rpartition(".")[2])
+    return b.cast(input, getattr(dtype, "dtype", dtype))
+
 
 _LITERAL_ELEMENTS = 64  # more are a constant of the graph, not text
 
@@ -311,3 +367,24 @@ def _stacked(b: TorchBuilder, leaves: list[Any], shape: tuple[int, ...], dtype: 
 def view_as_complex(b: TorchBuilder, input: Any) -> Any:
     b.guard(apply("eq", input.shape[-1], 2))
     return b.view_as_complex(input)
+
+
+_MODES = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+
+
+@rows.row("pad")
+def _pad(b: TorchBuilder, input: Any, pad: Any, mode: str = "constant", value: Any = None) -> Any:
+    """torch.nn.functional.pad: pairs of (before, after), the last axis first; negative numbers cut off."""
+    amounts = given((pad,))
+    pairs = tuple(zip(amounts[::2], amounts[1::2], strict=False))[::-1]
+    padding = ((0, 0),) * (input.ndim - len(pairs)) + pairs
+    return b.pad(input, padding=padding, mode=_MODES[mode], value=b.operand(value or 0, input.dtype))
+
+
+rows.table({
+    "constant_pad_nd": lambda b, input, pad, value=0: _pad(b, input, pad, "constant", value),
+    # aten.reflection_pad2d and its like
+    ("reflection_pad1d", "reflection_pad2d", "reflection_pad3d"): lambda b, input, padding: _pad(b, input, padding, "reflect"),
+    # aten.replication_pad2d and its like
+    ("replication_pad1d", "replication_pad2d", "replication_pad3d"): lambda b, input, padding: _pad(b, input, padding, "replicate"),
+})  # fmt: skip

@@ -5,10 +5,48 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ....ops.collectives import COLLECTIVES, KERNELS
 from ....sizes import apply, hint_of, hints
-from ...condition_numbers import condition_number, nuclear_condition_number
-from .manipulation import adjoint, matrix_transpose
+from ...common.collectives import exchanged
+from ...common.condition_numbers import condition_number, nuclear_condition_number
+from .manipulation import adjoint, matrix_transpose, select_scatter, slice_scatter
 from .table import TorchBuilder, axis, rows
+
+
+@rows.row("select_backward")
+def select_backward(b: TorchBuilder, grad_output: Any, input_sizes: Any, dim: int, index: Any) -> Any:
+    return select_scatter(b, _zeros(b, grad_output, input_sizes), grad_output, dim, index)
+
+
+@rows.row("slice_backward")
+def slice_backward(b: TorchBuilder, grad_output: Any, input_sizes: Any, dim: int, start: Any, end: Any, step: Any) -> Any:
+    return slice_scatter(b, _zeros(b, grad_output, input_sizes), grad_output, dim, start, end, step)
+
+
+def _zeros(b: TorchBuilder, gradient: Any, sizes: Any) -> Any:
+    return b.zeros(shape=tuple(sizes), dtype=gradient.dtype)
+
+
+# a value of which no gradient may be taken
+rows.table({"refuse_gradient": lambda b, value, sources, message: b.refuse_gradient(value, *sources, message=message)})
+
+
+def _row(key: str) -> None:
+    name = key.removesuffix("_kernel")
+
+    @rows.row(key)
+    def row(b: TorchBuilder, *operands: Any) -> Any:
+        return exchanged(b, name, *operands[:-1], axis_name=operands[-1])
+
+
+for _key in (*COLLECTIVES, *KERNELS):
+    _row(_key)
+
+
+@rows.row("sharding_hint")
+def sharding_hint(b: TorchBuilder, x: Any, layout: str) -> Any:
+    """A layout as text: names of axes of the mesh for each axis of the array."""
+    return b.sharding_hint(x, layout=tuple(tuple(names.split("+")) if names else None for names in layout.split(",")))
 
 
 def _status(b: TorchBuilder, A: Any) -> Any:

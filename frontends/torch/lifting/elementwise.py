@@ -2,12 +2,144 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
+import torch
+
+from ....ir import Graph, Value
+from ....ir.node import Node, distinct
 from ....ops.dtypes import is_complex, is_floating, is_inexact
-from ..basics.dtypes import dtype_name, result_type
-from .one_number import HALF, computed, keeps
+from ....sizes import Size, product
+from ....trees import iterate_structure, map_structure
+from ...common.element_conditions import LINEAR_ALGEBRA
+from ...common.read_numbers import as_index, fixed, is_read, read
+from ..basics.tensors import dtype_name, result_type, torch_dtype
 from .table import TorchBuilder, rows
+
+# bare name -> positions and keywords of the arguments that are elements, in which a number may be another at each call; None: of all.
+# In every other argument (a size, an axis, a bound, a rate) it is what it was while recording, as a guard.
+_ELEMENTS: dict[str, frozenset[Any] | None] = {
+    **dict.fromkeys(
+        (
+            "add", "__add__", "__radd__", "sub", "subtract", "__sub__", "rsub", "__rsub__", "mul", "multiply", "__mul__", "__rmul__", "pow",
+            "__pow__", "__rpow__", "div", "divide", "true_divide", "__div__", "__truediv__", "__rdiv__", "__rtruediv__", "floor_divide",
+            "__floordiv__", "__rfloordiv__", "remainder", "__mod__", "__rmod__", "eq", "__eq__", "ne", "not_equal", "__ne__", "lt", "less",
+            "__lt__", "le", "less_equal", "__le__", "gt", "greater", "__gt__", "ge", "greater_equal", "__ge__", "clamp", "clip",
+            "clamp_min", "clamp_max", "where", "fill", "tensor", "as_tensor", "scalar_tensor", "new_tensor", "masked_fill", "maximum",
+            "minimum",
+        )
+    ),
+    "full": frozenset({1, "fill_value"}),
+    "full_like": frozenset({1, "fill_value"}),
+    "new_full": frozenset({2, "fill_value"}),
+    "lerp": frozenset({2, "weight"}),
+    **dict.fromkeys(("batch_norm", "instance_norm"), frozenset({6, "momentum"})),
+    **dict.fromkeys(("addcmul", "addcdiv"), frozenset({"value"})),
+    **dict.fromkeys(("addmm", "addmv", "addr", "baddbmm", "addbmm"), frozenset({"alpha"})),
+}  # fmt: skip
+
+
+# As above, of floats that are computed from sizes: rows write them into the source as expressions.
+_FLOATS: dict[str, frozenset[Any]] = {
+    **dict.fromkeys(("arange", "linspace", "range"), frozenset({0, 1, 2, "start", "end", "step"})),
+    "interpolate": frozenset({2, "scale_factor"}),
+    "scaled_dot_product_attention": frozenset({"scale"}),
+    "pad": frozenset({3, "value"}),
+    **dict.fromkeys(("index_fill", "scatter"), frozenset({3, "value"})),
+    "fill_diagonal": frozenset({1, "fill_value"}),
+    **dict.fromkeys(("fmod", "float_power", "xlogy"), frozenset({0, 1})),
+    **dict.fromkeys(("addmm", "addmv", "addr", "baddbmm", "addbmm"), frozenset({"beta"})),
+    **dict.fromkeys(("trapezoid", "trapz", "cumulative_trapezoid"), frozenset({"dx"})),
+    **dict.fromkeys(("quantile", "nanquantile"), frozenset({1, "q"})),
+    "histc": frozenset({2, 3, "min", "max"}),
+}
+_NONE: frozenset[Any] = frozenset()
+
+
+def with_fixed_numbers(b: TorchBuilder, key: str, args: list[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """The arguments of a call with numbers left open only where the tables say so."""
+    if not (b.reads_numbers or b.has_floats):
+        return args, kwargs
+    if key == "__getitem__":
+        return [args[0], as_index(b, args[0], args[1])], kwargs
+    if key == "__setitem__":
+        return [args[0], as_index(b, args[0], args[1]), *args[2:]], kwargs
+    free = _ELEMENTS.get(key, _NONE)
+    if free is None:
+        return args, kwargs
+    floats = free | _FLOATS.get(key, _NONE)
+    return (
+        [_settled(b, item, place in free, place in floats) for place, item in enumerate(args)],
+        {name: _settled(b, item, name in free, name in floats) for name, item in kwargs.items()},
+    )
+
+
+def has_floats(graph: Graph) -> bool:
+    """Whether calls of a recorded graph are given floats that are computed from sizes."""
+    return any(_is_float(item) for node in distinct(graph.nodes) for item in iterate_structure((node.inputs, node.params)))
+
+
+def _settled(b: TorchBuilder, argument: Any, numbers: bool, floats: bool) -> Any:
+    """An argument in which ``numbers`` that were read may stay open, and ``floats`` computed from sizes."""
+    argument = argument if numbers else fixed(b, argument)
+    return argument if floats else map_structure(lambda item: b.fix_number(item) if _is_float(item) else item, argument)
+
+
+def _is_float(item: Any) -> bool:
+    return isinstance(item, Size) and item.type is float and not item.reads_elements()
+
+
+@rows.row("item")
+def item(b: TorchBuilder, input: Any) -> Any:
+    """torch.Tensor.item: a 0-d array of int64 or float64, of which no gradient is taken."""
+    return read(b, input)
+
+
+@rows.row("tolist")
+def tolist(b: TorchBuilder, input: Any) -> Any:
+    """torch.Tensor.tolist: nested lists of such arrays."""
+    if not input.ndim:
+        return item(b, input)
+    rows_of = [b.getitem(input, key=(place,)) for place in range(b.fix(input.shape[0]))]
+    return [tolist(b, row) for row in rows_of]
+
+
+HALF = ("float16", "bfloat16")
+
+
+def computed(b: TorchBuilder, operation: Callable[..., Any], x: Any, y: Any, dtype: str, exactly: bool = False) -> Any:
+    """``operation`` of both operands in ``dtype``, or in float32 where torch keeps the number ``y`` beside half precision.
+
+    A number that is rounded by its last digit makes no difference, unless the result jumps with it (``exactly``).
+    """
+    if dtype in HALF and keeps(y, dtype, exactly):
+        return b.cast(operation(b.cast(x, "float32"), b.operand(y, "float32")), dtype)
+    return operation(*b.promote(x, y, dtype=dtype))
+
+
+def keeps(y: Any, dtype: str, exactly: bool = False) -> bool:
+    """Whether ``y`` is one number that this half precision would change: of arrays without axes, and of what the function reads, nobody
+    knows."""
+    if isinstance(y, Value):
+        return y.ndim == 0 and y.dtype not in ("bool", dtype)
+    if is_read(y):
+        return True
+    if isinstance(y, (Size, complex)) or y == held(y, dtype):
+        return False
+    return exactly or not torch.finfo(torch_dtype(dtype)).tiny <= abs(held(y, dtype)) < math.inf
+
+
+def held(number: float, dtype: str) -> float:
+    """What half precision makes of a number: 0.1 is 0.0999755859375 in float16, 1e-12 is 0. In other types it is itself."""
+    return float(torch.tensor(number, dtype=torch.float64).to(torch_dtype(dtype))) if dtype in HALF else number
+
+
+def widened(b: TorchBuilder, operation: Callable[..., Any], x: Any, **params: Any) -> Any:
+    """``operation`` of half precision in float32, as torch computes with numbers that say where it changes."""
+    return b.cast(operation(b.cast(x, "float32"), **params), x.dtype) if x.dtype in HALF else operation(x, **params)
+
 
 # torch's names -> operation, of functions that compute on floats: integers and bools become the default float type.
 _FLOAT_UNARY: dict[tuple[str, ...], str] = {
@@ -212,3 +344,47 @@ rows.table({
     "imag": lambda b, input: b.imag(input),
     ("conj", "conj_physical", "_conj", "_conj_physical"): lambda b, input: b.conj(input) if is_complex(input.dtype) else input,
 })  # fmt: skip
+
+
+def _within_one(b: TorchBuilder, x: Any) -> Any:
+    return b.logical_and(b.greater_equal(x, 0), b.less_equal(x, 1)) if isinstance(x, Value) else None
+
+
+def _categories(b: TorchBuilder, node: Node) -> Any:
+    weights = node.inputs[1]
+    are_weights = b.all(b.logical_and(b.greater_equal(weights, 0), b.isfinite(weights)))
+    return b.logical_and(are_weights, b.all(b.greater(b.sum(weights, axis=-1), 0)))
+
+
+def _repetitions(b: TorchBuilder, node: Node) -> Any:
+    given = [b.greater_equal(weights, 0) for weights in node.inputs[1:] if isinstance(weights, Value)]
+    return b.all(given[0]) if len(given) == 1 else b.logical_and(*map(b.all, given)) if given else None
+
+
+def _repeated_whole(b: TorchBuilder, node: Node) -> Any:
+    """As many elements as were said."""
+    total = node.params.get("total")
+    return None if total is None or len(node.inputs) == 1 else b.equal(b.sum(node.inputs[1]), total)
+
+
+def _divisor(b: TorchBuilder, node: Node) -> Any:
+    divisor = node.inputs[1]
+    made = b.maker(divisor)
+    is_array = isinstance(divisor, Value) and not (made is not None and made.op == "full")
+    return b.not_equal(divisor, 0) if is_array and not is_inexact(divisor.dtype) and divisor.dtype != "bool" else None
+
+
+# operation -> the condition, an array of bools, or None where there is nothing to look at
+CONDITIONS: dict[str, Callable[[TorchBuilder, Node], Any]] = {
+    "random_bernoulli": lambda b, node: _within_one(b, node.inputs[1]),
+    "random_poisson": lambda b, node: b.greater_equal(node.inputs[1], 0),
+    "random_categorical": _categories,
+    "quantile": lambda b, node: _within_one(b, node.inputs[1]),
+    "cov": _repetitions,
+    # as many new elements as places for them
+    "masked_scatter": lambda b, node: b.less_equal(b.count_nonzero(node.inputs[1]), product(node.inputs[2].shape)),
+    "repeat": _repeated_whole,
+    "cholesky_inverse": lambda b, node: b.not_equal(b.diagonal(node.inputs[0]), 0),
+    **LINEAR_ALGEBRA,
+    **dict.fromkeys(("floor_divide", "trunc_divide", "remainder", "fmod"), _divisor),
+}

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from ....sizes import hint_of
+from ....ir.node import Value
+from ....ops.dtypes import is_complex, real_of
+from ....sizes import apply, hint_of
+from ..basics.tensors import dtype_name
 from .demands import assume
+from .elementwise import held
 from .manipulation import broadcast_all
-from .table import TorchBuilder, axes, rows
+from .reductions import over
+from .table import TorchBuilder, axes, axis, rows
 
 # ---------------------------------------------------------------------------------------------- products of two
 rows.table({
@@ -165,3 +171,366 @@ rows.table({
     ("matrix_exp", "linalg_matrix_exp"): lambda b, A: b.matrix_exp(A),
     "trace": lambda b, input: b.trace(input, dtype=None if input.dtype == "int64" or "int" not in input.dtype else "int64"),
 })  # fmt: skip
+
+
+_DRIVERS = (None, "gelsy", "gels", "gelsd", "gelss")
+_WITH_SINGULAR_VALUES = ("gelsd", "gelss")
+
+
+@rows.row("linalg_lstsq")
+def linalg_lstsq(build: TorchBuilder, A: Any, b: Any, rcond: Any = None, *, driver: Any = None) -> Any:
+    """torch.linalg.lstsq: the solution, residuals (not by ``gelsy``), rank (not by ``gels``) and singular values (by ``gelsd`` and
+    ``gelss``)."""
+    if driver not in _DRIVERS:
+        raise NotImplementedError(f"linalg.lstsq with driver={driver!r}")
+    vectors = b.ndim == A.ndim - 1
+    columns = build.reshape(b, shape=(*b.shape, 1)) if vectors else b
+    solution, rank = build.lstsq(A, columns, rcond=rcond)
+    nothing = build.zeros(shape=(0,), dtype=real_of(A.dtype))
+    residuals = _residuals(build, A, columns, solution, None if driver == "gels" else rank) if driver not in (None, "gelsy") else None
+    singular = build.svdvals(A) if driver in _WITH_SINGULAR_VALUES else nothing
+    rank = build.zeros(shape=(0,), dtype="int64") if driver == "gels" else rank
+    solution = build.reshape(solution, shape=solution.shape[:-1]) if vectors else solution
+    return solution, nothing if residuals is None else residuals, rank, singular
+
+
+def _residuals(b: TorchBuilder, A: Any, right: Any, solution: Any, rank: Any) -> Any:
+    """The squared residual of every column; None where torch gives none: without more rows than columns, or a rank (if known) below the
+    columns."""
+    rows_count, columns = A.shape[-2:]
+    tall = hint_of(rows_count) > hint_of(columns)
+    b.guard(apply("gt" if tall else "le", rows_count, columns))
+    if not tall:
+        return None
+    if rank is not None:
+        whole = b.recorded[1].hints != (0,)
+        b.expect(b.all(b.equal(rank, b.operand(columns, rank.dtype))), whole)
+        if not whole:
+            return None
+    return b.sum(b.square(b.abs(b.subtract(b.matmul(A, solution), right))), axis=-2)
+
+
+# ---------------------------------------------------------------------------------------------- norms
+def _number(ord: Any) -> Any:
+    return 2.0 if ord is None else ord if isinstance(ord, str) else float(ord)
+
+
+def _vector_norm(b: TorchBuilder, x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    return b.vector_norm(x, ord=_number(ord), axis=over(dim, x), keepdims=bool(keepdim))
+
+
+def _matrix_norm(b: TorchBuilder, x: Any, ord: Any, dim: Any, keepdim: bool) -> Any:
+    rows_axis, columns_axis = axes(dim, x.ndim) or (0, 1)
+    if ord == "fro":
+        return b.vector_norm(x, axis=(rows_axis, columns_axis), keepdims=bool(keepdim))
+    rest = tuple(i for i in range(x.ndim) if i not in (rows_axis, columns_axis))
+    norm = b.matrix_norm(b.permute_dims(x, axes=(*rest, rows_axis, columns_axis)), ord=ord)
+    if not keepdim:
+        return norm
+    return b.reshape(norm, shape=tuple(1 if i in (rows_axis, columns_axis) else size for i, size in enumerate(x.shape)))
+
+
+def _given(b: TorchBuilder, x: Any, dtype: Any) -> Any:
+    return x if dtype is None else b.cast(x, dtype)
+
+
+@rows.row("norm")
+def norm(b: TorchBuilder, input: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, out: Any = None, dtype: Any = None) -> Any:
+    """torch.norm: "fro" is the 2-norm over any axes, "nuc" the nuclear norm of matrices."""
+    x = _given(b, input, dtype)
+    if p == "nuc":
+        return _matrix_norm(b, x, p, dim, keepdim)
+    return _vector_norm(b, x, None if p == "fro" else p, dim, keepdim)
+
+
+@rows.row("linalg_norm")
+def linalg_norm(b: TorchBuilder, A: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """torch.linalg.norm: of vectors along one axis, of matrices along two; of all elements without ``ord`` and ``dim``."""
+    x = _given(b, A, dtype)
+    count = len(axes(dim, x.ndim) or ()) if dim is not None else x.ndim
+    if ord is None or count == 1:
+        return _vector_norm(b, x, ord, dim, keepdim)
+    return _matrix_norm(b, x, ord if isinstance(ord, str) else _short(ord), dim, keepdim)
+
+
+def _short(ord: Any) -> Any:
+    return int(ord) if ord in (1, -1, 2, -2) else float(ord)
+
+
+rows.table({
+    "linalg_vector_norm": lambda b, x, ord=2, dim=None, keepdim=False, *, dtype=None: _vector_norm(
+        b, _given(b, x, dtype), ord, dim, keepdim
+    ),
+    "linalg_matrix_norm": lambda b, A, ord="fro", dim=(-2, -1), keepdim=False, *, dtype=None: _matrix_norm(
+        b, _given(b, A, dtype), ord if isinstance(ord, str) else _short(ord), dim, keepdim
+    ),
+})  # fmt: skip
+
+
+@rows.row("renorm")
+def renorm(b: TorchBuilder, input: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """torch.renorm: slices along ``dim`` whose norm is above ``maxnorm`` are scaled down to it, of half precision by a factor in
+    float32."""
+    place = axis(dim, input.ndim)
+    others = tuple(i for i in range(input.ndim) if i != place)
+    wide = b.cast(input, "float32") if input.dtype in ("float16", "bfloat16") else input
+    norms = b.vector_norm(wide, ord=float(p), axis=others, keepdims=True)
+    factor = b.divide(b.full(shape=(), fill_value=float(maxnorm), dtype=norms.dtype), b.add(norms, 1e-7))
+    return b.cast(b.multiply(wide, b.cast(b.where(b.greater(norms, float(maxnorm)), factor, 1.0), wide.dtype)), input.dtype)
+
+
+# ---------------------------------------------------------------------------------------------- distances
+@rows.row("dist")
+def dist(b: TorchBuilder, input: Any, other: Any, p: Any = 2) -> Any:
+    x, y = b.promote(input, other)
+    return b.vector_norm(b.subtract(x, y), ord=float(p))
+
+
+rows.table({
+    ("cdist", "_cdist_forward"): lambda b, x1, x2, p=2.0, compute_mode=None: b.cdist(*b.promote(x1, x2), p=float(p)),
+    ("pdist", "_pdist_forward"): lambda b, input, p=2: b.pdist(input, p=float(p)),
+})  # fmt: skip
+
+
+@rows.row("cosine_similarity")
+def cosine_similarity(b: TorchBuilder, x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    if x1.ndim == x2.ndim == 0:
+        x1, x2 = b.reshape(x1, shape=(1,)), b.reshape(x2, shape=(1,))
+    x, y = b.promote(x1, x2)
+    return b.cosine_similarity(x, y, axis=axis(dim, max(x1.ndim, x2.ndim)), epsilon=held(eps, x.dtype))
+
+
+@rows.row("pairwise_distance")
+def pairwise_distance(b: TorchBuilder, x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    """torch.nn.functional.pairwise_distance: the norm of ``x1 - x2 + eps`` along the last axis."""
+    difference = b.combined("add", b.combined("subtract", x1, x2), float(eps))
+    return b.vector_norm(difference, ord=float(p), axis=difference.ndim - 1, keepdims=bool(keepdim))
+
+
+# ---------------------------------------------------------------------------------------------- correlation
+@rows.row("cov")
+def cov(b: TorchBuilder, input: Any, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
+    """torch.cov; weights of a wider type widen the result."""
+    return b.cov(b.cast(b.floating(_variables(b, input)), b.recorded[0].dtype), fweights, aweights, correction=correction)
+
+
+rows.table({"corrcoef": lambda b, input: b.corrcoef(b.floating(_variables(b, input)))})  # of one variable it has no axes
+
+
+def _variables(b: TorchBuilder, input: Any) -> Any:
+    """A single variable as a vector: torch gives no axes for it, however it comes."""
+    if input.ndim == 2 and hint_of(input.shape[0]) == 1 and b.fix(input.shape[0]) == 1:
+        return b.reshape(input, shape=(input.shape[1],))
+    if input.ndim == 2:
+        assume(b, "ne", input.shape[0], 1)
+    return input
+
+
+# ---------------------------------------------------------------------------------------------- counting
+@rows.row("bincount")
+def bincount(b: TorchBuilder, input: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    """torch.bincount; weights that are no float32 count as float64."""
+    if weights is not None and weights.dtype != "float32":
+        weights = b.cast(weights, "float64")
+    return b.bincount(input, weights, minlength=minlength, hint=b.recorded[0].shape[0])
+
+
+rows.table({"histc": lambda b, input, bins=100, min=0, max=0: b.histc(input, bins=b.fix(bins), min=min, max=max)})
+
+
+@rows.row("histogram")
+def histogram(b: TorchBuilder, input: Any, bins: Any = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
+    if isinstance(bins, Value):
+        edges = bins
+    else:
+        edges = b.histogram_bin_edges(input, bins=b.fix(bins), range=None if range is None else tuple(range))
+    return b.histogram(input, edges, weight, density=bool(density)), edges
+
+
+# ---------------------------------------------------------------------------------------------- integrals
+_NARROW = ("uint8", "int8", "int16", "uint16", "uint32", "uint64")
+
+
+def _integral(name: str) -> Callable[..., Any]:
+    def row(b: TorchBuilder, y: Any, x: Any = None, *, dx: Any = 1, dim: int = -1) -> Any:
+        if y.dtype in _NARROW or (x is not None and x.dtype in _NARROW):
+            raise NotImplementedError(f"{name} of integers that wrap around")
+        values = b.floating(y)
+        if x is None:
+            return getattr(b, name)(values, dx=dx, axis=axis(dim, y.ndim))
+        points = b.cast(x, values.dtype)
+        if 1 < x.ndim < y.ndim:
+            points = b.reshape(points, shape=(1,) * (y.ndim - x.ndim) + x.shape)
+        return getattr(b, name)(values, points, axis=axis(dim, y.ndim))
+
+    return row
+
+
+rows.row("trapezoid", "trapz")(_integral("trapezoid"))
+rows.row("cumulative_trapezoid")(_integral("cumulative_trapezoid"))
+
+
+_OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def _norm(norm: Any) -> str:
+    return "backward" if norm is None else str(norm)
+
+
+def _filled(b: TorchBuilder, x: Any, place: int, name: str) -> Any:
+    """``x``; a 0 where an axis has nothing, which torch fills up with zeros, and of which numpy's inverse reads memory that is not
+    there."""
+    if name.rstrip("n") not in ("irfft", "hfft"):
+        return x
+    size = x.shape[place]
+    is_empty = hint_of(size) == 0
+    b.guard(apply("eq" if is_empty else "ne", size, 0))
+    return b.full(shape=(*x.shape[:place], 1, *x.shape[place + 1 :]), fill_value=0.0, dtype=x.dtype) if is_empty else x
+
+
+# ---------------------------------------------------------------------------------------------- one axis
+def _along_one(name: str) -> Callable[..., Any]:
+    def row(b: TorchBuilder, input: Any, n: Any = None, dim: int = -1, norm: Any = None) -> Any:
+        x, place = b.floating(input), axis(dim, input.ndim)
+        return getattr(b, name)(_filled(b, x, place, name), n=n, axis=place, norm=_norm(norm))
+
+    return row
+
+
+for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+    rows.row(f"fft_{_name}")(_along_one(_name))
+
+
+# ---------------------------------------------------------------------------------------------- several axes
+def _sizes_and_axes(x: Any, s: Any, dim: Any) -> dict[str, Any]:
+    """torch's ``s`` and ``dim``: the last axes without ``dim``, -1 in ``s`` for the size that there is."""
+    if isinstance(s, int):
+        s = (s,)
+    if dim is None:
+        found = tuple(range(x.ndim)) if s is None else tuple(range(x.ndim - len(s), x.ndim))
+    else:
+        found = axes(dim, x.ndim) or ()
+    if s is not None:
+        s = tuple(x.shape[i] if isinstance(size, int) and size == -1 else size for size, i in zip(s, found, strict=True))
+    return {"s": s, "axes": found}
+
+
+def _conj(b: TorchBuilder, x: Any) -> Any:
+    return b.conj(x) if is_complex(x.dtype) else x
+
+
+def _over_several(name: str, two: bool) -> Callable[..., Any]:
+    def transform(b: TorchBuilder, input: Any, s: Any, dim: Any, norm: Any) -> Any:
+        x, where = b.floating(input), _sizes_and_axes(input, s, dim)
+        if not where["axes"]:
+            return b.cast(x, b.recorded[0].dtype)
+        x = _filled(b, x, where["axes"][-1], name)
+        if name == "hfftn":  # the conjugates of the two sides of an inverse transform
+            return b.irfftn(_conj(b, x), **where, norm=_OPPOSITE[_norm(norm)])
+        if name == "ihfftn":
+            return b.conj(b.rfftn(x, **where, norm=_OPPOSITE[_norm(norm)]))
+        return getattr(b, name)(x, **where, norm=_norm(norm))
+
+    places = (-2, -1) if two else None
+    return lambda b, input, s=None, dim=places, norm=None: transform(b, input, s, dim, norm)
+
+
+for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+    rows.row(f"fft_{_name}2")(_over_several(f"{_name}n", two=True))
+    rows.row(f"fft_{_name}n")(_over_several(f"{_name}n", two=False))
+
+
+# ---------------------------------------------------------------------------------------------- ATen's own
+_FORWARD = ("backward", "ortho", "forward")
+_INVERSE = ("forward", "ortho", "backward")
+
+
+@rows.row("_fft_c2c")
+def fft_c2c(b: TorchBuilder, input: Any, dim: Any, normalization: int, forward: bool) -> Any:
+    transform, norms = (b.fftn, _FORWARD) if forward else (b.ifftn, _INVERSE)
+    return transform(input, axes=axes(dim, input.ndim), norm=norms[normalization])
+
+
+@rows.row("_fft_r2c")
+def fft_r2c(b: TorchBuilder, input: Any, dim: Any, normalization: int, onesided: bool) -> Any:
+    return (b.rfftn if onesided else b.fftn)(input, axes=axes(dim, input.ndim), norm=_FORWARD[normalization])
+
+
+@rows.row("_fft_c2r")
+def fft_c2r(b: TorchBuilder, input: Any, dim: Any, normalization: int, last_dim_size: Any) -> Any:
+    where = axes(dim, input.ndim) or ()
+    sizes = (*(input.shape[i] for i in where[:-1]), last_dim_size)
+    return b.irfftn(input, s=sizes, axes=where, norm=_INVERSE[normalization])
+
+
+# ---------------------------------------------------------------------------------------------- frequencies
+def _frequencies(name: str) -> Callable[..., Any]:
+    return lambda b, n, d=1.0, *, dtype=None, **_options: getattr(b, name)(n=n, d=float(d), dtype=dtype_name(dtype))
+
+
+def _shifted(name: str) -> Callable[..., Any]:
+    return lambda b, input, dim=None: getattr(b, name)(input, axes=axes(dim, input.ndim) or tuple(range(input.ndim)))
+
+
+for _name in ("fftfreq", "rfftfreq"):
+    rows.row(f"fft_{_name}")(_frequencies(_name))
+for _name in ("fftshift", "ifftshift"):
+    rows.row(f"fft_{_name}")(_shifted(_name))
+
+
+# ---------------------------------------------------------------------------------------------- signals
+def _window(b: TorchBuilder, window: Any, n_fft: int, win_length: Any, dtype: str) -> Any:
+    """The window; a rectangle where only a shorter length is given, None for a rectangle of full length."""
+    if window is None and win_length is not None and b.fix(win_length) != n_fft:
+        return b.ones(shape=(b.fix(win_length),), dtype=dtype)
+    return window
+
+
+@rows.row("stft")
+def stft(
+    b: TorchBuilder,
+    input: Any,
+    n_fft: Any,
+    hop_length: Any = None,
+    win_length: Any = None,
+    window: Any = None,
+    center: bool = True,
+    pad_mode: str = "reflect",
+    normalized: bool = False,
+    onesided: Any = None,
+    return_complex: Any = None,
+    align_to_window: Any = None,
+) -> Any:
+    if align_to_window:
+        raise NotImplementedError("stft with align_to_window")
+    size = b.fix(n_fft)
+    window = _window(b, window, size, win_length, real_of(input.dtype))
+    halves = not is_complex(input.dtype) and (window is None or not is_complex(window.dtype)) and onesided is not False
+    hop = size // 4 if hop_length is None else b.fix(hop_length)
+    options: dict[str, Any] = {"center": bool(center), "pad_mode": pad_mode, "normalized": bool(normalized), "onesided": halves}
+    result = b.stft(input, window, n_fft=size, hop_length=hop, **options)
+    if return_complex or (return_complex is None and is_complex(input.dtype)):
+        return result
+    return b.stack(b.real(result), b.imag(result), axis=result.ndim)
+
+
+@rows.row("istft")
+def istft(
+    b: TorchBuilder,
+    input: Any,
+    n_fft: Any,
+    hop_length: Any = None,
+    win_length: Any = None,
+    window: Any = None,
+    center: bool = True,
+    normalized: bool = False,
+    onesided: Any = None,
+    length: Any = None,
+    return_complex: bool = False,
+) -> Any:
+    size = b.fix(n_fft)
+    window = _window(b, window, size, win_length, real_of(input.dtype))
+    hop = size // 4 if hop_length is None else b.fix(hop_length)
+    one_sided = b.fix(input.shape[-2]) != size if onesided is None else bool(onesided)
+    options: dict[str, Any] = {"center": bool(center), "normalized": bool(normalized), "as_complex": bool(return_complex)}
+    return b.istft(input, window, n_fft=size, hop_length=hop, onesided=one_sided, length=length, **options)

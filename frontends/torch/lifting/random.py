@@ -15,7 +15,7 @@ from ....ir import Value
 from ....ops.dtypes import is_complex, real_of
 from ....ops.registry import ArraySpec
 from ....sizes import apply, product
-from ..basics.dtypes import dtype_name
+from ..basics.tensors import dtype_name
 from .table import TorchBuilder, rows
 
 _STATE_BYTES = 5056  # of torch's generator on the CPU

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..basics.writing import statistics_order
-from .nn.embedding import embedding_renorm
+from .nn.attention import embedding_renorm
 from .nn.normalisation import batch_norm_statistics, instance_norm_statistics
 from .table import TorchBuilder
 

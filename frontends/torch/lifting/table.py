@@ -13,10 +13,10 @@ from typing import Any
 from ....ir import Graph, Value
 from ....ops.dtypes import UNSIGNED
 from ....ops.registry import get
-from ...building import RaisingBuilder
-from ...read_numbers import is_read
-from ...rows import Rows
-from ..basics.dtypes import dtype_name, result_type
+from ...common.builder import RaisingBuilder
+from ...common.lifter import Rows
+from ...common.read_numbers import is_read
+from ..basics.tensors import dtype_name, result_type
 
 rows = Rows("torch")
 

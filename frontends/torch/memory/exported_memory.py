@@ -14,8 +14,8 @@ from ....errors import TracingError
 from ....ir.node import Origin
 from ..basics.tensors import version
 from ..compat import no_torch_function
+from .copies import Snapshot
 from .memory import has_memory, reach
-from .snapshots import Snapshot
 from .watching import pieces_of
 
 _OF_CONSTRUCTORS = "lift_fresh"  # by which torch.from_numpy hands on the tensor that it has made

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+import torch
+
 from ....assumptions import DisjointMemory, SameArray
-from ....assumptions.overlap import overlap
+from ....assumptions.disjoint_memory import overlap
 from ....assumptions.same_array import NO_ARRAY
 from ....errors import TracingError
 from ....ir.aliases import Aliases
 from ....ir.graph import Graph
 from ....ir.node import Value
+from ....trees import iterate_structure
+from ..basics.names import is_in_place
+from ..basics.tensors import storage
+from ..trace import Trace
+from .memory import has_memory
 from .trace import MemoryTrace
 
 
@@ -78,3 +86,98 @@ def same_outputs(graph: Graph) -> tuple[int, ...]:
     framework may be one, and are still two."""
     first: dict[Any, int] = {}
     return tuple(first.setdefault(item, place) if isinstance(item, Value) else place for place, item in enumerate(graph.outputs))
+
+
+_UNIFORM = frozenset({"fill_", "zero_"})  # the order of these writes cannot matter
+
+
+def refuse_out(capture: Trace, out: Any, operands: list[torch.Tensor]) -> None:
+    """``out=`` to which torch gives the shape of the result, but for what :mod:`.empty_out` records; and one that overlaps an operand,
+    which torch reads while it writes.
+
+    An operand that is the same array may be written to, as in place; in another shape it is one of a reduction, which torch sets to 0
+    before it reads.
+    """
+    if out is None:
+        return
+    for tensor in (item for item in iterate_structure(out) if isinstance(item, torch.Tensor)):
+        if tuple(tensor.shape) != capture.value(tensor).spec.shape:
+            raise TracingError(
+                f"{capture.here()}: the array passed as out= has another shape than the result, and torch gave it that shape, which cannot "
+                "be recorded; pass an array of the shape of the result, or none"
+            )
+        if any(overlap([tensor, other], [0]) for other in operands if tensor.shape != other.shape or not _is_same(tensor, other)):
+            raise TracingError(
+                f"{capture.here()}: the array passed as out= shares part of its memory with an operand, so the result depends on the order "
+                "in which torch reads and writes; pass another array"
+            )
+        _refuse_repeats(capture, tensor)
+
+
+def refuse_overlap(capture: Trace, key: str, args: tuple[Any, ...], operands: list[torch.Tensor]) -> None:
+    """``TracingError`` where, after a call, an operand shows some of the elements that the call writes to, at other positions; torch itself
+    replays the call.
+
+    torch refuses most such calls, but not where the memory has gaps: ``x[:, 1:] += x[:, :-1]``, ``x -= x[:, :1]``.
+    """
+    if not is_in_place(key):
+        return
+    written = _written(capture, key, args)
+    if written is not None and has_memory(written) and any(_overlaps(written, other) for other in operands if other is not args[0]):
+        _refuse(
+            capture,
+            f"{capture.here()}: {capture.call} reads part of the memory that it writes to, so the result depends on the order in which "
+            "torch reads and writes; read a copy (clone)",
+        )
+    if args and isinstance(args[0], torch.Tensor) and key not in _UNIFORM:
+        _refuse_repeats(capture, args[0])
+
+
+def _refuse_repeats(capture: Trace, written: torch.Tensor) -> None:
+    """``TracingError`` if several elements of a written tensor are one in memory (``unfold``, ``as_strided``)."""
+    if has_memory(written) and not written.is_contiguous() and overlap([written], [0]):
+        _refuse(
+            capture,
+            f"{capture.here()}: {capture.call} writes to a view whose elements share memory (unfold, expand, as_strided), so the result "
+            "depends on the order in which torch writes; write to the tensor that it is a view of, or to a copy (clone)",
+        )
+
+
+def _refuse(capture: Trace, problem: str) -> None:
+    """An error outside of torch, which replays its own calls; noted there, for the graph may be written for others later."""
+    if not capture.for_torch:
+        raise TracingError(problem)
+    capture.recorder.graph.demand(source_only=problem)
+
+
+def _written(capture: Trace, key: str, args: tuple[Any, ...]) -> torch.Tensor | None:
+    """The part of a tensor that an in-place call writes to, where it is a view."""
+    if key != "__setitem__":
+        return args[0] if args and isinstance(args[0], torch.Tensor) else None
+    if any(isinstance(part, (torch.Tensor, np.ndarray, list, bool)) for part in (args[1], *iterate_structure(args[1]))):
+        return None
+    part = capture.quietly(lambda: capture.run(torch.Tensor.__getitem__, args[:2], {}))
+    return part if isinstance(part, torch.Tensor) else None
+
+
+def _overlaps(written: torch.Tensor, other: torch.Tensor) -> bool:
+    if not has_memory(other) or storage(other) != storage(written) or _is_same(other, written):
+        return False
+    return bool(np.intersect1d(_places(written), _places(other)).size)
+
+
+def _is_same(a: torch.Tensor, b: torch.Tensor) -> bool:
+    """Whether two tensors show the same elements in the same order, axes of one element aside."""
+    return _geometry(a) == _geometry(b)
+
+
+def _geometry(tensor: torch.Tensor) -> tuple[Any, ...]:
+    return (tensor.data_ptr(), *((size, step) for size, step in zip(tensor.shape, tensor.stride()) if size != 1))
+
+
+def _places(tensor: torch.Tensor) -> Any:
+    """Where the elements lie in memory."""
+    places = np.array(tensor.storage_offset())
+    for size, step in zip(tensor.shape, tensor.stride()):
+        places = np.add.outer(places, np.arange(size) * step)
+    return places.reshape(-1)

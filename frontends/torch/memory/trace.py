@@ -7,8 +7,7 @@ from typing import Protocol
 from ..trace import Trace
 from .kept_views import KeptViews
 from .layouts import Layouts
-from .memory import Memory
-from .written import Written
+from .memory import Memory, Written
 
 
 class MemoryTrace(Trace, Protocol):

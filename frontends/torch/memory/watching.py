@@ -7,8 +7,8 @@ from typing import Any
 
 import torch
 
-from ....tracing.environment.versions import gathered
-from ....tracing.state.memory_copies import Pieces
+from ....recording.environment_guards.versions import gathered
+from ....recording.state.contents import Pieces
 from ..basics.tensors import version
 from ..compat import no_torch_function
 from .memory import has_memory, reach

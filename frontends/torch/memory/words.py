@@ -13,8 +13,7 @@ from typing import Any
 
 import torch
 
-from ....tracing.environment.scattered import WORD
-from ....tracing.environment.versions import Words, gathered
+from ....recording.environment_guards.versions import WORD, Words, gathered
 from ..compat import negative_view, no_torch_function
 from .memory import has_memory
 

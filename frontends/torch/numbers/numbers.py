@@ -2,21 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import types
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
 
 from ....errors import TracingError
 from ....ir.node import Origin, Value
-from ....sizes import Size
-from ....tracing.source.checks import in_check
-from ....trees import iterate_structure, map_structure
-from ... import reading
-from ...reading import can_be_symbols, read
+from ....recording.code.error_texts import in_check
+from ....recording.code.names import globals_read, names_read
+from ....recording.patches.builtin_names import CONVERTED, COUNTED, conversions, handed_on, looked_up, only_called, types_asked
+from ....recording.patches.host_math import Symbols
+from ....recording.patches.patch import Place
+from ....recording.reachability.namespaces import Space
+from ....recording.state.append_only_list import AppendOnlyList
+from ....sizes import Size, computed
+from ....trees import Branch, Leaf, Tree, TypedLeaf, iterate_structure, map_structure
+from ...common import read_numbers as reading
+from ...common.read_numbers import DTYPES, can_be_symbols, record_read
 from ..trace import Trace
-from .of_sizes import numbers_of_sizes
-from .sizes import expression_of, symbolic
+from .sizes import expression_of, is_symbolic, numbers_of_sizes, symbolic
+
+
+def typed(tree: Tree, leaves: Iterator[object]) -> Tree:
+    """The tree with the places of numbers and generators marked as such."""
+    if isinstance(tree, Leaf):
+        cls = type(next(leaves))
+        return TypedLeaf(cls) if cls in DTYPES or cls is torch.Generator else tree
+    if isinstance(tree, Branch):
+        return Branch(tree.type, tree.keys, tuple(typed(child, leaves) for child in tree.children))
+    return tree
+
+
+_NAME = type.__name__
+
+
+def type_shims(spaces: Iterable[Space]) -> list[Place]:
+    """Shims by which ``type`` of a symbol is the class of the number, and that of what stands for a list ``list``, in the code of these
+    modules that does nothing with the name but call it."""
+    return types_asked(((space.held, _NAME) for space in spaces if space.looks_up(_NAME) and _only_calls(space)), _stands_in)
+
+
+def _stands_in(item: Any) -> bool:
+    return is_symbolic(item) or type(item) is AppendOnlyList
+
+
+def asks_for_types_unseen(spaces: Iterable[Space], owners: Iterable[Any]) -> bool:
+    """Whether code that nobody can read looks up ``type``, or code that can be read hands it on, or it or its ``owners`` have it under
+    another name."""
+    return (
+        any(_NAME in space.unread and _NAME not in space.held for space in spaces)
+        or any(_hands_on(function) for space in spaces for function in space.functions)
+        or any(id(type) in map(id, held) for held in _attributes([getattr(owner, "__self__", owner) for owner in owners]))
+    )
+
+
+def _only_calls(space: Space) -> bool:
+    """Whether the functions of a file, or at least all those of the recording, hand the name on nowhere."""
+    file = space.file
+    if _NAME in only_called(file, (_NAME,)):
+        return True
+    return not space.unread and all(function.__code__.co_firstlineno not in handed_on(file, _NAME) for function in space.functions)
+
+
+def _hands_on(function: types.FunctionType) -> bool:
+    code = function.__code__
+    looked_up = _NAME in globals_read(code) and _NAME not in function.__globals__
+    if looked_up and code.co_firstlineno in handed_on(code.co_filename, _NAME):
+        return True
+    return id(type) in map(id, _held(function)) or "builtins" in code.co_names and _NAME in names_read(code)
+
+
+def _attributes(owners: list[Any]) -> Iterator[list[Any]]:
+    """What stands in each object, and in their classes."""
+    yield from ([*getattr(owner, "__dict__", {}).values()] for owner in owners)
+    yield from ([*vars(cls).values()] for cls in set(map(type, owners)))
+
+
+def _held(function: types.FunctionType) -> Iterator[Any]:
+    """What a function has in its defaults, in the functions around it, in globals, and in Python modules that are globals."""
+    yield from function.__defaults__ or ()
+    yield from (function.__kwdefaults__ or {}).values()
+    for cell in function.__closure__ or ():
+        try:
+            yield cell.cell_contents
+        except ValueError:  # not assigned yet
+            continue
+    names = names_read(function.__code__)
+    held = [function.__globals__[name] for name in names if name in function.__globals__]
+    yield from held
+    modules = [item for item in held if isinstance(item, types.ModuleType)]
+    yield from (vars(module)[name] for module in modules for name in names if name in vars(module))
 
 
 def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
@@ -33,7 +111,7 @@ def read_numbers(capture: Trace, tensor: torch.Tensor, name: str) -> Any:
     if name == "tolist":  # its length is that of the list
         decide_sizes(capture, value)
     record = capture.history.record_of(name, (value,), [])
-    found = read(capture.recorder, f"torch.Tensor.{name}", value, seen, capture.here(), record)
+    found = record_read(capture.recorder, f"torch.Tensor.{name}", value, seen, capture.here(), record)
     return map_structure(lambda size: symbolic(size, capture.decide), found)
 
 
@@ -87,3 +165,45 @@ def refuse_random(capture: Trace, value: Value) -> None:
             f"{capture.here()}: random elements are handed to Python, which would tie the graph to the numbers that torch drew, while its "
             "target draws its own. Compute with the tensor instead (torch.where)"
         )
+
+
+_OF_TORCH = (torch.nn.BatchNorm1d.forward,)  # layers that compute with an element of a buffer: one over the batches so far
+
+
+def symbols_of(capture: Trace) -> Symbols:
+    """The symbolic numbers of an attempt."""
+    decide = capture.decide
+    return Symbols(
+        is_symbolic,
+        functools.partial(opened, capture),
+        lambda function, operands: symbolic(computed(function, operands, decide), decide),
+        _element,
+        _length,
+    )
+
+
+def conversion_shims(capture: Trace, symbols: Symbols, spaces: Iterable[Space]) -> list[Place]:
+    """Shims of conversions in the code of these modules: those that give symbols where an attempt has some, and ``len``."""
+    names = (*CONVERTED, *COUNTED) if capture.reading.symbolic else COUNTED
+    places = (
+        (space.held, name, file, tuple(space.functions))
+        for space in spaces
+        for name in names
+        if space.looks_up(name)
+        for file in space.files_with(name)
+    )
+    return conversions([*places, *(place for place in looked_up(_OF_TORCH) if place[1] in names)], symbols)
+
+
+def _element(item: Any) -> Any:
+    if not isinstance(item, torch.Tensor):
+        return item
+    try:
+        return item.item()
+    except (RuntimeError, ValueError):  # the class says what is wrong with it
+        return None
+
+
+def _length(item: Any) -> Any:
+    is_counted = isinstance(item, torch.Tensor) and type(item).__len__ is torch.Tensor.__len__ and item.ndim
+    return item.shape[0] if is_counted else None

@@ -7,27 +7,250 @@ Each generator carries a mark in the place of its seed, so that it shows when it
 
 from __future__ import annotations
 
+import copy
 import ctypes
+import functools
+import random
 import secrets
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ....errors import TracingError
-from ....ir.node import Node
-from ....ir.record import CallRecord
+from ....forwarding import forward, forwards
+from ....ir.node import CallRecord, Node
 from ....ops.registry import ArraySpec
 from ....passes import GeneratorState
-from ....tracing.probes import INPUT, Probe, Session
-from ....tracing.reach.world import World
-from ....tracing.source.code_names import names_read
-from ....trees import iterate_structure
+from ....recording.code.names import names_read
+from ....recording.code.ownership import behind
+from ....recording.environment_guards.guards import EnvironmentGuard
+from ....recording.patches import INPUT, STAND_IN, Probe, Session
+from ....recording.patches.host_random import DRAWS, host_state, restore_host_state, same_host_state
+from ....recording.reachability.snapshot import World
+from ....recording.state.places import Draw
+from ....sizes import Size, Symbol
+from ....trees import Static, flatten, iterate_structure, unflatten
+from ...common.read_numbers import DTYPES
 from ..basics.refusals import UnseenDraw
+from ..compat import function_modes, is_left_aligned
+from ..numbers.numbers import typed
+from ..numbers.sizes import is_symbolic, symbolic
 from ..trace import Trace
+
+
+class HostDraws:
+    """What a recording has drawn. ``bakes``: the numbers count as constants."""
+
+    def __init__(self, capture: Trace, bakes: bool) -> None:
+        self.capture, self.bakes = capture, bakes
+        self.draws: list[Draw] = []
+        self._log: list[Callable[[], Any]] = []  # every draw that was seen, of other threads too, to be made again
+        self._lock = threading.RLock()
+        self.trees: list[Any] = []
+
+    @contextmanager
+    def checked(self) -> Iterator[None]:
+        """The generators of both modules are as before after the block. ``UnseenDraw`` where something was drawn unseen inside."""
+        with self._lock:
+            states = host_state()
+            self._log.clear()
+        is_as_before = False
+        try:
+            yield
+            is_as_before = self._check_state(states)
+        finally:
+            with self._lock:
+                if not is_as_before:
+                    restore_host_state(states)
+
+    def _check_state(self, before: Any) -> bool:
+        """What was drawn is what was seen: the same calls from the state of before lead to the state of now. Other threads wait meanwhile.
+        Tells whether nothing was drawn.
+
+        ``setstate`` is not watched, since torch's compiler calls it to put back what it has drawn itself: one that matters shows here.
+        """
+        if self.bakes:
+            return False
+        with self._lock:
+            now, has_drawn = host_state(), bool(self._log)
+            reached = self._reached(before) if has_drawn else before
+        if not same_host_state(now, reached):
+            raise UnseenDraw(
+                f"{self.capture.recorder.graph.name} draws random numbers of Python or numpy in a way that cannot be recorded (by a "
+                "function that is kept in an object, or inside of another library). Call it through its module, or use torch's random "
+                "functions"
+            )
+        return not has_drawn
+
+    def _reached(self, before: Any) -> Any:
+        """The state to which the draws that were seen lead."""
+        restore_host_state(before)
+        for draw in self._log:
+            draw()
+        return host_state()
+
+    def _place(self, whole: str) -> Any:
+        self.capture.call = whole
+        return self.capture.locator.locate(whole, 3)
+
+    def draw_apart(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What another thread draws is no part of the recording, but it moves the generators, too."""
+        with self._lock:
+            try:
+                again = functools.partial(function, *copy.deepcopy(args), **copy.deepcopy(kwargs))  # shuffle changes its argument
+            # Arguments are objects of another thread, whose copying may raise anything.
+            except Exception:
+                return forward(function, *args, **kwargs)
+            self._log.append(again)
+            return forward(function, *args, **kwargs)
+
+    def draw(self, whole: str, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What a call of the function draws, as an input of the graph."""
+        args, kwargs = (tuple(map(_plain, args)), {key: _plain(item) for key, item in kwargs.items()})
+        if name == "shuffle":
+            self._refuse(whole, "changes its argument")
+        if name == "choice" and whole.startswith("random."):
+            return args[0][self.draw("random.randrange", "randrange", random.Random.randrange.__get__(random._inst), (len(args[0]),), {})]
+        space = random if whole.startswith("random.") else np.random
+        draw = Draw(whole, lambda: _number(getattr(space, name)(*args, **kwargs)))  # as it is then: another thread may be recording
+        with self._lock:
+            self._log.append(lambda: function(*args, **kwargs))
+            held = _number(forward(function, *args, **kwargs))
+        if held is not None and not _holds_numbers(held):
+            self._refuse(whole, f"gives {type(held).__name__} objects; only numbers can be inputs of a graph")
+        return self._entered(draw, name, held)
+
+    def number(self, draw: Draw, name: str) -> Any:
+        """One number that something outside gives, which is asked again before each call of the graph; as it is, where such numbers are
+        constants."""
+        held = draw.read()
+        return held if self.bakes else self._entered(draw, name, held)
+
+    def _entered(self, draw: Draw, name: str, held: Any) -> Any:
+        """What the user's code gets: the numbers that were drawn as symbols, which are inputs of the graph."""
+        leaves, tree = flatten(held, _is_number)
+        self.draws.append(draw)
+        self.trees.append(typed(tree, iter(leaves)))
+        values = [self.capture.add_number(name, leaf) for leaf in leaves]
+        return unflatten(
+            tree, [symbolic(Size.of(Symbol(value, 0, leaf, "item")), self.capture.decide) for value, leaf in zip(values, leaves)]
+        )
+
+    def _refuse(self, whole: str, why: str) -> None:
+        raise TracingError(f"{self._place(whole)}: {whole} {why}, so what it draws cannot be recorded. Use torch's random functions")
+
+
+def _is_number(item: Any) -> bool:
+    return type(item) in DTYPES
+
+
+def _holds_numbers(held: Any) -> bool:
+    """Whether this is a number, or a container that holds no arrays, nor what stands for one of their elements."""
+    parts = held if isinstance(held, (list, tuple)) else [held]
+    return not isinstance(flatten(held, _is_number)[1], Static) and not any(hasattr(item, "dtype") for item in parts)
+
+
+def _plain(item: Any) -> Any:
+    return item.node.guard_float() if isinstance(item, torch.SymFloat) else int(item) if is_symbolic(item) else item
+
+
+def _number(item: Any) -> Any:
+    return item.item() if isinstance(item, np.generic) else item
+
+
+@forwards
+def _drawn(whole: str, name: str, session: Session, original: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    draws: HostDraws = session.trace.host_draws
+    if not session.hears():
+        return draws.draw_apart(original, args, kwargs)
+    is_inner = behind(sys._getframe(1)).f_globals.get("__name__") == "random"  # a call that one of these functions makes of another
+    return original(*args, **kwargs) if draws.bakes or is_inner else draws.draw(whole, name, original, args, kwargs)
+
+
+HOST_DRAWS = tuple(
+    Probe(module, name, INPUT, functools.partial(_drawn, f"{module.__name__}.{name}", name))
+    for module, names in DRAWS.items()
+    for name in (*names, "seed")
+)
+
+
+Forward = Callable[..., Tensor]
+NESTED = "whether a gradient is asked for decides if an encoder nests tensors"
+
+
+def _forward(
+    session: Session,
+    original: Forward,
+    self: nn.TransformerEncoder,
+    src: Tensor,
+    mask: Tensor | None = None,
+    src_key_padding_mask: Tensor | None = None,
+    is_causal: bool | None = None,
+) -> Tensor:
+    """As torch's own, but that a mode changes nothing."""
+    if src_key_padding_mask is None or mask is not None or is_causal or not _only_recorded(session):
+        return original(self, src, mask, src_key_padding_mask, is_causal)
+    hidden = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", None, "mask", src.dtype)
+    assert hidden is not None
+    kept = hidden.logical_not()
+    if not _nests(session, self, src, kept):
+        return original(_plain_encoder(self, self.norm), src, None, src_key_padding_mask, is_causal)
+    output = original(_plain_encoder(self, None), src, None, kept.logical_not(), is_causal).masked_fill(~kept[..., None], 0.0)
+    return output if self.norm is None else self.norm(output)
+
+
+def _only_recorded(session: Session) -> bool:
+    """Whether a recording looks on, and no mode of the user's, or of a device: under these an encoder computes as torch does under them."""
+    modes = function_modes()
+    return bool(modes) and all(isinstance(mode, session.trace.own_modes) for mode in modes)
+
+
+def _plain_encoder(encoder: nn.TransformerEncoder, norm: nn.Module | None) -> Any:
+    """The encoder without nested tensors."""
+    return SimpleNamespace(layers=encoder.layers, norm=norm, use_nested_tensor=False)
+
+
+def _nests(session: Session, encoder: nn.TransformerEncoder, src: Tensor, kept: Tensor) -> bool:
+    """Whether torch 2.13 takes nested tensors where no mode is on; it asks in the same order, of ``first`` alone."""
+    first: Any = encoder.layers[0]
+    if not (torch.backends.mha.get_fastpath_enabled() and getattr(encoder, "use_nested_tensor", False)) or first.training or src.dim() != 3:
+        return False
+    if getattr(encoder, "mask_check", True) and not is_left_aligned(src, kept):
+        return False
+    if torch.is_autocast_enabled():
+        return False
+    if not any(tensor.requires_grad for tensor in (src, *_weights(first))):
+        return True
+    session.note(NESTED, torch.is_grad_enabled())
+    return not torch.is_grad_enabled()
+
+
+def _weights(layer: Any) -> tuple[Tensor, ...]:
+    attention = layer.self_attn
+    held = (attention, attention.out_proj, layer.norm1, layer.norm2, layer.linear1, layer.linear2)
+    given = (getattr(part, name, None) for part in held for name in ("in_proj_weight", "in_proj_bias", "weight", "bias"))
+    return tuple(item for item in given if item is not None)
+
+
+ENCODERS = (Probe(nn.TransformerEncoder, "forward", STAND_IN, _forward),)
+
+
+def encoder_facts(session: Session) -> list[EnvironmentGuard]:
+    """The grad mode of the call, where it has decided."""
+    enabled = torch.is_grad_enabled()
+    what = "the grad mode, by which an encoder decides what it gives for hidden rows,"
+    guard = EnvironmentGuard("{}() is {}", (torch.is_grad_enabled, enabled), what, is_thread_mode=True)
+    return [guard] if enabled in session.noted(NESTED) else []
+
 
 _SEED_BYTES = 8  # the seed stands first in the state of a generator
 _DEVICES = ("cpu", "cuda")  # whose generators keep it there

@@ -3,14 +3,214 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+import importlib
+import importlib.abc
+import importlib.util
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar
 
 import torch
+from torch.backends import ContextProp
 
 from ....errors import TracingError
-from ..compat import default_device, deterministic_warns, is_any_autocast_enabled, is_deterministic
+from ....forwarding import forward
+from ....recording.code.ownership import behind, user_of
+from ....recording.patches import INPUT, NOTE, Probe, Probes, Session
+from ....recording.patches.settings import SETTINGS, assumed, refused
+from ....recording.state.places import Draw
+from ....trees import iterate_structure, map_structure
+from ..basics import tensors as kinds
+from ..basics.names import is_in_place
+from ..basics.writing import written_arguments
+from ..compat import (
+    count_dispatch_modes,
+    count_function_modes,
+    default_device,
+    deterministic_warns,
+    function_mode_at,
+    is_any_autocast_enabled,
+    is_deterministic,
+    pop_dispatch_mode,
+    pop_function_mode,
+    push_dispatch_mode,
+    push_function_mode,
+)
+from ..memory.copies import elements_of
+from ..trace import Trace
+from .generators import default_generators
+
+_Stack = tuple[Callable[[], int], Callable[[], Any], Callable[[Any], None]]
+_STACKS: tuple[_Stack, ...] = (
+    (count_function_modes, pop_function_mode, push_function_mode),
+    (count_dispatch_modes, pop_dispatch_mode, push_dispatch_mode),
+)
+
+
+@contextmanager
+def unwound() -> Iterator[None]:
+    """At the end of the block the stacks are no higher than at its start: a mode may be left open in a generator that nobody finished."""
+    heights = [height() for height, _, _ in _STACKS]
+    try:
+        yield
+    finally:
+        for (height, pop, _), before in zip(_STACKS, heights):
+            while height() > before:
+                pop()
+
+
+def is_listening(mode: Any) -> bool:
+    """Whether the mode of functions would see a call made now: not while it answers one, when torch has it off the stack."""
+    return any(function_mode_at(place) is mode for place in range(count_function_modes()))
+
+
+@contextmanager
+def without(*classes: type) -> Iterator[None]:
+    """Inside of the block, modes of these classes are off; those of others stay on, in their order."""
+    if not (count_function_modes() or count_dispatch_modes()):
+        with unwound():
+            yield
+        return
+    stacks = [[pop() for _ in range(height())][::-1] for height, pop, _ in _STACKS]
+    try:
+        _refill([[mode for mode in stack if not isinstance(mode, classes)] for stack in stacks])
+        with unwound():
+            yield
+    finally:
+        _refill(stacks)
+
+
+def _refill(stacks: list[list[Any]]) -> None:
+    for (height, pop, push), modes in zip(_STACKS, stacks):
+        while height():
+            pop()
+        for mode in modes:
+            push(mode)
+
+
+_CAST = (torch.float32, torch.float16, torch.bfloat16)  # float64 is left alone
+Cast = Callable[[Any], Any]
+
+
+def device_under_autocast(capture: Trace, operands: list[torch.Tensor]) -> str:
+    """The kind of device of the operands where autocast is on for it; empty otherwise. On another device it may be on, or off."""
+    if not is_any_autocast_enabled():
+        return ""
+    if operands:
+        capture.depends_on("device", operands[0])
+    device = operands[0].device.type if operands else "cpu"
+    return device if torch.is_autocast_enabled(device) else ""
+
+
+def record_cast(capture: Trace, function: Any, name: str, key: str, args: tuple[Any, ...], kwargs: dict[str, Any], device: str) -> Any:
+    """The call as it is made under autocast, recorded without."""
+
+    def recorded(cast: Cast) -> Any:
+        with torch.autocast(device, enabled=False):
+            with capture:
+                cast_args, cast_kwargs = map_structure(cast, (args, kwargs))
+            return capture.record_call(function, name, key, cast_args, cast_kwargs)
+
+    if is_in_place(key) or kwargs.get("out") is not None or written_arguments(key) or key in kinds.CUT:
+        return recorded(_unchanged)  # autocast does not touch calls that write
+    rewind = _rewinding()
+    expected = capture.run(function, args, kwargs)
+    go_on = _rewinding()
+    for cast in (_unchanged, _to(torch.get_autocast_dtype(device)), _to(torch.float32)):
+        rewind()
+        if _gives(capture, function, map_structure(cast, (args, kwargs)), device, expected):
+            rewind()
+            return recorded(cast)
+    rewind()
+    result = forward(function, *args, **kwargs)  # its kernels, casts among them, come to the recording one by one
+    go_on()
+    return result
+
+
+def _rewinding() -> Callable[[], None]:
+    """A function that puts the default generators, of the CPU and of each GPU, where they are now."""
+    states = [(generator, generator.get_state()) for generator in default_generators()]
+
+    def rewind() -> None:
+        for generator, state in states:
+            generator.set_state(state)
+
+    return rewind
+
+
+def _unchanged(item: Any) -> Any:
+    return item
+
+
+def _to(dtype: torch.dtype) -> Cast:
+    return lambda item: item.to(dtype) if isinstance(item, torch.Tensor) and item.dtype in _CAST and item.dtype != dtype else item
+
+
+def _gives(capture: Trace, function: Any, arguments: Any, device: str, expected: Any) -> bool:
+    """Whether the call gives the same without autocast."""
+    args, kwargs = arguments
+    with torch.autocast(device, enabled=False):
+        try:
+            found = capture.run(function, args, kwargs)
+        except RuntimeError:  # operands of different dtypes
+            return False
+    return _bits(found) == _bits(expected)
+
+
+def _bits(result: Any) -> list[Any]:
+    return [
+        (item.dtype, tuple(item.shape), elements_of(item)) if isinstance(item, torch.Tensor) else item
+        for item in iterate_structure((result,))
+    ]
+
+
+def _context_property(probe: Probe, probes: Probes, original: Any) -> Any:
+    """A flag that torch keeps as a property of a module, such as ``torch.backends.cudnn.benchmark``."""
+
+    def read(prop: Any, module: Any, owner: Any) -> Any:
+        if (sessions := probes.here()) and user_of(sys._getframe(1)) is not None:
+            name = f"{getattr(module, '__name__', '')}.{prop.getter.__name__}"
+            for session in sessions:
+                session.assume(name, name, prop.getter)
+        return original(prop, module, owner)
+
+    return read
+
+
+def _started(session: Session, *args: Any, **kwargs: Any) -> None:
+    session.trace.has_started_threads = True
+
+
+SETTING_READS: tuple[Probe, ...] = (
+    *SETTINGS,
+    *assumed({
+        torch: (
+            "is_grad_enabled",
+            "is_inference_mode_enabled",
+            "are_deterministic_algorithms_enabled",
+            "is_deterministic_algorithms_warn_only_enabled",
+            "get_deterministic_debug_mode",
+            "get_float32_matmul_precision",
+            "get_num_threads",
+            "get_num_interop_threads",
+            "is_warn_always_enabled",
+            "is_anomaly_enabled",
+            "is_anomaly_check_nan_enabled",
+        ),
+        torch.backends.cuda: ("math_sdp_enabled", "flash_sdp_enabled", "mem_efficient_sdp_enabled", "cudnn_sdp_enabled"),
+        torch.backends.mha: ("get_fastpath_enabled",),
+    }),
+    *refused({torch: ("initial_seed",), torch.random: ("initial_seed",)}),
+    Probe(ContextProp, "__get__", _context_property, _started),
+    # a recording sees its own thread only
+    Probe(threading.Thread, "start", NOTE, _started),
+    Probe(ThreadPoolExecutor, "submit", NOTE, _started),
+)  # fmt: skip
 
 
 def _set_device(before: Any) -> None:
@@ -74,3 +274,72 @@ def settings_kept(name: str) -> Iterator[None]:
             f"{name} changes {' and '.join(changed)} of torch and leaves it so, which calls of a graph would not do; use the context "
             "manager (torch.no_grad() and the like), or change it outside of the compiled function"
         )
+
+
+_CLOCKS = tuple(name + end for name in ("time", "perf_counter", "monotonic", "process_time", "thread_time") for end in ("", "_ns"))
+
+
+def _read(name: str, session: Session, clock: Callable[[], Any]) -> Any:
+    is_users = session.hears() and id(behind(sys._getframe(1)).f_globals) in session.trace.spaces
+    return session.trace.host_draws.number(Draw(f"time.{name}", clock), name) if is_users else clock()
+
+
+CLOCKS = tuple(Probe(time, name, INPUT, functools.partial(_read, name)) for name in _CLOCKS)
+
+
+_COMPILER = "torch._dynamo"
+Result = TypeVar("Result")
+
+
+class CompilerWanted(BaseException):
+    """The function is about to load torch's compiler: no error, so that no code of the user's takes it for one."""
+
+
+class _Watch(importlib.abc.MetaPathFinder):
+    """Raises ``CompilerWanted`` in one thread where the compiler is looked for."""
+
+    def __init__(self) -> None:
+        self._thread = threading.get_ident()
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None) -> Any:
+        if fullname == _COMPILER and threading.get_ident() == self._thread:
+            raise CompilerWanted
+        return None
+
+
+def is_loaded() -> bool:
+    """Whether torch's compiler may have compiled something."""
+    return _COMPILER in sys.modules
+
+
+def with_compiler_if_wanted(record: Callable[[], Result]) -> Result:
+    """What ``record`` gives; where it would load torch's compiler, that is loaded first, and it is called again."""
+    try:
+        with _watched():
+            return record()
+    except CompilerWanted:
+        _refuse_to_load()
+        importlib.import_module(_COMPILER)
+    return record()
+
+
+def _refuse_to_load() -> None:
+    """``TracingError`` where loading the compiler would end the process."""
+    if "tensorflow" in sys.modules and "triton" not in sys.modules and importlib.util.find_spec("triton") is not None:
+        raise TracingError(
+            "the function uses torch's compiler (torch.compile, torch.cond, an optimizer, ...), which loads triton, and that ends a "
+            "process in which TensorFlow has been loaded before; write `import torch._dynamo` above `import tensorflow`"
+        )
+
+
+@contextmanager
+def _watched() -> Iterator[None]:
+    if is_loaded():
+        yield
+        return
+    watch = _Watch()
+    sys.meta_path.insert(0, watch)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(watch)

@@ -7,17 +7,17 @@ from typing import Any
 
 import torch
 
-from ....tracing import Request
-from ....tracing.reach.containers import is_whole
-from ....tracing.reach.world import Held, World
-from ....tracing.state.auto_dynamic import AutoDynamic
-from ....tracing.state.places import Place
-from ....tracing.state.updates import Containers
+from ....recording import Request
+from ....recording.reachability.containers import is_whole
+from ....recording.reachability.snapshot import Held, World
+from ....recording.state.auto_dynamic import AutoDynamic
+from ....recording.state.container_updates import Containers
+from ....recording.state.places import Place
 from ..basics.arguments import is_array
 from ..basics.tensors import version
 from ..memory.watching import pieces_of
-from .gradient_places import GRADIENT
 from .parameters import Weights
+from .places import GRADIENT
 from .state import State, is_given
 
 

@@ -15,20 +15,33 @@ import torch
 
 from .... import contracts
 from ....errors import GuardFailed
-from ....tracing.environment.conjunction import conjunction
-from ....tracing.reach.origin import is_internal
-from ....tracing.reach.originals import PLAIN, original_of
-from ....tracing.reach.refers import defaults_of
-from ....tracing.reach.self_contained import is_self_contained
+from ....recording.code.names import names_read
+from ....recording.code.ownership import is_internal
+from ....recording.environment_guards.guards import conjunction
+from ....recording.reachability.framework import is_self_contained
+from ....recording.reachability.namespaces import Space
+from ....recording.reachability.references import PLAIN, defaults_of, original_of
 from ..basics.arguments import to_tensor
-from ..basics.dtypes import dtype_name
-from ..basics.tensors import spec_of
+from ..basics.tensors import dtype_name, spec_of
 from ..memory.watching import Watch
+from ..trace import Trace
 from .array_access import own, write
-from .modes import Modes
-from .reached_modules import reached_modules
+from .reads import Modes, reached_modules
 from .recomputed_buffers import recomputed
 from .versions import versions_of
+
+_NAME = torch.nn.Parameter.__name__
+
+
+def hold_to_parameters(capture: Trace, spaces: Iterable[Space]) -> None:
+    """Notes which of the arguments are parameters where the code names their class: nothing else shows that it has asked."""
+    if any(_names_it(space) for space in spaces):
+        capture.note_fact("is_parameter", capture.count_call_inputs)
+
+
+def _names_it(space: Space) -> bool:
+    names = {name for function in space.functions for name in names_read(function.__code__)}
+    return _NAME in names or any(space.held.get(name) is torch.nn.Parameter for name in names)
 
 
 class LiveTensors(contracts.Live):

@@ -17,25 +17,25 @@ import torch
 from ....errors import TracingError
 from ....ir.aliases import Aliases
 from ....ir.graph import Effect
+from ....recording.reachability.containers import COMPILED, MISSING
+from ....recording.reachability.free_parts import FreeParts, free_parts
+from ....recording.reachability.snapshot import Change, Held, World
+from ....recording.state.append_only import ListShims
+from ....recording.state.container_updates import Containers
+from ....recording.state.contents import iterators_in, refuse_outside
+from ....recording.state.places import Place, Replaced, place_at
+from ....recording.state.places import State as RecordedState
 from ....sizes import Size, Symbol
-from ....tracing.reach.containers import COMPILED, MISSING
-from ....tracing.reach.free_parts import FreeParts, free_parts
-from ....tracing.reach.world import Change, Held, World
-from ....tracing.state.append_only import ListShims
-from ....tracing.state.iterators import iterators_in, refuse_outside
-from ....tracing.state.places import Place, Replaced, place_at
-from ....tracing.state.places import State as RecordedState
-from ....tracing.state.updates import Containers
 from ....trees import AppendOnly, Branch, Fixed, Tree, flatten, unflatten
-from ...open_numbers import DTYPES, holds_numbers
+from ...common.read_numbers import DTYPES, holds_numbers
 from ..basics.arguments import is_array, opens, to_tensor
 from ..basics.tensors import storage
 from ..memory.memory import is_shared
+from ..numbers.numbers import typed
 from ..numbers.sizes import expression_of, is_symbolic, symbolic
-from ..numbers.typed import typed
 from ..trace import Trace
-from .gradient_places import GRADIENT, gradients_in
 from .parameters import Weights
+from .places import GRADIENT, gradients_in
 
 # Of a module: what holds no state of the forward pass, or what other means look after.
 _BOOKKEEPING = frozenset({

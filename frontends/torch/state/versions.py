@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from ....tracing.environment.versions import VersionsOf, counted, gathered, is_readable, tell
+from ....recording.environment_guards.versions import VersionsOf, counted, gathered, is_readable, tell
 from ..compat import dict_version, versions_preserved
 
 

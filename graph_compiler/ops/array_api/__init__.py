@@ -1,13 +1,8 @@
 """The Python array API standard (2024.12), in its own sections; names, argument names and semantics are the standard's."""
 
 from . import creation as creation
-from . import data_types as data_types
 from . import elementwise as elementwise
-from . import indexing as indexing
 from . import linear_algebra as linear_algebra
 from . import manipulation as manipulation
 from . import searching as searching
-from . import sets as sets
-from . import sorting as sorting
 from . import statistical as statistical
-from . import utility as utility

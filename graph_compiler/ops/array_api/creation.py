@@ -125,3 +125,12 @@ def _lower_count(n_rows: Any, n_cols: Any, k: Any) -> Any:
     if n_rows == n_cols and k in (0, -1):
         return n_rows * (n_rows + 2 * k + 1) // 2
     return Unknown(_lower_count(hint_of(n_rows), hint_of(n_cols), hint_of(k)))
+
+
+_DATA_TYPES = "data types"
+
+
+@declare(_DATA_TYPES)
+def astype(x: ArraySpec, /, *, dtype: str) -> ArraySpec:
+    """The elements of ``x`` as another type: floats to integers by truncation, to bool by ``!= 0``, complex to real by its real part."""
+    return ArraySpec(x.shape, dtype)

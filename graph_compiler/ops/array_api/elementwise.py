@@ -6,9 +6,8 @@ Operands are arrays of one dtype, or arrays and numbers; lifting inserts ``astyp
 from __future__ import annotations
 
 from ..dtypes import real_of
-from ..families import declare_binary, declare_unary
 from ..registry import ArraySpec, declare
-from ..rules import Input, elementwise, predicate
+from ..rules import Input, declare_binary, declare_unary, elementwise, predicate
 
 _SECTION = "elementwise"
 

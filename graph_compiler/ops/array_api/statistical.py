@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from ...sizes import hint_of
 from ..dtypes import UNSIGNED, is_bool, is_integer, real_of
-from ..registry import ArraySpec, declare
+from ..registry import ArraySpec, Unknown, declare
 from ..rules import reduced
 
 _SECTION = "statistical"
@@ -73,3 +74,26 @@ def cumulative_sum(x: ArraySpec, /, *, axis: int, dtype: str | None = None) -> A
 def cumulative_prod(x: ArraySpec, /, *, axis: int, dtype: str | None = None) -> ArraySpec:
     """The running product along ``axis``; dtypes as in ``sum``."""
     return ArraySpec(x.shape, dtype or accumulated(x.dtype))
+
+
+_UTILITY = "utility"
+
+
+@declare(_UTILITY)
+def all_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
+    """Whether all elements over ``axis`` are true; numbers are true where they are not zero."""
+    return reduced(x, axis, keepdims, "bool")
+
+
+@declare(_UTILITY)
+def any_(x: ArraySpec, /, *, axis: Axis = None, keepdims: bool = False) -> ArraySpec:
+    """Whether any element over ``axis`` is true; numbers are true where they are not zero."""
+    return reduced(x, axis, keepdims, "bool")
+
+
+@declare(_UTILITY)
+def diff(x: ArraySpec, /, *, axis: int = -1, n: int = 1) -> ArraySpec:
+    """The ``n``-th difference of neighbours along ``axis``; of bools whether they differ."""
+    size = x.shape[axis]
+    left = size - n if hint_of(size) >= n else 0 if isinstance(size, int) else Unknown(0)
+    return ArraySpec((*x.shape[:axis], left, *x.shape[axis:][1:]), x.dtype)

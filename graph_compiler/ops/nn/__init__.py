@@ -1,12 +1,9 @@
 """The neural-network extension of the vocabulary, in the field's usual names; operations stay whole, with decompositions beside them."""
 
 from . import activations as activations
-from . import attention as attention
 from . import convolution as convolution
-from . import embedding as embedding
-from . import linear as linear
+from . import layers as layers
 from . import losses as losses
 from . import normalisation as normalisation
 from . import pooling as pooling
 from . import recurrent as recurrent
-from . import resampling as resampling

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..families import declare_unary
 from ..registry import ArraySpec, declare, decomposition
-from ..rules import elementwise, normalise_axis
+from ..rules import declare_unary, elementwise, normalise_axis
 
 _SECTION = "activations"
 

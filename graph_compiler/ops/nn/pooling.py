@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...sizes import Dim
+from ...errors import InvalidGraph
+from ...sizes import Dim, product
 from ..layouts import CHANNELS_FIRST, axes_of_space
-from ..registry import ArraySpec, declare
-from ..rules import window_output
+from ..registry import ArraySpec, declare, decomposition
+from ..rules import dtype_of, window_output
 
-_SECTION = "pooling"
+_POOLING = "pooling"
 
 Pairs = tuple[tuple[Dim, Dim], ...]
 
@@ -36,7 +37,7 @@ def _resized(x: ArraySpec, axes: range, size: tuple[Dim, ...]) -> ArraySpec:
     return ArraySpec((*x.shape[: axes.start], *size, *x.shape[axes.stop :]), x.dtype)
 
 
-@declare(_SECTION)
+@declare(_POOLING)
 def max_pool(
     x: ArraySpec,
     /,
@@ -52,7 +53,7 @@ def max_pool(
     return _pooled(x, kernel, strides, padding, dilation, ceil_mode, layout)
 
 
-@declare(_SECTION)
+@declare(_POOLING)
 def max_pool_with_indices(
     x: ArraySpec,
     /,
@@ -68,7 +69,7 @@ def max_pool_with_indices(
     return values, ArraySpec(values.shape, "int64")
 
 
-@declare(_SECTION)
+@declare(_POOLING)
 def avg_pool(
     x: ArraySpec,
     /,
@@ -85,42 +86,135 @@ def avg_pool(
     return _pooled(x, kernel, strides, padding, (1,) * len(kernel), ceil_mode, layout)
 
 
-@declare(_SECTION)
+@declare(_POOLING)
 def lp_pool(x: ArraySpec, /, *, ord: Any, kernel: tuple[Dim, ...], strides: tuple[Dim, ...], ceil_mode: bool = False) -> ArraySpec:
     """The ``ord``-norm of each window, signs kept where ``ord`` is odd (torch.nn.functional.lp_pool2d)."""
     rank = len(kernel)
     return _pooled(x, kernel, strides, ((0, 0),) * rank, (1,) * rank, ceil_mode)
 
 
-@declare(_SECTION)
+@declare(_POOLING)
 def max_unpool(x: ArraySpec, indices: ArraySpec, /, *, size: tuple[Dim, ...]) -> ArraySpec:
     """Zeros of spatial ``size`` with the elements of ``x`` at ``indices``, those of :func:`max_pool_with_indices`."""
     return ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
 
 
-@declare(_SECTION)
+@declare(_POOLING)
 def adaptive_avg_pool(x: ArraySpec, /, *, size: tuple[Dim, ...], layout: str = CHANNELS_FIRST) -> ArraySpec:
     """Means over ``size`` windows that cover each axis: ``floor(i * n / size)`` to ``ceil((i + 1) * n / size)``."""
     return _resized(x, axes_of_space(x.ndim, len(size), layout), size)
 
 
-@declare(_SECTION)
+@declare(_POOLING)
 def adaptive_max_pool(x: ArraySpec, /, *, size: tuple[Dim, ...]) -> ArraySpec:
     """Largest elements over the windows of :func:`adaptive_avg_pool`."""
     return ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
 
 
-@declare(_SECTION)
+@declare(_POOLING)
 def adaptive_max_pool_with_indices(x: ArraySpec, /, *, size: tuple[Dim, ...]) -> tuple[ArraySpec, ArraySpec]:
     """:func:`adaptive_max_pool`, and where each largest element stands, as :func:`max_pool_with_indices` counts."""
     values = adaptive_max_pool(x, size=size)
     return values, ArraySpec(values.shape, "int64")
 
 
-@declare(_SECTION)
+@declare(_POOLING)
 def fractional_max_pool(
     x: ArraySpec, samples: ArraySpec, /, *, kernel: tuple[Dim, ...], size: tuple[Dim, ...]
 ) -> tuple[ArraySpec, ArraySpec]:
     """Largest elements, and their places, of ``size`` windows whose steps vary with ``samples`` [batch, channels, axes] in [0, 1)."""
     values = ArraySpec((*x.shape[: x.ndim - len(size)], *size), x.dtype)
     return values, ArraySpec(values.shape, "int64")
+
+
+_RESAMPLING = "resampling"
+
+METHODS = ("nearest", "nearest-exact", "linear", "cubic", "lanczos")
+PADDINGS = ("zeros", "border", "reflection")
+
+
+@declare(_RESAMPLING)
+def interpolate(
+    x: ArraySpec,
+    /,
+    *,
+    size: tuple[Dim, ...],
+    method: str,
+    scales: tuple[Any, ...] | None = None,
+    align_corners: bool = False,
+    antialias: bool = False,
+    layout: str = CHANNELS_FIRST,
+) -> ArraySpec:
+    """``x`` with its last axes (or those before the channels) resampled to ``size`` (torch.nn.functional.interpolate).
+
+    ``scales`` are the factors that positions are computed with, None for output size by input size; ``method`` is "nearest",
+    "nearest-exact", "linear" (in every axis), "cubic" or "lanczos"; ``antialias`` widens the filter when shrinking.
+    """
+    if method not in METHODS:
+        raise InvalidGraph(f"interpolate knows the methods {', '.join(METHODS)}, not {method!r}")
+    axes = axes_of_space(x.ndim, len(size), layout)
+    return ArraySpec((*x.shape[: axes.start], *size, *x.shape[axes.stop :]), x.dtype)
+
+
+@declare(_RESAMPLING)
+def grid_sample(
+    x: ArraySpec, grid: ArraySpec, /, *, method: str = "linear", padding: str = "zeros", align_corners: bool = False
+) -> ArraySpec:
+    """``x[batch, channels, *space]`` at the positions ``grid[batch, *out, axes]``, -1 to 1 over each axis, the last axis first.
+
+    ``padding`` says what lies outside: "zeros", "border" (the nearest element) or "reflection" (torch.nn.functional.grid_sample).
+    """
+    if method not in ("nearest", "linear", "cubic") or padding not in PADDINGS:
+        raise InvalidGraph(f"grid_sample knows no method {method!r} with padding {padding!r}")
+    return ArraySpec((*x.shape[:2], *grid.shape[1:-1]), dtype_of(x, grid))
+
+
+@declare(_RESAMPLING)
+def affine_grid(theta: ArraySpec, /, *, size: tuple[Dim, ...], align_corners: bool = False) -> ArraySpec:
+    """The positions that :func:`grid_sample` needs for affine maps ``theta[batch, n, n + 1]`` of a space of ``size``."""
+    return ArraySpec((theta.shape[0], *size, len(size)), theta.dtype)
+
+
+@declare(_RESAMPLING)
+def pixel_shuffle(x: ArraySpec, /, *, factor: int) -> ArraySpec:
+    """``[..., channels * factor ** 2, height, width]`` to ``[..., channels, height * factor, width * factor]`` (torch.pixel_shuffle)."""
+    *batch, channels, height, width = x.shape
+    return ArraySpec((*batch, channels // (factor * factor), height * factor, width * factor), x.dtype)
+
+
+@declare(_RESAMPLING)
+def pixel_unshuffle(x: ArraySpec, /, *, factor: int) -> ArraySpec:
+    """The inverse of :func:`pixel_shuffle` (torch.pixel_unshuffle)."""
+    *batch, channels, height, width = x.shape
+    return ArraySpec((*batch, channels * (factor * factor), height // factor, width // factor), x.dtype)
+
+
+@declare(_RESAMPLING)
+def channel_shuffle(x: ArraySpec, /, *, groups: int) -> ArraySpec:
+    """Channels (axis 1) of ``groups`` groups dealt out in turn (torch.channel_shuffle)."""
+    return ArraySpec(x.shape, x.dtype)
+
+
+# ------------------------------------------------------------------------------ in smaller operations
+@decomposition("pixel_shuffle")
+def _pixel_shuffle(b: Any, x: Any, *, factor: int) -> Any:
+    *batch, channels, height, width = x.shape
+    n = len(batch)
+    split = b.reshape(x, shape=(*batch, channels // (factor * factor), factor, factor, height, width))
+    moved = b.permute_dims(split, axes=(*range(n), n, n + 3, n + 1, n + 4, n + 2))
+    return b.reshape(moved, shape=pixel_shuffle(x.spec, factor=factor).shape)
+
+
+@decomposition("pixel_unshuffle")
+def _pixel_unshuffle(b: Any, x: Any, *, factor: int) -> Any:
+    *batch, channels, height, width = x.shape
+    n = len(batch)
+    split = b.reshape(x, shape=(*batch, channels, height // factor, factor, width // factor, factor))
+    moved = b.permute_dims(split, axes=(*range(n), n, n + 2, n + 4, n + 1, n + 3))
+    return b.reshape(moved, shape=pixel_unshuffle(x.spec, factor=factor).shape)
+
+
+@decomposition("channel_shuffle")
+def _channel_shuffle(b: Any, x: Any, *, groups: int) -> Any:
+    split = b.reshape(x, shape=(x.shape[0], groups, x.shape[1] // groups, product(x.shape[2:])))
+    return b.reshape(b.permute_dims(split, axes=(0, 2, 1, 3)), shape=x.shape)

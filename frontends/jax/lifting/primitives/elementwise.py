@@ -8,7 +8,7 @@ from typing import Any
 
 from .....ir import Node, Value
 from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact, is_integer
-from ....bits import bits_of
+from ....common.builder import bits_of
 from ..table import JaxBuilder, rows
 
 _NARROW = 2  # bytes of a number

@@ -8,7 +8,9 @@ from typing import Any
 import jax
 
 from .....ir import Value
+from .....ops.collectives import COLLECTIVES
 from .....sizes import product
+from ....common.collectives import exchanged
 from ..table import JaxBuilder, rows
 
 _WORDS = 2
@@ -85,3 +87,21 @@ def _halves(b: JaxBuilder, number: Value) -> Value:
 
 def _word(b: JaxBuilder, hashes: Value, place: int) -> Value:
     return b.getitem(hashes, key=(*((None, None, 1),) * (hashes.ndim - 1), place))
+
+
+def _row(name: str) -> None:
+    @rows.row(f"device_{name}_p")
+    def row(b: JaxBuilder, *operands: Any, axis_name: str, size: Any = None) -> Any:
+        return exchanged(b, name, *map(b.as_result, operands), axis_name=axis_name)
+
+
+for _name in COLLECTIVES:
+    _row(_name)
+
+
+# a layout over a mesh of devices
+rows.table({"device_sharding_hint_p": lambda b, x, *, layout: b.sharding_hint(b.as_result(x), layout=layout)})
+
+
+# a value of which no gradient may be taken
+rows.table({"refuse_gradient_p": lambda b, value, *sources, message: b.refuse_gradient(b.as_result(value), *sources, message=message)})

@@ -3,14 +3,136 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .....ir import Value
-from .....ops.dtypes import is_complex, is_integer
-from ....bits import reduced_bits
+from .....ops.dtypes import ITEMSIZE, UNSIGNED, is_complex, is_floating, is_inexact, is_integer
+from .....sizes import product
+from ....common.builder import reduced_bits
+from ....common.indexing import along, cut
+from ...intercept.combining import operation
 from ..table import JaxBuilder, rows, tupled
-from .sorting import ordering
+from .shapes import spaced
+
+# primitive of two elements -> the primitive that reduces with it, and the number that changes nothing
+_KNOWN: dict[str, tuple[str, Any]] = {
+    "add": ("reduce_sum_p", 0), "mul": ("reduce_prod_p", 1), "max": ("reduce_max_p", -math.inf), "min": ("reduce_min_p", math.inf),
+    "and": ("reduce_and_p", -1), "or": ("reduce_or_p", 0), "xor": ("reduce_xor_p", 0),
+}  # fmt: skip
+
+
+def _operation(program: Any) -> str:
+    found = operation(program)
+    if found is None:
+        raise NotImplementedError(
+            "a reduction of windows of so many elements by a function that is none of add, mul, max, min, and, or, xor"
+        )
+    return found
+
+
+def _row(name: str) -> Any:
+    row = rows.get(name)
+    assert row is not None
+    return row
+
+
+def _begun(b: JaxBuilder, found: Value, init: Any, name: str) -> Value:
+    """A reduction that begins with a number."""
+    if not isinstance(init, Value) and init == _KNOWN[name][1]:
+        return found
+    return _row(f"{name}_p")(b, found, b.operand(init, found.dtype))
+
+
+@rows.row("reduce_p")
+def reduce(b: JaxBuilder, x: Any, init: Any, *others: Any, jaxpr: Any, dimensions: Any, computation: Any = None, **_: Any) -> Any:
+    """lax.reduce of one array."""
+    name = _operation(jaxpr)
+    return (_begun(b, _row(_KNOWN[name][0])(b, x, axes=dimensions), init, name),)
+
+
+@rows.row("reduce_window_p")
+def reduce_window(b: JaxBuilder, x: Any, init: Any, *others: Any, jaxpr: Any, consts: Any = (), **params: Any) -> Any:
+    """lax.reduce_window of one array: each window begins with a number, and what lies outside of the array takes no part."""
+    name = _operation(jaxpr)
+    if name in ("max", "min"):
+        found = _row(f"reduce_window_{name}_p")(b, x, **params)
+    else:
+        windows, axes = in_windows(b, x, _KNOWN[name][1], params)
+        found = _row(_KNOWN[name][0])(b, windows, axes=axes)
+    return (_begun(b, found, init, name),)
+
+
+def in_windows(b: JaxBuilder, x: Value, outside: Any, params: dict[str, Any]) -> tuple[Value, tuple[int, ...]]:
+    """The windows of an array, each along axes at the end, and these axes."""
+    outside = b.operand(outside, x.dtype)
+    x = spaced(b, x, outside, tuple(int(step) - 1 for step in params.get("base_dilation") or (1,) * x.ndim))
+    x = b.pad(x, padding=tuple(map(tuple, params["padding"])), value=outside)
+    rank, gaps = x.ndim, params.get("window_dilation") or (1,) * x.ndim
+    for axis, (size, step, gap) in enumerate(zip(params["window_dimensions"], params["window_strides"], gaps)):
+        x = b.sliding_window(x, axis=axis, size=(int(size) - 1) * int(gap) + 1)
+        x = cut(b, cut(b, x, axis, None, None, int(step)), x.ndim - 1, None, None, int(gap))
+    return x, tuple(range(rank, x.ndim))
+
+
+@rows.row("sort_p")
+def sort(b: JaxBuilder, *operands: Any, dimension: int, is_stable: bool, num_keys: int) -> Any:
+    """The first ``num_keys`` operands are the keys, the first of them the most important; all are put into their order."""
+    axis = int(dimension)
+    if len(operands) == 1 and not is_complex(operands[0].dtype):
+        return (b.sort(operands[0], axis=axis, stable=True),)
+    order = ordering(b, operands[:num_keys], axis)
+    return tuple(_moved(b, operand, order, axis) for operand in operands)
+
+
+def ordering(b: JaxBuilder, keys: Sequence[Any], axis: int) -> Any:
+    """The places of elements in the order of several keys, the first of them the most important; equal ones as they stand."""
+    *others, last = (part for key in keys for part in _parts(b, key))
+    order = b.argsort(last, axis=axis, stable=True)
+    for key in reversed(others):
+        finer = b.argsort(b.take_along_axis(key, order, axis=axis), axis=axis, stable=True)
+        order = b.take_along_axis(order, finer, axis=axis)
+    return order
+
+
+def _parts(b: JaxBuilder, key: Any) -> tuple[Any, ...]:
+    """What a key is compared by: complex numbers by their real parts first."""
+    return (b.real(key), b.imag(key)) if is_complex(key.dtype) else (key,)
+
+
+def _moved(b: JaxBuilder, x: Any, order: Any, axis: int) -> Any:
+    """Elements in this order; those of unsigned types, which not every target can move, as signed ones of the same bits."""
+    if x.dtype not in UNSIGNED or x.dtype == "uint8":
+        return b.take_along_axis(x, order, axis=axis)
+    signed = b.bitcast(x, dtype=x.dtype.removeprefix("u"))
+    return b.bitcast(b.take_along_axis(signed, order, axis=axis), dtype=x.dtype)
+
+
+def _totally_ordered(b: JaxBuilder, x: Any) -> Any:
+    """Integers in the total order of floats: -NaN, -inf, -0.0, 0.0, inf, NaN."""
+    if not is_floating(x.dtype):
+        return x
+    bits, count = b.bitcast(x, dtype=f"int{8 * ITEMSIZE[x.dtype]}"), 8 * ITEMSIZE[x.dtype]
+    return b.where(b.less(bits, 0), b.bitwise_xor(bits, b.array(2 ** (count - 1) - 1, bits.dtype)), bits)
+
+
+@rows.row("top_k_p")
+def top_k(b: JaxBuilder, x: Any, *, k: int, axis: int = -1, **_: Any) -> Any:
+    """The largest; of equal ones those that come first, and 0.0 before -0.0."""
+    axis = int(axis) % x.ndim
+    chosen = cut(b, b.argsort(_totally_ordered(b, x), axis=axis, descending=True, stable=True), axis, None, k)
+    return b.take_along_axis(x, chosen, axis=axis), b.astype(chosen, dtype=b.recorded[1].dtype)
+
+
+@rows.row("approx_top_k_p")
+def approx_top_k(b: JaxBuilder, x: Any, *, k: int, reduction_dimension: int, is_max_k: bool, aggregate_to_topk: bool, **_: Any) -> Any:
+    """The exact ones, as JAX gives them on a CPU."""
+    if not aggregate_to_topk:
+        raise NotImplementedError("approximate extremes before they are aggregated")
+    axis = int(reduction_dimension) % x.ndim
+    key = _totally_ordered(b, x) if is_max_k else x
+    chosen = cut(b, b.argsort(key, axis=axis, descending=bool(is_max_k), stable=True), axis, None, k)
+    return b.take_along_axis(x, chosen, axis=axis), b.astype(chosen, dtype=b.recorded[1].dtype)
 
 
 def over(axes: Any) -> Any:
@@ -124,3 +246,108 @@ rows.row("cumprod_p")(_running("cumulative_prod"))
 rows.row("cummax_p")(_running("cummax"))
 rows.row("cummin_p")(_running("cummin"))
 rows.row("cumlogsumexp_p")(_running("logcumsumexp"))
+
+
+class _Windows:
+    """The axes that have windows, brought to the end."""
+
+    def __init__(self, x: Value, window: Any, strides: Any, padding: Any, dilation: Any) -> None:
+        moved = [axis for axis in range(x.ndim) if not (window[axis] == 1 and strides[axis] == 1 and tuple(padding[axis]) == (0, 0))] or [
+            x.ndim - 1
+        ]
+        self.order = (*(axis for axis in range(x.ndim) if axis not in moved), *moved)
+        self.back = tuple(self.order.index(axis) for axis in range(x.ndim))
+        self.kernel, self.strides, self.dilation = (tuple(int(of[axis]) for axis in moved) for of in (window, strides, dilation))
+        self.padding = tuple(tuple(padding[axis]) for axis in moved)
+
+    def params(self) -> dict[str, Any]:
+        """As pooling takes them."""
+        return {"kernel": self.kernel, "strides": self.strides, "padding": self.padding}
+
+
+def _windows(x: Value, params: dict[str, Any]) -> _Windows | None:
+    """The windows as pooling takes them; None for those over an array with gaps, and over more than three axes."""
+    ones = (1,) * x.ndim
+    windows = _Windows(x, params["window_dimensions"], params["window_strides"], params["padding"], params.get("window_dilation") or ones)
+    return None if len(windows.kernel) > 3 or tuple(params.get("base_dilation") or ones) != ones else windows
+
+
+@rows.row("reduce_window_max_p")
+def reduce_window_max(b: JaxBuilder, x: Any, **params: Any) -> Any:
+    """The largest element of each window."""
+    if x.dtype == "bool":
+        return b.not_equal(reduce_window_max(b, b.astype(x, dtype="uint8"), **params), 0)
+    if is_complex(x.dtype):
+        raise NotImplementedError("the extremes of complex numbers in windows")
+    windows = _windows(x, params)
+    if windows is None:
+        each, axes = in_windows(b, x, least(x.dtype), params)
+        return b.max(each, axis=axes)
+    pooled = b.max_pool(b.permute_dims(x, axes=windows.order), **windows.params(), dilation=windows.dilation)
+    return b.permute_dims(pooled, axes=windows.back)
+
+
+def least(dtype: str) -> Any:
+    """What is below all elements of a type."""
+    if is_floating(dtype):
+        return -math.inf
+    return 0 if dtype.startswith("u") or dtype == "bool" else -(2 ** (8 * ITEMSIZE[dtype] - 1))
+
+
+def _turned(b: JaxBuilder, x: Value) -> Value:
+    """The elements in the opposite order: an integer type has no negative of its least number, and unsigned ones of none."""
+    if x.dtype == "bool":
+        return b.logical_not(x)
+    return b.negative(x) if is_inexact(x.dtype) else b.bitwise_invert(x)
+
+
+# the smallest element of each window
+rows.table({"reduce_window_min_p": lambda b, x, **params: _turned(b, reduce_window_max(b, _turned(b, x), **params))})
+
+
+@rows.row("reduce_window_sum_p")
+def reduce_window_sum(b: JaxBuilder, x: Any, **params: Any) -> Any:
+    """The sum of each window."""
+    windows = _windows(x, params)
+    if windows is None or any(gap != 1 for gap in windows.dilation) or not is_floating(x.dtype):
+        each, axes = in_windows(b, x, 0, params)
+        return b.sum(each, axis=axes, dtype=x.dtype)
+    moved = b.permute_dims(x, axes=windows.order)
+    count = len(windows.kernel)
+    outside = tuple((0, 0) for _ in range(x.ndim - count))
+    moved = b.pad(moved, padding=(*outside, *windows.padding))
+    nothing = ((0, 0),) * count
+    pooled = b.avg_pool(moved, kernel=windows.kernel, strides=windows.strides, padding=nothing, divisor_override=1)
+    return b.permute_dims(pooled, axes=windows.back)
+
+
+@rows.row("select_and_scatter_add_p")
+def select_and_scatter_add(b: JaxBuilder, source: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
+    """``source`` added up where the extreme of each window of ``x`` stands: the gradient of pooling."""
+    x = b.astype(x, dtype="uint8") if x.dtype == "bool" else x
+    windows = _windows(x, params)
+    if windows is None:
+        raise NotImplementedError("select_and_scatter_add with windows over more than three axes")
+    seen = _turned(b, x) if select_prim.name == "le" else x
+    moved, given = b.permute_dims(seen, axes=windows.order), b.permute_dims(source, axes=windows.order)
+    _, places = b.max_pool_with_indices(moved, **windows.params(), dilation=windows.dilation)
+    rank = len(windows.kernel)
+    front = moved.shape[: moved.ndim - rank]
+    flat = b.zeros(shape=(*front, product(moved.shape[moved.ndim - rank :])), dtype=b.result.dtype)
+    parts = (b.reshape(part, shape=(*front, product(given.shape[given.ndim - rank :]))) for part in (places, given))
+    summed = b.scatter(flat, *parts, axis=flat.ndim - 1, reduce="sum")
+    return b.permute_dims(b.reshape(summed, shape=moved.shape), axes=windows.back)
+
+
+@rows.row("select_and_gather_add_p")
+def select_and_gather_add(b: JaxBuilder, tangents: Any, x: Any, *, select_prim: Any, **params: Any) -> Any:
+    """The elements of ``tangents`` where the extreme of each window of ``x`` stands: the derivative of pooling in forward mode."""
+    seen = _turned(b, x) if select_prim.name == "le" else x
+    windows, _ = in_windows(b, seen, least(x.dtype), params)
+    given, _ = in_windows(b, tangents, 0, params)
+    flat = (*windows.shape[: x.ndim], product(windows.shape[x.ndim :]))
+    place = b.argmax(b.reshape(windows, shape=flat), axis=x.ndim, keepdims=True)
+    return b.getitem(b.take_along_axis(b.reshape(given, shape=flat), place, axis=x.ndim), key=along(x.ndim, 0))
+
+
+__all__ = ["tupled"]

@@ -8,7 +8,7 @@ from typing import Any
 
 from .....ir import Value
 from .....ops.registry import ArraySpec
-from ....slicing import along, cut
+from ....common.indexing import along, cut
 from ..table import TensorFlowBuilder, numbers, rows
 from .shapes import size_of
 

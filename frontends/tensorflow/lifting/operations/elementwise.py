@@ -9,7 +9,7 @@ from typing import Any
 from .....errors import UnsupportedOperation
 from .....ir import Value
 from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact
-from ....bits import bits_of
+from ....common.builder import bits_of
 from ..table import TensorFlowBuilder, alike, rows
 
 _UNARY = {

@@ -8,7 +8,7 @@ from typing import Any
 from .....ir import Value
 from .....ops.dtypes import is_complex
 from .....sizes import product
-from ....slicing import along, cut
+from ....common.indexing import along, cut
 from ..table import TensorFlowBuilder, axis_in, numbers, rows
 from .shapes import size_of
 

@@ -9,7 +9,7 @@ from typing import Any
 from .....ir import Value
 from .....ops.dtypes import ITEMSIZE, is_complex, is_floating, is_inexact, is_integer
 from .....sizes import product
-from ....slicing import cut
+from ....common.indexing import cut
 from ..table import Computed, TensorFlowBuilder, axes_in, axis_in, rows
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import tensorflow as tf
 
 from .....ir import Value
 from .....ops.dtypes import is_complex
+from .....ops.registry import ArraySpec
 from .....sizes import apply, hint_of, product
-from ....slicing import cut
-from ..table import TensorFlowBuilder, axes_in, axes_of, axis_in, known, numbers, rows
+from ....common.indexing import cut, read_index, write_index
+from ....common.read_numbers import as_index, fixed, is_read
+from ..table import Computed, TensorFlowBuilder, axes_in, axes_of, axis_in, known, numbers, rows
 
 
 def size_of(operand: Any, what: str = "a size") -> Any:
@@ -258,3 +261,146 @@ def data_format_dim_map(b: TensorFlowBuilder, x: Any, *, src_format: str = "NHWC
     """The number that an axis of one layout has in another one."""
     places = b.array(tuple(dst_format.index(letter) for letter in src_format), x.dtype)
     return b.take(places, b.remainder(x, b.array(len(src_format), x.dtype)), axis=0)
+
+
+@rows.row("Fill", static=("dims", "value"), takes_read=True)
+def fill(b: TensorFlowBuilder, dims: Any, value: Any, **_: Any) -> Any:
+    """One number everywhere."""
+    shape = numbers(fixed(b, dims), "the shape")
+    if isinstance(value, Value) or is_read(value):
+        return b.broadcast_to(b.array(value, b.result.dtype), shape=shape)
+    return b.full(shape=shape, fill_value=b.operand(value, b.result.dtype), dtype=b.result.dtype)
+
+
+rows.table({
+    "ZerosLike": lambda b, x, **_: b.zeros(shape=x.shape, dtype=x.dtype),  # zeros of this shape
+    "OnesLike": lambda b, x, **_: b.ones(shape=x.shape, dtype=x.dtype),  # ones of this shape
+})  # fmt: skip
+
+
+@rows.row("Empty", static=("shape",))
+def empty(b: TensorFlowBuilder, shape: Any, *, init: bool = False, **_: Any) -> Any:
+    """Zeros, where TensorFlow may leave what the memory held."""
+    return b.zeros(shape=numbers(shape, "the shape"), dtype=b.result.dtype)
+
+
+@rows.row("Range", static=("start", "limit", "delta"))
+def range_(b: TensorFlowBuilder, start: Any, limit: Any, delta: Any, **_: Any) -> Any:
+    """Numbers at equal distances."""
+    start, limit, delta = (size_of(item, "a bound of a range") for item in (start, limit, delta))
+    return b.arange(start=start, stop=limit, step=delta, dtype=b.result.dtype)
+
+
+@rows.row("LinSpace", static=("start", "stop", "num"))
+def linspace(b: TensorFlowBuilder, start: Any, stop: Any, num: Any, **_: Any) -> Any:
+    """Numbers at equal distances, both ends included, of which TensorFlow takes no gradients."""
+    start, stop = (b.stop_gradient(end) if isinstance(end, Value) else end for end in (start, stop))
+    return b.linspace(start, stop, num=size_of(num), dtype=b.result.dtype)
+
+
+@rows.row("OneHot", static=("depth",))
+def one_hot(b: TensorFlowBuilder, indices: Any, depth: Any, on_value: Any, off_value: Any, *, axis: int = -1, **_: Any) -> Any:
+    """One value at the place of the index along a new axis, another one elsewhere; indices outside have none, the values no gradients."""
+    rank, size, dtype = indices.ndim, size_of(depth, "the depth"), b.result.dtype
+    place = rank if axis == -1 else axis
+    column = b.reshape(indices, shape=(*indices.shape[:place], 1, *indices.shape[place:]))
+    numbers_ = b.arange(start=0, stop=size, step=1, dtype=indices.dtype)
+    hits = b.equal(column, b.reshape(numbers_, shape=(size, *(1,) * (rank - place))))
+    if (on_value, off_value) in ((1, 0), (True, False)) and not isinstance(on_value, Value):
+        return b.astype(hits, dtype=dtype)
+    return b.where(hits, *(b.stop_gradient(b.array(item, dtype)) for item in (on_value, off_value)))
+
+
+@rows.row("SobolSample", static=("dim", "num_results", "skip"))
+def sobol_sample(b: TensorFlowBuilder, dim: Any, num_results: Any, skip: Any, **_: Any) -> Any:
+    """Points of a Sobol sequence, which depend on nothing else: TensorFlow's own, as a constant."""
+    given = [b.fix(size_of(item, "a number of the sequence")) for item in (dim, num_results, skip)]
+    points = tf.math.sobol_sample(*given, dtype=b.result.dtype).numpy()
+    return b.constant("points", ArraySpec(points.shape, b.result.dtype), points)
+
+
+def entries(b: TensorFlowBuilder, operand: Any, count: int) -> tuple[Any, ...]:
+    """The elements of a vector as numbers and sizes, those that are computed as 0-d arrays."""
+    if isinstance(operand, tuple):
+        return operand
+    if not isinstance(operand, Value):
+        return (operand,)
+    node = b.maker(operand)
+    if node is not None and node.op == "stack":
+        return tuple(_entry(b, item) for item in node.inputs)
+    return tuple(b.getitem(operand, key=(place,)) for place in range(count))
+
+
+def _entry(b: TensorFlowBuilder, item: Any) -> Any:
+    node = b.maker(item)
+    return node.params["fill_value"] if node is not None and node.op == "full" else item
+
+
+def _has(mask: int, place: int) -> bool:
+    return bool(mask >> place & 1)
+
+
+class _Bounds:
+    """The operands and masks of a strided slice."""
+
+    def __init__(self, b: TensorFlowBuilder, begin: Any, end: Any, strides: Any, masks: dict[str, Any]) -> None:
+        steps = numbers(strides, "the step of a slice")
+        count = len(steps)
+        self.begin, self.end, self.steps = entries(b, begin, count), entries(b, end, count), steps
+        self.masks = {name: int(masks.get(f"{name}_mask", 0)) for name in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")}
+
+    def index(self) -> tuple[Any, ...]:
+        """The index as Python has it."""
+        return tuple(self._item(place) for place in range(len(self.steps)))
+
+    def _item(self, place: int) -> Any:
+        if _has(self.masks["ellipsis"], place):
+            return Ellipsis
+        if _has(self.masks["new_axis"], place):
+            return None
+        if _has(self.masks["shrink_axis"], place):
+            return self.begin[place]
+        start = None if _has(self.masks["begin"], place) else known(self.begin[place], "the beginning of a slice")
+        stop = None if _has(self.masks["end"], place) else known(self.end[place], "the end of a slice")
+        return slice(start, stop, self.steps[place])
+
+
+@rows.row("StridedSlice", static=("begin", "end", "strides"), takes_read=True)
+def strided_slice(b: TensorFlowBuilder, input: Any, begin: Any, end: Any, strides: Any, **masks: Any) -> Any:
+    """As Python slices, with new axes and an ellipsis."""
+    return read_index(b, input, as_index(b, input, _Bounds(b, begin, end, strides, masks).index()))
+
+
+@rows.row("StridedSliceGrad", static=("shape", "begin", "end", "strides"))
+def strided_slice_grad(b: TensorFlowBuilder, shape: Any, begin: Any, end: Any, strides: Any, dy: Any, **masks: Any) -> Any:
+    """Zeros with ``dy`` where the slice was taken."""
+    whole = b.zeros(shape=numbers(shape, "the shape"), dtype=dy.dtype)
+    return write_index(b, whole, _Bounds(b, begin, end, strides, masks).index(), dy)
+
+
+@rows.row("TensorStridedSliceUpdate", static=("begin", "end", "strides"))
+def tensor_strided_slice_update(b: TensorFlowBuilder, input: Any, begin: Any, end: Any, strides: Any, value: Any, **masks: Any) -> Any:
+    """``input`` with ``value`` in the place of the slice."""
+    return write_index(b, input, _Bounds(b, begin, end, strides, masks).index(), value)
+
+
+@rows.row("Slice", static=("begin", "size"))
+def slice_(b: TensorFlowBuilder, input: Any, begin: Any, size: Any, **_: Any) -> Any:
+    """Parts of these sizes from these places on; -1 is the rest."""
+    sizes = numbers(size, "the size of a slice")
+    for axis, (start, length) in enumerate(zip(entries(b, begin, input.ndim), sizes)):
+        input = _part(b, input, axis, start, length)
+    return input
+
+
+def _part(b: TensorFlowBuilder, x: Value, axis: int, start: Any, length: Any) -> Any:
+    rest = isinstance(length, int) and length == -1
+    if isinstance(start, Value):
+        if rest:
+            raise Computed("a slice from a computed place to the end, whose size depends on elements")
+        places = b.arange(start=0, stop=length, step=1, dtype=start.dtype)
+        return b.take(x, b.add(places, start), axis=axis)
+    if hint_of(start) == 0 and isinstance(start, int) and (rest or length == x.shape[axis]):
+        return x
+    stop = None if rest else start + length
+    return read_index(b, x, (*(slice(None),) * axis, slice(start, stop)))

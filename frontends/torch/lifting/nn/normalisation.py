@@ -12,10 +12,10 @@ import torch
 
 from .....ops.nn.normalisation import pooled_response_norm, wide
 from .....sizes import apply, hint_of, product
-from ...basics.dtypes import torch_dtype
-from ..one_number import held
+from ...basics.tensors import torch_dtype
+from ..elementwise import held
 from ..table import TorchBuilder, axes, axis, rows
-from .linear import optional
+from .activations import optional
 
 
 # ---------------------------------------------------------------------------------------------- batch

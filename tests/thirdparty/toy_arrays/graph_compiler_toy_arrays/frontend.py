@@ -11,10 +11,10 @@ import toy_arrays
 from graph_compiler import contracts
 from graph_compiler.assumptions import SameArray
 from graph_compiler.assumptions.same_array import NO_ARRAY
-from graph_compiler.frontends.signatures import input_names
+from graph_compiler.frontends.common.lifter import input_names
 from graph_compiler.ir import Builder, Graph
 from graph_compiler.ops import ArraySpec
-from graph_compiler.tracing import EnvironmentGuards, Reached, Recording, Request, facts_outside, refuse_escapes
+from graph_compiler.recording import EnvironmentGuards, Reached, Recording, Request, facts_outside, refuse_escapes
 from graph_compiler.trees import call_of, flatten, plain_classes, referred
 
 

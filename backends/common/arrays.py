@@ -1,0 +1,114 @@
+"""Arrays of other frameworks as numpy arrays, and back: known by what they can do, so that no framework is imported for it."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...errors import CallMismatch, FrameworkNotInstalled, GuardFailed
+
+_NAMES = {"ArrayImpl": "jax.Array", "EagerTensor": "tf.Tensor"}  # of classes that their users know by another one
+
+
+# Raised where an array cannot be converted: its dtype, its layout, or its device has no counterpart.
+INCONVERTIBLE = (TypeError, ValueError, RuntimeError, NotImplementedError, BufferError)
+_REMEDIES = {
+    "torch.sparse": "pass it as a dense array, x.to_dense()",
+    "torch.jagged": "pass it as a padded array, x.to_padded_tensor(0.0)",
+    "meta": "an array on the device meta has no elements; pass one that has",
+    "object": "pass an array of numbers, of one data type",
+    "qint": "pass it as floats, x.dequantize()",
+    "quint": "pass it as floats, x.dequantize()",
+}
+
+
+def refuse_array(array: Any, framework: str, problem: Exception) -> NoReturn:
+    """Raise ``CallMismatch`` for an array that has no counterpart in a framework, with what to pass instead."""
+    dtype, layout, device = (str(getattr(array, name, "")) for name in ("dtype", "layout", "device"))
+    layout = "torch.jagged" if getattr(array, "is_nested", False) else layout
+    told = " ".join((layout, device, dtype))
+    remedy = next((remedy for word, remedy in _REMEDIES.items() if word in told), "pass an array of numbers, of a data type that it has")
+    words = ", ".join(filter(None, (dtype, layout if layout != "torch.strided" else "", device if device == "meta" else "")))
+    reason = next((line.strip() for line in str(problem).splitlines() if line.strip()), "")
+    raise CallMismatch(f"an argument is an array ({words}) that cannot become one of {framework} ({reason}); {remedy}") from problem
+
+
+def bfloat16() -> np.dtype[Any]:
+    """The data type bfloat16 of ``ml_dtypes``, which numpy itself lacks; ``FrameworkNotInstalled`` where that is not there."""
+    try:
+        import ml_dtypes
+    except ModuleNotFoundError:
+        raise FrameworkNotInstalled("bfloat16 in numpy needs ml_dtypes; install it with: pip install graph-compiler[numpy]") from None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def as_numpy(array: Any) -> np.ndarray[Any, Any] | None:
+    """An array of any framework as a numpy array that shares its memory where it can; None for what is no array.
+
+    bfloat16 becomes ``ml_dtypes.bfloat16``. Numpy's scalars count as numbers.
+
+    >>> import torch
+    >>> tensor = torch.ones(2, dtype=torch.bfloat16)
+    >>> array = as_numpy(tensor)
+    >>> array[0] = 3
+    >>> array.dtype.name, tensor.tolist()
+    ('bfloat16', [3.0, 1.0])
+    """
+    if isinstance(array, np.ndarray):
+        return array
+    # A tensor of rows of several lengths has no shape to ask for.
+    if getattr(array, "is_nested", False) is True:
+        refuse_array(array, "numpy", ValueError("its rows have several lengths"))
+    if isinstance(array, np.generic) or not (hasattr(array, "__array__") and hasattr(array, "dtype") and hasattr(array, "shape")):
+        return None
+    if not hasattr(array, "detach"):
+        words = words_of(array)
+        return np.asarray(words if tuple(array.shape) else words.__array__())  # which is no array of a scalar of bfloat16 in TensorFlow
+    try:
+        plain = array.detach().cpu().resolve_conj().resolve_neg()
+        if str(plain.dtype) == "torch.bfloat16":
+            return plain.view(dtype=_torch_int16(plain)).numpy().view(bfloat16())
+        return plain.numpy()
+    except INCONVERTIBLE as problem:
+        refuse_array(array, "numpy", problem)
+
+
+def is_plain(array: np.ndarray[Any, Any]) -> bool:
+    """Whether an array of numpy computes as such: its class is none of its own, which may have another meaning (a mask, a unit, a matrix).
+
+    JAX's own class stands for the literals of a function.
+
+    >>> is_plain(np.ones(2)), is_plain(np.ma.masked_array([1, 2], mask=[True, False]))
+    (True, False)
+    """
+    cls = type(array)
+    return cls is np.ndarray or cls is np.memmap or cls.__module__.startswith("jax.")
+
+
+def words_of(array: Any) -> Any:
+    """The words that keys of ``jax.random`` consist of, along a last axis of uint32, and the tensor that a ``tf.Variable`` holds; other
+    arrays as they are."""
+    return array.read_value() if hasattr(type(array), "read_value") else getattr(array, "_base_array", array)
+
+
+def _torch_int16(tensor: Any) -> Any:
+    return tensor.new_empty(0).short().dtype
+
+
+def write_into(array: Any, value: np.ndarray[Any, Any]) -> None:
+    """Puts the elements of ``value`` into a numpy array, or a tensor of torch, whose version counter advances. Others are refused."""
+    if isinstance(array, np.ndarray):
+        array[...] = value
+        return
+    if not hasattr(array, "detach"):
+        name = type(array).__name__
+        raise GuardFailed(
+            f"the original function writes to its argument, but a {_NAMES.get(name, name)} cannot be written to; pass a numpy array or a "
+            "torch tensor, or use graph.functional"
+        )
+    plain = np.asarray(value.astype(np.float32) if value.dtype.name == "bfloat16" else value, order="C")
+    if min(plain.strides, default=0) < 0:  # of one element along this axis, which numpy takes for row-major order and torch refuses
+        plain = plain.copy()
+    tensor = array.detach()  # shares the memory and the version counter
+    tensor.copy_(tensor.new_tensor(plain))

@@ -1,0 +1,101 @@
+"""The compilers of the frameworks: what users tell them, and what happens where one cannot compile a function."""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from ...errors import InvalidOption, nearest
+
+VARIABLE = "GRAPH_COMPILER_CACHE"
+_OFF = ("", "0", "off", "no", "false")
+
+
+def cache_folder(compiler: str) -> str | None:
+    """The folder of one compiler; None where the cache is off, or no folder can be made there.
+
+    >>> import os, tempfile
+    >>> before, os.environ["GRAPH_COMPILER_CACHE"] = os.environ.get("GRAPH_COMPILER_CACHE"), "off"
+    >>> cache_folder("xla") is None
+    True
+    >>> if before is not None: os.environ["GRAPH_COMPILER_CACHE"] = before
+    """
+    told = os.environ.get(VARIABLE)
+    if told is not None and told.strip().lower() in _OFF:
+        return None
+    usual = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "graph_compiler"
+    folder = (Path(told) if told else usual) / compiler
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:  # a file system that cannot be written to
+        return None
+    return str(folder)
+
+
+log = logging.getLogger("graph_compiler")
+_MOST_LETTERS = 200  # of an error of a compiler, which goes on with all of the code
+
+
+def check_compiler_options(name: str, compiler: Callable[..., Any], options: Iterable[str]) -> None:
+    """``InvalidOption`` for the first option that a compiler does not take.
+
+    >>> check_compiler_options("sorted", sorted, ["reversed"])
+    Traceback (most recent call last):
+    graph_compiler.errors.InvalidOption: compile_options= has 'reversed', which sorted does not take; did you mean 'reverse'? ...
+    """
+    _function, *known = inspect.signature(compiler).parameters
+    for option in options:
+        if option not in known:
+            raise InvalidOption(
+                f"compile_options= has {option!r}, which {name} does not take{nearest(option, known)} It takes {', '.join(known)}"
+            )
+
+
+def compiled_or_plain(
+    compiled: Callable[..., Any],
+    function: Callable[..., Any],
+    reason: Callable[[Exception], str | None],
+    compiler: str,
+    describe: Callable[[], str] | None = None,
+    is_wanted: bool = True,
+) -> Callable[..., Any]:
+    """Return a function that calls ``compiled`` and, from the first error that has a ``reason`` not to compile, ``function`` instead, which
+    a log line tells: a warning if a compiled function ``is_wanted`` by the user.
+
+    Errors without a reason are the function's own, and are raised. ``describe`` returns more about what was compiled, in words.
+
+    >>> def fails(x):
+    ...     raise NotImplementedError("no kernel")
+    >>> def reason(problem):
+    ...     return "a kernel is missing" if isinstance(problem, NotImplementedError) else None
+    >>> call = compiled_or_plain(fails, abs, reason, "the compiler")
+    >>> call(-2), call.describe_compilation()
+    (2, 'operation by operation, because a kernel is missing')
+    """
+    chosen, because = [compiled], [""]
+
+    def call(*args: Any) -> Any:
+        try:
+            return chosen[0](*args)
+        # Compilers have no class of their own for what they refuse: `reason` knows it by its words, and all else is raised.
+        except Exception as problem:
+            why = None if chosen[0] is function else reason(problem)
+            if why is None:
+                raise
+            level = logging.WARNING if is_wanted else logging.INFO
+            log.log(level, "%s is not compiled: %s (%s)", function.__name__, why, " ".join(str(problem).split())[:_MOST_LETTERS])
+        chosen[0], because[0] = function, why
+        return function(*args)
+
+    def describe_compilation() -> str:
+        if because[0]:
+            return f"operation by operation, because {because[0]}"
+        more = "" if describe is None else describe()
+        return f"as one program of {compiler}{', ' if more else ''}{more}"
+
+    call.describe_compilation = describe_compilation  # type: ignore[attr-defined]
+    return call

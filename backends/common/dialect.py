@@ -1,0 +1,74 @@
+"""Canonical graphs in the words of one backend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from operator import attrgetter
+from types import ModuleType
+from typing import Any
+
+from ...errors import UnsupportedOperation
+from ...ir.graph import Graph
+from ...ir.node import Node, Value
+from ...ops.dtypes import DTYPES
+from ...ops.text import Given, Text, factor
+from ...sizes import Symbol
+from .rows import Rows, operand
+
+_SPEC = attrgetter("spec")
+
+
+class CanonicalDialect:
+    """Writes canonical nodes through a backend's lowering rows. Parameters called ``dtype`` print as the backend's dtype."""
+
+    def __init__(self, rows: Rows, imports: Mapping[str, str], prelude: ModuleType, dtype_text: Callable[[str], str]) -> None:
+        self.rows, self.imports, self.prelude, self.dtype_text = rows, imports, prelude, dtype_text
+        self.structured = rows.structured
+
+    def decorators(self, graph: Graph) -> tuple[str, ...]:
+        """None, unless the backend has something to set for all operations."""
+        return ()
+
+    def check(self, graph: Graph) -> None:
+        """``UnsupportedOperation`` for a graph that would compute something else here than where it was recorded."""
+
+    def expression(self, node: Node, text: Callable[[Any], Any]) -> str:
+        """The row's expression for a node."""
+        for value in node.outputs:
+            if value.dtype not in DTYPES:
+                raise UnsupportedOperation(
+                    f"{node.origin} gives {value.dtype}, a data type that no target has; convert to another one before"
+                )
+        operands = tuple(self._operand(item, text) for item in node.inputs)
+        params = {name: self._param(name, value, text) for name, value in node.params.items()} if node.params else {}
+        try:
+            return self.rows.expression(node.op, operands, params, tuple(map(_SPEC, node.outputs)))
+        except UnsupportedOperation as problem:
+            raise UnsupportedOperation(f"{problem}\n    {node.origin}") from problem
+
+    def _operand(self, item: Any, text: Callable[[Any], Any]) -> Any:
+        if item is None:
+            return None
+        written = text(item)
+        if isinstance(item, Value):
+            return operand(written, item.spec, isinstance(written, Given))
+        return operand(factor(repr(written)), None)
+
+    def _param(self, name: str, value: Any, text: Callable[[Any], Any]) -> Any:
+        return Text(self.dtype_text(value)) if name == "dtype" and isinstance(value, str) else text(value)
+
+    def size(self, array: str, symbol: Symbol) -> str:
+        """A size is read from the array's shape, an item from its only element."""
+        return f"{array}.shape[{symbol.axis}]" if symbol.kind == "size" else f"{array}.item()"
+
+    def sizes(self, array: str) -> str:
+        """All sizes of an array at once."""
+        return f"{array}.shape"
+
+    def spell(self, item: Any) -> str | None:
+        """Canonical parameters are all literals."""
+        return None
+
+    def context(self, node: Node) -> str:
+        """Canonical operations stand in no context."""
+        return ""

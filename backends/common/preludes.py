@@ -1,0 +1,49 @@
+"""The helpers of a backend: all functions in the files of its prelude, and in those that several backends share."""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from types import FunctionType, ModuleType
+from typing import Any
+
+from ...errors import DuplicateRow
+
+
+def hand_out(prelude: str, *shared: ModuleType, xp: ModuleType | None = None, spelled: Mapping[str, str] | None = None) -> None:
+    """Puts the functions of ``shared`` files, and those of the files beside ``__init__``, which count first, into the package of this name,
+    by which generated source finds them.
+
+    Files of ``array_code`` compute with the module of arrays ``xp``; ``spelled`` says how source writes the names that they have for it and
+    its arrays: ``{"xp": "np", "Array": "np.ndarray"}``.
+    """
+    package = sys.modules[prelude]
+    files = [import_module(f"{prelude}.{file.name}") for file in pkgutil.iter_modules(package.__path__)]
+    own: dict[str, FunctionType] = {}
+    for file in files:
+        for name, helper in _functions(file).items():
+            if own.setdefault(name, helper) is not helper:
+                raise DuplicateRow(f"{prelude} has two helpers {name!r}, in {own[name].__module__} and {file.__name__}")
+    scope: dict[str, Any] = {}  # of the files of array_code: what they name is the target's own
+    for file in shared:
+        helpers = _functions(file)
+        if "Array" in vars(file):
+            scope.update(vars(file))
+            helpers = {name: _in_scope(helper, scope, spelled or {}) for name, helper in helpers.items()}
+        vars(package).update(helpers)
+    vars(package).update(own)
+    scope.update({name: item for name, item in vars(package).items() if isinstance(item, FunctionType)}, xp=xp)
+
+
+def _in_scope(helper: FunctionType, scope: dict[str, Any], spelled: Mapping[str, str]) -> FunctionType:
+    made = FunctionType(helper.__code__, scope, helper.__name__, helper.__defaults__)
+    made.__kwdefaults__, made.__module__, made.__doc__ = helper.__kwdefaults__, helper.__module__, helper.__doc__
+    vars(made)["spelled"] = spelled
+    return made
+
+
+def _functions(file: ModuleType) -> dict[str, FunctionType]:
+    """Those that a file defines."""
+    return {name: item for name, item in vars(file).items() if isinstance(item, FunctionType) and item.__module__ == file.__name__}

@@ -1,0 +1,218 @@
+"""Lowering rows: how one canonical operation is written in one framework.
+
+A row is a template or a function; both give the text of one Python expression. In a template, ``{x}`` is an input,
+``{axis}`` a parameter as a literal, ``{axis=}`` the parameter as a keyword argument that is left out (with the comma before
+it) where it has the vocabulary's default value, ``{dim=axis}`` the same under the name that the framework has for it,
+``{*arrays}`` all inputs of a variadic operation:
+
+    rows.table({"sum": "jnp.sum({x}, {axis=}, {keepdims=})", "concat": "jnp.concatenate([{*arrays}], {axis=})"})
+
+A function takes the operation's own signature, inputs as :class:`Operand` (their text, with ``.spec``) and parameters
+as values that print themselves; a keyword ``out`` gets the specs of the outputs:
+
+    @rows.row("square")
+    def square(x: Operand) -> str:
+        return f"{x} * {x}"
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Mapping
+from typing import Any
+
+from ...errors import DuplicateRow, UnknownOperation
+from ...ir.node import Node
+from ...ops import ArraySpec, Op, get
+from ...ops.text import Text
+
+
+def call(name: str, *operands: Any, **options: Any) -> str:
+    """``name(x, weight, strides=(2, 2))``: operands that are None are left out at the end, options wherever they are None.
+
+    >>> call("F.layer_norm", "x", "x.shape[-1:]", None, eps=1e-05, bias=None)
+    'F.layer_norm(x, x.shape[-1:], eps=1e-05)'
+    """
+    texts = [str(operand) for operand in operands]
+    while texts and texts[-1] == "None":
+        texts.pop()
+    return f"{name}({', '.join(texts + [f'{key}={value!r}' for key, value in options.items() if value is not None])})"
+
+
+def unless(value: Any, default: Any) -> Any:
+    """``value``, or None where it is the default."""
+    return None if value == default else value
+
+
+def unless_all(values: tuple[Any, ...], default: Any) -> tuple[Any, ...] | None:
+    """``values``, or None where each of them is the default."""
+    return None if all(value == default for value in values) else values
+
+
+def number_in(text: str) -> float | None:
+    """The number that an operand is written as; None of a size.
+
+    >>> number_in("(-2)"), number_in("rows")
+    (-2.0, None)
+    """
+    try:
+        return float(text.strip("()"))
+    except ValueError:
+        return None
+
+
+Row = Callable[..., str]
+_FIELD = re.compile(r"(, )?\{(\*?)(?:(\w+)(=))?(\w*)\}")
+
+
+class Operand(Text):
+    """The text of an input, with what is known of the array; ``spec`` is None for a number.
+
+    ``given`` says that the array comes from outside: an argument, a parameter or a constant.
+    """
+
+    __slots__ = ("given", "spec")
+    spec: ArraySpec | None
+    given: bool
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """Sizes of the axes; ``()`` for a number."""
+        return self.spec.shape if self.spec else ()
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes; 0 for a number."""
+        return len(self.shape)
+
+    @property
+    def dtype(self) -> str | None:
+        """Name of the data type; None for a number."""
+        return self.spec.dtype if self.spec else None
+
+
+def operand(text: str, spec: ArraySpec | None, given: bool = False) -> Operand:
+    """An operand with its spec."""
+    made = Operand(text)
+    made.spec, made.given = spec, given
+    return made
+
+
+class Rows:
+    """The lowering table of one framework. A second row for an operation, or a row for an unknown one, is an error.
+
+    ``unsupported`` says why the framework cannot have some operations: name -> reason. ``channels_last`` names the operations that it
+    computes faster, or at all, with the channels in the last axis; the layout pass brings their arrays there. ``bounded``: its compiler has
+    to know all sizes, so those that depend on elements get a bound where they can. ``unrolls``: the most nodes that a loop of a fixed
+    length is written out to, where its loops cost more than such steps; ``rolls``: the fewest equal steps that become a loop, 0 for none.
+    ``counts``: its loops count in Python's numbers, which may be ends of slices. ``stacks``: equal layers may be a loop over stacked
+    weights. ``forward_while``: its ``while_loop`` has derivatives in forward mode alone, unless it has a longest length.
+    ``compute_dtype(op, dtype)`` is the type that the decomposition of an operation is computed in for arrays of ``dtype``, or None for
+    their own.
+    """
+
+    def __init__(
+        self,
+        framework: str,
+        unsupported: Mapping[str, str] | None = None,
+        channels_last: Container[str] = (),
+        bounded: bool = False,
+        unrolls: int = 0,
+        rolls: int = 16,
+        counts: bool = False,
+        stacks: bool = False,
+        forward_while: bool = False,
+        compute_dtype: Callable[[str, str], str | None] = lambda op, dtype: None,
+    ) -> None:
+        self.framework, self.unsupported, self.channels_last, self.bounded = framework, unsupported or {}, channels_last, bounded
+        self.unrolls, self.rolls, self.counts, self.stacks, self.compute_dtype = unrolls, rolls, counts, stacks, compute_dtype
+        self.forward_while = forward_while
+        self._rows: dict[str, Row] = {}
+        self._only: dict[str, Callable[..., bool]] = {}
+        self.structured: dict[str, Callable[[Any, Any], None]] = {}
+        """How operations that run blocks are written: they write lines, not an expression (``structured.py``)."""
+
+    def table(self, rows: Mapping[str, str | Row]) -> None:
+        """Adds a row for each operation: a template, or a function that is one expression."""
+        for name, row in rows.items():
+            op = get(name)
+            self._add(name, _from_template(op, row) if isinstance(row, str) else row)
+
+    def row(self, *names: str, only: Callable[..., bool] | None = None) -> Callable[[Row], Row]:
+        """Adds a function row for one or more operations.
+
+        ``only``, called with the inputs and parameters of a node, says which nodes the row can write; others are decomposed.
+        """
+
+        def register(function: Row) -> Row:
+            for name in names:
+                get(name)
+                self._add(name, function)
+                if only is not None:
+                    self._only[name] = only
+            return function
+
+        return register
+
+    def structure(self, writers: Mapping[str, Callable[[Any, Any], None]]) -> None:
+        """Adds a way to write each operation that runs blocks."""
+        for name, writer in writers.items():
+            if name in self:
+                raise DuplicateRow(f"{self.framework} has two rows for {name!r}")
+            get(name)
+            self.structured[name] = writer
+
+    def include(self, others: Rows, without: tuple[str, ...] = ()) -> None:
+        """Adds the rows of another table, those named in ``without`` left out."""
+        for name, row in others._rows.items():
+            if name not in without:
+                self._add(name, row)
+
+    def _add(self, name: str, row: Row) -> None:
+        if name in self._rows:
+            raise DuplicateRow(f"{self.framework} has two rows for {name!r}")
+        self._rows[name] = row
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._rows or name in self.structured
+
+    def can_write(self, node: Node) -> bool:
+        """Whether a row writes this node."""
+        return node.op in self and (node.op not in self._only or self._only[node.op](*node.inputs, **node.params))
+
+    def names(self) -> list[str]:
+        """The operations that have a row."""
+        return [*self._rows, *self.structured]
+
+    def expression(self, name: str, operands: tuple[Any, ...], params: dict[str, Any], out: tuple[ArraySpec, ...]) -> str:
+        """The expression that computes operation ``name``."""
+        row = self._rows[name]
+        wants_out = "out" in row.__code__.co_varnames[: row.__code__.co_argcount + row.__code__.co_kwonlyargcount]
+        return row(*operands, **params, **({"out": out} if wants_out else {}))
+
+
+def _from_template(op: Op, template: str) -> Row:
+    for _, star, keyword, _, name in _FIELD.findall(template):
+        field = name or keyword
+        if field not in (op.inputs if star else (*op.inputs, *op.params)):
+            raise UnknownOperation(f"the template of {op.name!r} names {field!r}, which is no input or parameter of it")
+
+    def row(*operands: Any, **params: Any) -> str:
+        inputs = dict(zip(op.inputs, operands))
+
+        def fill(match: re.Match[str]) -> str:
+            comma, star, keyword, _, name = match.groups(default="")
+            field = name or keyword
+            if star:
+                return comma + ", ".join(map(str, operands))
+            if field in inputs:
+                return f"{comma}{keyword}={inputs[field]}" if keyword else comma + str(inputs[field])
+            value = params[field]
+            if keyword:
+                default = op.params[field]
+                return "" if type(value) is type(default) and value == default else f"{comma}{keyword}={value!r}"
+            return f"{comma}{value!r}"
+
+        return _FIELD.sub(fill, template)
+
+    return row

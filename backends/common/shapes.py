@@ -1,0 +1,81 @@
+"""How changes of shape are written; the same for all frameworks whose arrays have numpy's methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...sizes import Apply, Size, hint_of, product
+from .keys import WHOLE, key_text
+from .rows import Operand
+
+
+def permute_text(method: str) -> Callable[..., str]:
+    """The row that writes ``x.T``, ``x.mT`` or ``x.<method>(2, 0, 1)``."""
+
+    def permute(x: Operand, *, axes: tuple[int, ...]) -> str:
+        swapped = (*range(x.ndim - 2), x.ndim - 1, x.ndim - 2)
+        if axes == swapped:
+            return f"{x}.{'T' if x.ndim == 2 else 'mT'}"
+        return f"{x}.{method}({', '.join(map(str, axes))})"
+
+    return permute
+
+
+def reshape_text(x: Operand, *, shape: tuple[Any, ...], out: Any) -> str:
+    """``x[:, None]`` where axes of size 1 are added, ``x.squeeze(1)`` where they go, otherwise ``x.reshape(...)``."""
+    new = added_axes(x.shape, out[0].shape)
+    if new and len(new) <= 3:
+        return f"{x}{key_text(tuple(None if axis in new else WHOLE for axis in range(len(shape))), x.ndim)}"
+    gone = added_axes(out[0].shape, x.shape, symbolic=True)
+    if gone:
+        return f"{x}.squeeze({gone[0] if len(gone) == 1 else gone})"
+    if len(shape) == 1:
+        return f"{x}.reshape(-1)"
+    return f"{x}.reshape({', '.join(map(repr, _with_free_size(shape, out[0].shape))) or '()'})"
+
+
+def added_axes(small: tuple[Any, ...], large: tuple[Any, ...], symbolic: bool = False) -> tuple[int, ...]:
+    """The axes of ``large`` that are 1 and without which it is ``small``; none where there are no such axes.
+
+    Shapes of as many elements are given, so a symbolic size that is only in ``large`` must be 1.
+    """
+    added, place = [], 0
+    for axis, dim in enumerate(large):
+        if place < len(small) and small[place] == dim:
+            place += 1
+        elif dim == 1 if isinstance(dim, int) else symbolic and hint_of(dim) == 1:
+            added.append(axis)
+        else:
+            return ()
+    return tuple(added) if place == len(small) else ()
+
+
+def _with_free_size(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """-1 for the only size that is an expression, if no other one can be 0, or for what is left of the elements."""
+    if sum(not isinstance(dim, int) for dim in shape) == 1 and 0 not in shape:
+        return tuple(-1 if not isinstance(dim, int) and " " in str(dim) else dim for dim in shape)
+    return with_what_is_left(shape, sizes)
+
+
+def with_what_is_left(shape: tuple[Any, ...], sizes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """``shape``, the texts of ``sizes``, with -1 for a size that is a quotient by all the others, which cannot be 0 then."""
+    for axis, dim in enumerate(sizes):
+        divisor = _divisor(dim)
+        if divisor is not None and isinstance(product((*sizes[:axis], *sizes[axis + 1 :])) // divisor, int):
+            return (*shape[:axis], -1, *shape[axis + 1 :])
+    return shape
+
+
+def _divisor(dim: Any) -> Size | None:
+    """What a size that is nothing but a quotient is divided by, where that is an expression."""
+    atom = next(dim.atoms(), None) if isinstance(dim, Size) else None
+    if not isinstance(atom, Apply) or atom.function != "floordiv" or dim != Size.of(atom):
+        return None
+    divisor = atom.arguments[1]
+    return divisor if isinstance(divisor, Size) else None
+
+
+def unstack_texts(x: Operand, axis: int, count: int) -> list[str]:
+    """``x[:, 0]``, ``x[:, 1]``, ..."""
+    return [f"{x}{key_text((*(WHOLE,) * axis, i), x.ndim)}" for i in range(count)]

@@ -1,0 +1,165 @@
+"""Loops and branches as Python's own statements, for targets that run operation by operation: NumPy, and torch without a compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+from ...ir.node import Block, Node, Value
+from ...trees import iterate_structure
+from .structured import Inside, Loop, Scope, assigned, names_of
+
+Written = Callable[[Scope, Node], None]
+
+
+def while_loop(scope: Scope, node: Node) -> None:
+    """``while condition: state = body(state)``."""
+    condition, body = node.regions
+    loop = Loop.of(scope, node)
+    state = names_of(scope, body, len(loop.state))
+    asked = scope.inside(condition, state, loop.captured)
+    assigned(scope, state, loop.state)
+    short = asked.expression()
+    step = scope.inside(body, state, loop.captured)
+    with scope.indented(f"while {short}:" if short else "while True:"):
+        if not short:
+            scope.take(asked)
+            with scope.indented(f"if not {asked.outputs[0]}:"):
+                scope.line("break")
+        scope.take(step)
+        assigned(scope, state, step.outputs)
+        if scope_is_empty(step, state):
+            scope.line("pass")
+    scope.text.update(zip(node.outputs, state))
+    for inside in (asked, step):
+        inside.free()
+
+
+def scope_is_empty(inside: Inside, targets: Sequence[str]) -> bool:
+    """Whether a block and the assignment of its outputs write no line."""
+    return inside.is_empty and list(targets) == inside.outputs
+
+
+def branch(scope: Scope, node: Node) -> None:
+    """``if index == 0: ... elif index == 1: ... else: ...``, each of which assigns the results."""
+    index, *captured = node.inputs
+    chosen = repr(scope.literal(index))
+    insides = [scope.inside(region, [], captured) for region in node.regions]
+    names = scope.name(node)
+    heads = [f"if {chosen}:", "else:"] if index.dtype == "bool" else _heads(chosen, len(insides))
+    for head, inside in zip(heads, insides[::-1] if index.dtype == "bool" else insides):
+        with ExitStack() as stack:
+            if head:
+                stack.enter_context(scope.indented(head))
+            scope.take(inside)
+            assigned(scope, names, inside.outputs)
+            if scope_is_empty(inside, names):
+                scope.line("pass")
+    for inside in insides:
+        inside.free()
+
+
+def _heads(chosen: str, count: int) -> list[str]:
+    if count == 1:
+        return [""]
+    return [f"if {chosen} == 0:", *(f"elif {chosen} == {place}:" for place in range(1, count - 1)), "else:"]
+
+
+def scan_with(elements: Callable[[Scope, Node, Loop, list[str]], tuple[str, list[str]]], results: Results) -> Written:
+    """A ``for`` loop: ``elements`` gives its head and lines that name the elements, ``results`` collects what the steps put out."""
+
+    def scan(scope: Scope, node: Node) -> None:
+        (body,), loop = node.regions, Loop.of(scope, node)
+        state = names_of(scope, body, len(loop.state))
+        rows = names_of(scope, body, len(loop.sequences), len(state))
+        outputs = [scope.new(value.name) for value in node.outputs[len(state) :]]  # first: a step may have a loop with outputs, too
+        step = scope.inside(body, [*state, *rows], loop.captured)
+        loop = counting(scope, node, loop)
+        assigned(scope, state, loop.state)
+        head, lines = elements(scope, node, loop, rows)
+        results.begin(scope, node, outputs)
+        with scope.indented(head):
+            for text in lines:
+                scope.line(text)
+            scope.take(step)
+            results.add(scope, outputs, step.outputs[len(state) :])  # first: an output may be what was carried into the step
+            assigned(scope, state, step.outputs[: len(state)])
+            if not lines and not outputs and scope_is_empty(step, state):
+                scope.line("pass")
+        results.end(scope, node, outputs)
+        scope.text.update(zip(node.outputs, [*state, *outputs]))
+        step.free()
+        scope.free(rows)
+
+    return scan
+
+
+def counting(scope: Scope, node: Node, loop: Loop) -> Loop:
+    """The operands with a ``range`` in the place of an ``arange`` whose numbers are nothing but places: Python's own are fastest there."""
+    if node.params["reverse"]:
+        return loop
+    (body,), carried, texts = node.regions, len(loop.state), list(loop.sequences)
+    made = {value: maker for maker in scope.nodes if "arange" in (maker.op, maker.key) for value in maker.outputs}
+    for place in range(len(texts)):
+        operand, number = node.inputs[carried + place], body.block.inputs[carried + place]
+        maker = made.get(operand)
+        if maker is not None and number.dtype.startswith("int") and not _is_read(body.block, number):
+            texts[place] = _range(scope, maker)
+            scope.drop(operand)
+    return Loop(loop.state, texts, loop.captured)
+
+
+def _is_read(block: Block, number: Value) -> bool:
+    """Whether a number is used as an array: by an operation, or in a block that captures it."""
+    if number in block.outputs:
+        return True
+    for node in block.nodes:
+        for place, item in enumerate(node.inputs):
+            inner = [region.block for region in node.regions if len(region.block.inputs) == len(node.inputs)]
+            if item is number and (not inner or any(_is_read(each, each.inputs[place]) for each in inner)):
+                return True
+        nested = [value for item in node.inputs if not isinstance(item, Value) for value in iterate_structure(item)]
+        if number in nested:
+            return True
+    return False
+
+
+def _range(scope: Scope, node: Node) -> str:
+    bounds = node.inputs if node.record is not None else [node.params[name] for name in ("start", "stop", "step")]
+    start, stop, step = map(scope.literal, bounds)
+    return f"range({start!r}, {stop!r}, {step!r})" if step != 1 else f"range({start!r}, {stop!r})" if start != 0 else f"range({stop!r})"
+
+
+class Results:
+    """How the outputs of all steps become arrays."""
+
+    def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
+        """Before the loop."""
+
+    def add(self, scope: Scope, outputs: list[str], values: list[str]) -> None:
+        """After each step."""
+
+    def end(self, scope: Scope, node: Node, outputs: list[str]) -> None:
+        """After the loop."""
+
+
+class Lists(Results):
+    """Each step appends to a list, which is stacked after the loop."""
+
+    def begin(self, scope: Scope, node: Node, outputs: list[str]) -> None:
+        for name in outputs:
+            scope.line(f"{name} = []")
+
+    def add(self, scope: Scope, outputs: list[str], values: list[str]) -> None:
+        for name, value in zip(outputs, values):
+            scope.line(f"{name}.append({value})")
+
+
+def function_of_rule(scope: Scope, node: Node) -> None:
+    """Of a function with a derivative rule the function alone, where it is called."""
+    body = node.regions[0]
+    inside = scope.inside(body, [], node.inputs)
+    scope.take(inside)
+    names = scope.name(node)
+    assigned(scope, names, inside.outputs)
+    inside.free()

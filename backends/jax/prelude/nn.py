@@ -1,0 +1,328 @@
+"""Normalisation layers. Half precision is computed in float32."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from .control import with_slopes
+from .statistics import norm_over
+
+
+def celu(x: jax.Array, alpha: float) -> jax.Array:
+    """``x`` above 0, ``alpha * expm1(x / alpha)`` elsewhere; its second derivative at 0 is 0."""
+
+    def value(x: jax.Array) -> jax.Array:
+        return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0, x) / alpha))
+
+    return with_slopes(value, [lambda x: slope_of_exponential(x, 1.0, 1 / alpha)], x)
+
+
+def elu(x: jax.Array, alpha: float = 1.0) -> jax.Array:
+    """``x`` above 0, ``alpha * expm1(x)`` elsewhere; its second derivative at 0 is 0."""
+    return with_slopes(lambda x: jax.nn.elu(x, alpha), [lambda x: slope_of_exponential(x, alpha)], x)
+
+
+def selu(x: jax.Array) -> jax.Array:
+    """``1.05 * elu(x, 1.67)``, the constants of self-normalising networks; its second derivative at 0 is 0."""
+    scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
+    return with_slopes(jax.nn.selu, [lambda x: scale * slope_of_exponential(x, alpha)], x)
+
+
+def slope_of_exponential(x: jax.Array, at_zero: float, rate: float = 1.0) -> jax.Array:
+    """1 above 0, ``at_zero * exp(rate * x)`` elsewhere; it has slope 0 at 0."""
+    return jnp.where(x > 0, 1, at_zero * jnp.exp(rate * jnp.where(x < 0, x, 0)))
+
+
+def glu(x: jax.Array, axis: int) -> jax.Array:
+    """The first half along ``axis`` times the sigmoid of the second."""
+    value, gate = jnp.split(x, 2, axis)
+    return value * jax.nn.sigmoid(gate)
+
+
+def scaled_dot_product_attention(
+    query: jax.Array,
+    key: jax.Array,
+    value: jax.Array,
+    mask: jax.Array | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> jax.Array:
+    """``softmax(query @ key.T * scale + mask) @ value``; a row without any kept score gives 0."""
+    weights = attention_weights(query, key, mask, is_causal=is_causal, scale=scale)
+    return jnp.matmul(weights.astype(value.dtype), value)
+
+
+def attention_weights(
+    query: jax.Array, key: jax.Array, mask: jax.Array | None = None, *, is_causal: bool = False, scale: float | None = None
+) -> jax.Array:
+    """``softmax(query @ key.T * scale + mask)``, in float32 at least; 0 in rows without any kept score.
+
+    The scores see nothing but arithmetic: XLA puts product, sum and softmax into one loop then, which it does not do around a choice.
+    """
+    wide = jnp.promote_types(query.dtype, jnp.float32)
+    scores = jnp.matmul(query, jnp.swapaxes(key, -1, -2), preferred_element_type=wide)
+    scores *= query.shape[-1] ** -0.5 if scale is None else scale
+    if is_causal:
+        kept = jnp.tri(*scores.shape[-2:], dtype=bool)
+        mask = kept if mask is None else kept & mask if mask.dtype == bool else jnp.where(kept, mask, -jnp.inf)
+    if mask is not None:
+        scores = scores + (jnp.where(mask, 0, -jnp.inf).astype(wide) if mask.dtype == bool else mask)
+    return softmax_or_zero(scores)
+
+
+def softmax_or_zero(scores: jax.Array) -> jax.Array:
+    """Softmax over the last axis; 0 where all scores are -inf.
+
+    Both reductions start at a number that is nothing beside those of any other row: the lowest for the peak, the least for the total,
+    which is 1 at least elsewhere. So nothing stands between total and quotient: that would cost a loop of its own, and 1.5 times the time
+    with 1,500 keys on a CPU. The derivative of that quotient would leave the range of the type.
+    """
+
+    @jax.custom_jvp
+    def softmax(scores: jax.Array) -> jax.Array:
+        peaks = lax.reduce(scores, jnp.finfo(scores.dtype).min, lax.max, (scores.ndim - 1,))
+        weights = jnp.exp(scores - peaks[..., None])
+        totals = lax.reduce(weights, jnp.finfo(scores.dtype).tiny, lax.add, (scores.ndim - 1,))
+        return weights / totals[..., None]
+
+    @softmax.defjvp
+    def slopes(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
+        result, tangent = softmax(*primals), *tangents
+        return result, result * (tangent - jnp.sum(result * tangent, -1, keepdims=True))
+
+    return softmax(scores)
+
+
+def padded_embedding(weight: jax.Array, indices: jax.Array, padding_idx: int) -> jax.Array:
+    """Rows of ``weight``; no gradient reaches the row ``padding_idx``."""
+    rows = jnp.take(weight, indices, axis=0)
+    return jnp.where((indices == padding_idx)[..., None], lax.stop_gradient(rows), rows)
+
+
+def embedding_bag(
+    weight: jax.Array,
+    indices: jax.Array,
+    offsets: jax.Array,
+    per_sample_weights: jax.Array | None,
+    mode: str,
+    padding_idx: int | None,
+    include_last_offset: bool,
+) -> jax.Array:
+    """Sum, mean or max of the rows of each bag; bag ``i`` is ``indices[offsets[i]:offsets[i + 1]]``."""
+    starts = offsets[:-1] if include_last_offset else offsets
+    bags = starts.shape[0]
+    bag = jnp.searchsorted(starts, jnp.arange(indices.shape[0]), side="right") - 1
+    if include_last_offset:
+        bag = jnp.where(jnp.arange(indices.shape[0]) < offsets[-1], bag, bags)
+    if padding_idx is not None:
+        bag = jnp.where(indices == padding_idx, bags, bag)  # no such bag: dropped
+    rows = jnp.take(weight, indices, axis=0).astype(jnp.promote_types(weight.dtype, jnp.float32))
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights[:, None]
+    if mode == "sum":
+        return jax.ops.segment_sum(rows, bag, bags).astype(weight.dtype)
+    count = jax.ops.segment_sum(jnp.ones_like(bag), bag, bags)[:, None]
+    if mode == "max":
+        return jnp.where(count == 0, 0, jax.ops.segment_max(rows, bag, bags)).astype(weight.dtype)
+    return (jax.ops.segment_sum(rows, bag, bags) / jnp.maximum(count, 1)).astype(weight.dtype)
+
+
+def nll_loss(
+    log_probabilities: jax.Array, target: jax.Array, weight: jax.Array | None = None, *, ignore_index: int = -100, reduction: str = "mean"
+) -> jax.Array:
+    """``-weight[target] * log_probabilities[target]``, classes on axis 1; 0 where the target is ``ignore_index``."""
+    axis = min(1, log_probabilities.ndim - 1)
+    kept = target != ignore_index
+    target = jnp.where(kept, target, 0)
+    picked = jnp.take_along_axis(log_probabilities, jnp.expand_dims(target, axis), axis).squeeze(axis)
+    weights = jnp.where(kept, 1 if weight is None else weight[target], 0).astype(picked.dtype)
+    losses = jnp.where(kept, -picked * weights, 0)
+    if reduction == "none":
+        return losses
+    return losses.sum() / weights.sum() if reduction == "mean" else losses.sum()
+
+
+def cross_entropy(
+    logits: jax.Array,
+    target: jax.Array,
+    weight: jax.Array | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> jax.Array:
+    """Cross entropy of ``softmax(logits)`` against class indices; a share ``label_smoothing`` falls on all classes alike."""
+    axis = min(1, logits.ndim - 1)
+    logs = jax.nn.log_softmax(logits, axis)
+    loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if label_smoothing == 0:
+        return loss
+    kept = target != ignore_index
+    if weight is not None:
+        logs = logs * weight.reshape(-1, *(1,) * (logs.ndim - axis - 1))
+    smooth = jnp.where(kept, -logs.sum(axis), 0)
+    if reduction != "none":
+        smooth = smooth.sum()
+    if reduction == "mean":
+        smooth /= jnp.where(kept, 1 if weight is None else weight[jnp.where(kept, target, 0)], 0).sum()
+    return (1 - label_smoothing) * loss + label_smoothing / logits.shape[axis] * smooth
+
+
+def binary_cross_entropy(probability: jax.Array, target: jax.Array) -> jax.Array:
+    """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100, with finite gradients."""
+
+    @jax.custom_jvp
+    def cross_entropy(p: jax.Array, t: jax.Array) -> jax.Array:
+        return (t - 1) * jnp.maximum(jnp.log1p(-p), -100) - t * jnp.maximum(jnp.log(p), -100)
+
+    @cross_entropy.defjvp
+    def slopes(primals: tuple[jax.Array, ...], tangents: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+        p, t = primals
+        by_p = (p - t) / jnp.maximum(p * (1 - p), 1e-12)
+        by_t = jnp.log1p(-p) - jnp.log(p)
+        return cross_entropy(p, t), by_p * tangents[0] + by_t * tangents[1]
+
+    return cross_entropy(probability, target)
+
+
+def ctc_loss(
+    log_probabilities: jax.Array, targets: jax.Array, input_lengths: jax.Array, target_lengths: jax.Array, blank: int = 0
+) -> jax.Array:
+    """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
+
+    Its gradient is that of this sum; torch's assumes a log_softmax before it, and is the same after that. What cannot be reached has a very
+    small logarithm and not that of 0, whose gradient is NaN; where no alignment fits, the loss is infinite and the gradient 0.
+    """
+    time, batch = log_probabilities.shape[:2]
+    length = targets.shape[1]
+    places = jnp.arange(2 * length + 1)
+    labels = jnp.where(places % 2, jnp.pad(jnp.repeat(targets, 2, axis=1), ((0, 0), (1, 0)))[:, : 2 * length + 1], blank)
+    labels = jnp.where(places < 2 * target_lengths[:, None] + 1, labels, blank)
+    two_back = jnp.pad(labels, ((0, 0), (2, 0)), constant_values=blank)[:, : 2 * length + 1]
+    may_skip = (labels != blank) & (labels != two_back)
+    never = float(jnp.finfo(log_probabilities.dtype).min) / 8
+    emitted = jnp.take_along_axis(log_probabilities, jnp.broadcast_to(labels, (time, *labels.shape)), axis=2)
+
+    def shifted(alpha: jax.Array, by: int) -> jax.Array:
+        return jnp.pad(alpha, ((0, 0), (by, 0)), constant_values=never)[:, : 2 * length + 1]
+
+    def step(alpha: jax.Array, inputs: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, None]:
+        now, index = inputs
+        grown = jnp.logaddexp(jnp.logaddexp(alpha, shifted(alpha, 1)), jnp.where(may_skip, shifted(alpha, 2), never)) + now
+        return jnp.where((index < input_lengths)[:, None], jnp.maximum(grown, never), alpha), None
+
+    before = jnp.where(places == 0, jnp.zeros((), emitted.dtype), never) + jnp.zeros((batch, 1), emitted.dtype)
+    first = jnp.where(places < 2, jnp.maximum(emitted[0], never), never)
+    alpha = jnp.where((input_lengths > 0)[:, None], first, before)
+    alpha, _ = lax.scan(step, alpha, (emitted[1:], jnp.arange(1, time)))
+    ends = 2 * target_lengths[:, None]
+    last = jnp.take_along_axis(alpha, ends, axis=1)[:, 0]
+    other = jnp.take_along_axis(alpha, jnp.maximum(ends - 1, 0), axis=1)[:, 0]
+    total = jnp.where(target_lengths > 0, jnp.logaddexp(last, other), last)
+    return jnp.where(total > never / 2, -total, jnp.inf)
+
+
+def widened(x: jax.Array) -> jax.Array:
+    """``x``, half precision as float32."""
+    return x.astype(jnp.float32) if jnp.issubdtype(x.dtype, jnp.floating) and x.dtype.itemsize < 4 else x
+
+
+def over_channels(vector: jax.Array, ndim: int, axis: int = 1) -> jax.Array:
+    """A vector shaped to be broadcast over ``axis`` of ``ndim``, half precision as float32."""
+    return widened(vector).reshape([-1 if i == axis else 1 for i in range(ndim)])
+
+
+def standardised(x: jax.Array, axis: int | tuple[int, ...], epsilon: float) -> jax.Array:
+    """``(x - mean) / sqrt(variance + epsilon)`` over ``axis``."""
+    centred = x - x.mean(axis, keepdims=True)
+    return centred * lax.rsqrt((centred * centred).mean(axis, keepdims=True) + epsilon)
+
+
+def batch_norm(
+    x: jax.Array,
+    mean: jax.Array,
+    variance: jax.Array,
+    weight: jax.Array | None = None,
+    bias: jax.Array | None = None,
+    *,
+    axis: int = 1,
+    epsilon: float,
+) -> jax.Array:
+    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``."""
+    scale = lax.rsqrt(widened(variance) + epsilon)
+    if weight is not None:
+        scale = scale * weight
+    result = (widened(x) - over_channels(mean, x.ndim, axis)) * over_channels(scale, x.ndim, axis)
+    if bias is not None:
+        result = result + over_channels(bias, x.ndim, axis)
+    return result.astype(x.dtype)
+
+
+def layer_norm(
+    x: jax.Array,
+    weight: jax.Array | None = None,
+    bias: jax.Array | None = None,
+    *,
+    axis: int | tuple[int, ...] = -1,
+    epsilon: float,
+) -> jax.Array:
+    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with mean and variance over ``axis``."""
+    result = standardised(widened(x), axis, epsilon)
+    if weight is not None:
+        result = result * weight
+    if bias is not None:
+        result = result + bias
+    return result.astype(x.dtype)
+
+
+def rms_norm(x: jax.Array, weight: jax.Array | None = None, *, axis: int | tuple[int, ...] = -1, epsilon: float) -> jax.Array:
+    """``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
+    wide = widened(x)
+    result = wide * lax.rsqrt((wide * wide).mean(axis, keepdims=True) + epsilon)
+    if weight is not None:
+        result = result * weight
+    return result.astype(x.dtype)
+
+
+def group_norm(
+    x: jax.Array, weight: jax.Array | None = None, bias: jax.Array | None = None, *, axis: int = 1, groups: int, epsilon: float
+) -> jax.Array:
+    """Normalises each of ``groups`` groups of channels, which stand in ``axis``, with all axes but the first."""
+    grouped = widened(x).reshape(*x.shape[:axis], groups, x.shape[axis] // groups, *x.shape[axis + 1 :])
+    result = standardised(grouped, tuple(place for place in range(1, grouped.ndim) if place != axis), epsilon).reshape(x.shape)
+    return scaled_channels(result, weight, bias, axis).astype(x.dtype)
+
+
+def instance_norm(
+    x: jax.Array, weight: jax.Array | None = None, bias: jax.Array | None = None, *, axis: int = 1, epsilon: float
+) -> jax.Array:
+    """Normalises each channel of each sample over the axes of space."""
+    result = standardised(widened(x), tuple(place for place in range(1, x.ndim) if place != axis), epsilon)
+    return scaled_channels(result, weight, bias, axis).astype(x.dtype)
+
+
+def scaled_channels(x: jax.Array, weight: jax.Array | None, bias: jax.Array | None, axis: int) -> jax.Array:
+    """``x * weight + bias`` with vectors over ``axis``, each as far as there is one."""
+    if weight is not None:
+        x = x * over_channels(weight, x.ndim, axis)
+    return x if bias is None else x + over_channels(bias, x.ndim, axis)
+
+
+def local_response_norm(x: jax.Array, *, size: int, alpha: float, beta: float, k: float) -> jax.Array:
+    """``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``."""
+    wide = widened(x)
+    window = (1, size) + (1,) * (x.ndim - 2)
+    padding = [(0, 0), (size // 2, (size - 1) // 2)] + [(0, 0)] * (x.ndim - 2)
+    total = lax.reduce_window(wide * wide, np.zeros((), wide.dtype), lax.add, window, (1,) * x.ndim, padding)
+    return (wide / (k + total * (alpha / size)) ** beta).astype(x.dtype)
+
+
+def normalize(x: jax.Array, *, ord: float = 2, axis: int | tuple[int, ...], epsilon: float) -> jax.Array:
+    """``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``; zeros have a gradient of 0 in the norm."""
+    wide = widened(x)
+    norm = norm_over(wide, axis, ord, True)
+    return (wide / jnp.maximum(norm, epsilon)).astype(x.dtype)

@@ -1,0 +1,316 @@
+"""XLA's programs are kept between processes: JAX's own cache, in a folder of ours, while a graph is compiled and not longer. Where the user
+has set or disabled that cache, it is left as it is."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import hashlib
+import inspect
+import json
+import logging
+import os
+import re
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import jaxlib
+from jax import export
+from jax._src import config
+from jax.experimental.compilation_cache import compilation_cache
+
+from ...errors import InvalidFile, Signal
+from ...ir.json import KnownClasses, tree_from_json, tree_to_json
+from ...trees import Tree
+from ..common.compilers import cache_folder
+from .packed import Form, Packed, weak
+
+_FORMAT = 1
+_HEADER = re.compile(r'\A"""[\s\S]*?"""')  # says what the function was recorded with
+_IMPORT = re.compile(r"^(?:from|import) (\w+)", re.MULTILINE)
+_OWN = ("jax", "numpy")  # whose versions are told anyway
+_INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/]")
+_WATCHING = ("jax_debug_nans", "jax_debug_infs", "jax_disable_jit")  # under these JAX runs the function operation by operation
+
+
+def key_of(text: str, args: Iterable[Any]) -> str | None:
+    """The digest for the whole ``text`` of a function, and what it is traced with; None where a trace may read more."""
+    is_off = not jax.config.jax_enable_compilation_cache
+    if is_off or any(getattr(jax.config, name) for name in _WATCHING) or _is_in_a_context():
+        return None
+    facts = [_HEADER.sub("", text), *_versions(), *_settings(), *map(_described, args), *_packages(text)]
+    return None if None in facts else hashlib.sha256("\0".join(map(str, facts)).encode()).hexdigest()
+
+
+def _versions() -> Iterator[str]:
+    device = jax.local_devices()[0]
+    numpy: Any = sys.modules["numpy"]
+    yield from (str(_FORMAT), jax.__version__, jaxlib.__version__, numpy.__version__)
+    yield from (device.platform, device.device_kind, device.client.platform_version)
+
+
+def _settings() -> Iterator[str]:
+    """Of JAX, but where it keeps what it compiles."""
+    return (f"{name}={value!r}" for name, value in sorted(jax.config.values.items()) if "cache" not in name)
+
+
+def _is_in_a_context() -> bool:
+    """Whether a context manager of JAX is open: a mesh, another precision. A thread of its own has none."""
+    seen: list[Any] = []
+    context = config.trace_context
+    thread = threading.Thread(target=lambda: seen.append(context()))
+    thread.start()
+    thread.join()
+    return bool(context() != seen[0])
+
+
+def _described(arg: Any) -> str | None:
+    """An argument: an array, weights by name, or a static number; None of anything else."""
+    if isinstance(arg, jax.core.Tracer):
+        aval = arg.aval
+        return repr((str(aval.dtype), aval.shape, aval.weak_type, str(getattr(aval, "memory_space", ""))))
+    if type(arg) is dict:
+        parts = {name: _described(array) if isinstance(array, jax.core.Tracer) else None for name, array in arg.items()}
+        return None if None in parts.values() else repr(sorted(parts.items()))
+    return repr(arg) if type(arg) in (bool, int, float) else None
+
+
+def _packages(text: str) -> Iterator[str | None]:
+    """The versions of what the text imports beside JAX; None for what is not installed, whose code may be another one tomorrow."""
+    for name in dict.fromkeys(_IMPORT.findall(text)):
+        if name in _OWN or name in sys.stdlib_module_names:
+            continue
+        module = sys.modules.get(name)
+        version, file = getattr(module, "__version__", None), getattr(module, "__file__", None) or ""
+        yield f"{name} {version}" if version and _INSTALLED.search(file) and name != "graph_compiler" else None
+
+
+Classes = Mapping[tuple[str, str], type]
+
+
+class NotKept(Signal):
+    """The file says that there can be no program."""
+
+
+@dataclass(frozen=True)
+class ProgramFile:
+    """``passed`` tells of each array of the result which argument it is, None where the program makes it; ``weak`` of each that it makes
+    whether its type is a weak one."""
+
+    program: export.Exported
+    form: Tree
+    passed: list[int | None]
+    weak: list[bool]
+
+
+def classes_of(function: Callable[..., Any]) -> Classes:
+    """Those that the text of a function imports, by module and name."""
+    held = inspect.unwrap(function).__globals__.values()  # decorators have globals of their own
+    return {(cls.__module__, cls.__qualname__): cls for cls in held if isinstance(cls, type)}
+
+
+def write(path: Path, kept: ProgramFile, classes: Classes) -> None:
+    """``InvalidFile`` where the form of the result could not be read again as it is."""
+    form = tree_to_json(kept.form, repr)
+    if _form(json.loads(json.dumps(form)), classes) != kept.form:
+        raise InvalidFile("the form of the result cannot be kept")
+    program = base64.b64encode(kept.program.serialize()).decode()
+    _put(path, {"form": form, "passed": kept.passed, "weak": kept.weak, "program": program})
+
+
+def write_none(path: Path) -> None:
+    """Says that there can be no program, so that the next process does not try again."""
+    with suppress(OSError):
+        _put(path, {})
+
+
+def _put(path: Path, held: dict[str, Any]) -> None:
+    """Beside, and then in its place: other processes may read and write it."""
+    body = json.dumps({"key": path.stem, **held})
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(f"{_digest(body)}\n{body}")
+        Path(name).replace(path)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise
+
+
+def read(path: Path, classes: Classes) -> ProgramFile | None:
+    """The program; None where there is no file, or a damaged one. ``NotKept`` where there can be none."""
+    try:
+        digest, _, body = path.read_text().partition("\n")
+        held = json.loads(body) if digest == _digest(body) else {}
+    except (OSError, ValueError):
+        return None
+    if held.get("key") != path.stem:
+        return None
+    if "program" not in held:
+        raise NotKept
+    program = export.deserialize(bytearray(base64.b64decode(held["program"])))
+    return ProgramFile(program, _form(held["form"], classes), held["passed"], held["weak"])
+
+
+def _form(data: Any, classes: Classes) -> Tree:
+    return tree_from_json(data, ast.literal_eval, KnownClasses(classes))
+
+
+def _digest(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+log = logging.getLogger("graph_compiler")
+_LEAST_SECONDS = 0.05  # of a trace: what is traced in less is not worth a file
+
+
+class KeptPrograms:
+    """Of one function, whose whole ``text`` is given; None where it depends on more. ``traced`` is what ``jax.jit`` compiles, in calls that
+    are not transformed: what was lowered has no derivative and takes no batches."""
+
+    def __init__(self, function: Callable[..., Any], text: str | None) -> None:
+        self._function, self._text = function, text or ""
+        self._folder = cache_folder("jax") if text else None
+        self.are_used = self._folder is not None  # the first trace shows whether it is so
+        self.are_for_another_platform = False
+        self._has_any = False
+        self._tracing = threading.RLock()
+
+    def traced(self, *args: Any) -> Packed:
+        """The result, while JAX traces."""
+        with self._tracing:
+            found = self._found(args) if self.are_used else None
+            self.are_used = self._has_any
+        return Packed.of(self._function(*args)) if found is None else found
+
+    def _found(self, args: tuple[Any, ...]) -> Packed | None:
+        """By the program that is kept for such arguments, or is from now on; None where nothing may be kept."""
+        try:
+            key = key_of(self._text, args)
+        except AttributeError as problem:  # the settings of JAX have no public names: another version may have others
+            log.debug("no program of %s is kept: %s", self._function.__name__, problem)
+            return None
+        if self._folder is None or key is None:
+            return None
+        path, classes, call = Path(self._folder) / f"{key}.json", classes_of(self._function), _Call(self._function, args)
+        try:
+            kept = read(path, classes)
+            if kept is None and call.is_quick():
+                return call.traced()
+            if kept is None:
+                kept = call.lowered()
+                write(path, kept, classes)
+            result = call.by(kept)
+        except NotKept:
+            return None
+        # JAX cannot write every program down, and has no exception of its own for it; what the function raises comes again from its trace.
+        except Exception as problem:
+            log.debug("the program of %s is not kept: %s: %s", self._function.__name__, type(problem).__name__, problem)
+            write_none(path)
+            return None
+        self._has_any = True
+        return result
+
+
+class _Call:
+    """The function for arguments of these structures. Results that are arguments are passed on, as ``jax.jit`` does."""
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        static = {place: arg for place, arg in enumerate(args) if isinstance(arg, (bool, int, float))}
+        self._leaves, structure = jax.tree.flatten([arg for arg in args if not isinstance(arg, (bool, int, float))])
+        self._form: Tree | None = None
+        self._passed: list[int | None] = []
+
+        def flat(*leaves: Any) -> list[Any]:
+            given = iter(jax.tree.unflatten(structure, leaves))
+            packed = Packed.of(function(*[static[place] if place in static else next(given) for place in range(len(args))]))
+            places = {id(leaf): place for place, leaf in enumerate(leaves)}
+            self._form, self._passed = packed.form.tree, [places.get(id(leaf)) for leaf in packed.leaves]
+            return [leaf for leaf, place in zip(packed.leaves, self._passed) if place is None]
+
+        self._jitted = jax.jit(flat, inline=True)
+
+    def is_quick(self) -> bool:
+        """Whether it is traced in no time."""
+        start = time.perf_counter()
+        self._jitted.trace(*self._leaves)
+        return time.perf_counter() - start < _LEAST_SECONDS
+
+    def traced(self) -> Packed:
+        """The result by the function itself, which is traced once."""
+        results = self._jitted(*self._leaves)
+        return self._whole(results, self._passed, self._form)
+
+    def lowered(self) -> ProgramFile:
+        """The program. ``NotImplementedError`` and others where JAX cannot write it down."""
+        with jax.core.eval_context():
+            program = export.export(self._jitted)(*self._leaves)
+        assert self._form is not None
+        return ProgramFile(program, self._form, self._passed, [aval.weak_type for aval in program.out_avals])
+
+    def by(self, kept: ProgramFile) -> Packed:
+        """The result by a program."""
+        results = [weak(array) if is_weak else array for array, is_weak in zip(kept.program.call(*self._leaves), kept.weak)]
+        return self._whole(results, kept.passed, kept.form)
+
+    def _whole(self, results: list[Any], passed: list[int | None], form: Tree | None) -> Packed:
+        made = iter(results)
+        assert form is not None
+        return Packed([next(made) if place is None else self._leaves[place] for place in passed], Form(form))
+
+
+_SETTINGS = {"jax_persistent_cache_min_compile_time_secs": 0.1}
+
+
+class PersistentCache:
+    """Of one function. Its body runs while JAX traces it, and XLA compiles what was traced before the call returns."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, Any] | None = None
+
+    def opened_by(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function to be compiled, whose trace opens the cache."""
+
+        def traced(*args: Any) -> Any:
+            result = function(*args)
+            self._open()
+            return result
+
+        return traced
+
+    def _open(self) -> None:
+        folder = cache_folder("xla")
+        is_users = jax.config.jax_compilation_cache_dir or not jax.config.jax_enable_compilation_cache
+        if self._before is not None or is_users or folder is None:
+            return
+        settings = {"jax_compilation_cache_dir": folder, **_SETTINGS}
+        self._before = {name: getattr(jax.config, name) for name in settings}
+        for name, value in settings.items():
+            jax.config.update(name, value)
+
+    def closed_after(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
+        """The compiled function; whatever comes of a call, the cache is as before."""
+
+        def call(*args: Any) -> Any:
+            try:
+                return compiled(*args)
+            finally:
+                if self._before is not None:
+                    self._close(self._before)
+
+        return call
+
+    def _close(self, before: dict[str, Any]) -> None:
+        for name, value in before.items():
+            jax.config.update(name, value)
+        compilation_cache.reset_cache()
+        self._before = None

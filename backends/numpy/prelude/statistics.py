@@ -1,0 +1,325 @@
+"""Random numbers from a ``np.random.Generator``. Each operation draws from a generator of its own, derived from the one of the call."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+
+# ---------------------------------------------------------------------------------------------- moments and norms
+def mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
+    """``np.mean``; NaN of no elements, without a warning."""
+    total = np.sum(x, axis=axis, keepdims=keepdims)
+    return total / (x.size // total.size if total.size else 1)
+
+
+def variance(x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False) -> np.ndarray:
+    """The variance over ``axis``, divided by ``max(0, N - correction)``."""
+    distance = np.abs(x - mean(x, axis, keepdims=True))
+    total = np.sum(distance * distance, axis=axis, keepdims=keepdims)
+    return total / max((x.size // total.size if total.size else 1) - correction, 0)
+
+
+def standard_deviation(
+    x: np.ndarray, axis: int | tuple[int, ...] | None = None, *, correction: float = 0, keepdims: bool = False
+) -> np.ndarray:
+    """The square root of the variance."""
+    return np.sqrt(variance(x, axis, correction=correction, keepdims=keepdims))
+
+
+def nan_mean(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
+    """The mean over ``axis`` of what is not NaN."""
+    count = np.sum(~np.isnan(x), axis=axis, keepdims=keepdims)
+    return np.nansum(x, axis=axis, keepdims=keepdims) / count.astype(x.dtype)
+
+
+def logsumexp(x: np.ndarray, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> np.ndarray:
+    """``log(sum(exp(x)))`` over ``axis`` without overflow."""
+    peak = np.max(x.real, axis=axis, keepdims=True, initial=-np.inf)
+    peak = np.where(np.isfinite(peak), peak, 0)
+    total = np.log(np.sum(np.exp(x - peak), axis=axis, keepdims=True)) + peak
+    return total if keepdims else np.squeeze(total, tuple(range(x.ndim)) if axis is None else axis)
+
+
+def vector_norm(x: np.ndarray, *, axis: int | tuple[int, ...] | None = None, ord: float = 2.0, keepdims: bool = False) -> np.ndarray:
+    """The vector norm over ``axis``."""
+    size = np.abs(x)
+    if ord == np.inf:
+        return np.max(size, axis=axis, keepdims=keepdims, initial=0)
+    if ord == -np.inf:
+        return np.min(size, axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return np.sum(size != 0, axis=axis, keepdims=keepdims, dtype=size.dtype)
+    if ord == 2:
+        return np.sqrt(np.sum(size * size, axis=axis, keepdims=keepdims))
+    return np.sum(size**ord, axis=axis, keepdims=keepdims) ** (1 / ord)
+
+
+# ---------------------------------------------------------------------------------------------- order
+def sort_with_indices(x: np.ndarray, *, axis: int = -1, descending: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The elements in order along ``axis``, and where they were; equal ones keep their order, NaN counts as the largest."""
+    if descending:  # the reverse of the order of the reversed elements
+        indices = x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis=axis, stable=True), axis)
+    else:
+        indices = np.argsort(x, axis=axis, stable=True)
+    return np.take_along_axis(x, indices, axis), indices
+
+
+def first_best(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
+    """Where the ``k`` largest or smallest elements of the last axis are, in the order of places; NaN is larger than all numbers."""
+    place = x.shape[-1] - k if largest else k - 1
+    last = np.partition(x, place, -1)[..., place : place + 1]
+    is_nan, last_is_nan = x != x, last != last
+    better = (x > last) | (is_nan & ~last_is_nan) if largest else (x < last) | (last_is_nan & ~is_nan)
+    equal = (x == last) | (is_nan & last_is_nan)
+    wanted = k - np.sum(better, axis=-1, keepdims=True)
+    return np.nonzero(better | (equal & (np.cumsum(equal, -1) <= wanted)))[-1].reshape(*x.shape[:-1], k)
+
+
+def top_k(x: np.ndarray, *, k: int, axis: int = -1, largest: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """The ``k`` largest or smallest elements along ``axis`` in order, and where they were: of equal ones the first."""
+    size = x.shape[axis]
+    if not 0 < k < size:
+        values, indices = sort_with_indices(x, axis=axis, descending=largest)
+        places = np.arange(k)
+        return np.take(values, places, axis), np.take(indices, places, axis)
+    kept = np.moveaxis(first_best(np.moveaxis(x, axis, -1), k, largest), -1, axis)
+    values, order = sort_with_indices(np.take_along_axis(x, kept, axis), axis=axis, descending=largest)
+    return values, np.take_along_axis(kept, order, axis)
+
+
+def kth_value(x: np.ndarray, *, k: int, axis: int = -1, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The ``k``-th smallest element along ``axis``, counted from 1, and where it was."""
+    values, indices = sort_with_indices(x, axis=axis)
+    place = (slice(None),) * (axis % x.ndim) + (slice(k - 1, k) if keepdims else k - 1,)
+    return values[place], indices[place]
+
+
+def picked_along(x: np.ndarray, index: np.ndarray, axis: int, keepdims: bool) -> np.ndarray:
+    """The element at ``index`` along ``axis``, which stays with one element or goes."""
+    found = np.take_along_axis(x, index, axis=axis)
+    return found if keepdims else found.squeeze(axis)
+
+
+def most_frequent(x: np.ndarray, *, axis: int, keepdims: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """The most frequent element along ``axis``, the smallest of several, and where it was last."""
+    values, indices = sort_with_indices(x, axis=axis)
+    place = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
+    first = (values != np.roll(values, 1, axis)) | (place == 0)
+    run = place - np.maximum.accumulate(np.where(first, place, 0), axis)
+    best = np.argmax(run, axis=axis, keepdims=True)
+    return picked_along(values, best, axis, keepdims), picked_along(indices, best, axis, keepdims)
+
+
+def cummax(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """The largest element so far along ``axis``, and where it was last."""
+    values = np.maximum.accumulate(x, axis)
+    return values, last_seen(x, values, axis)
+
+
+def cummin(x: np.ndarray, *, axis: int) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest element so far along ``axis``, and where it was last."""
+    values = np.minimum.accumulate(x, axis)
+    return values, last_seen(x, values, axis)
+
+
+def last_seen(x: np.ndarray, values: np.ndarray, axis: int) -> np.ndarray:
+    """Where along ``axis`` an element last was the running value."""
+    place = np.arange(x.shape[axis]).reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
+    return np.maximum.accumulate(np.where((x == values) | (x != x), place, 0), axis)
+
+
+def quantile(
+    x: np.ndarray,
+    q: np.ndarray | float,
+    *,
+    axis: int | None = None,
+    keepdims: bool = False,
+    interpolation: str = "linear",
+    skip_nan: bool = False,
+) -> np.ndarray:
+    """The ``q``-th quantiles along ``axis``; the axes of ``q`` come first. NaN where there is one, unless they are skipped."""
+    ordered = np.sort(x.reshape(-1) if axis is None else np.moveaxis(x, axis, -1), axis=-1)
+    size, valid = ordered.shape[-1], np.sum(ordered == ordered, axis=-1, keepdims=True)
+    last = np.maximum(valid - 1, 0) if skip_nan else size - 1
+    q = np.asarray(q, x.dtype)
+    position = q.reshape(-1) * np.broadcast_to(last, valid.shape).astype(x.dtype)
+    below, above = np.floor(position), np.ceil(position)
+    if interpolation in ("linear", "midpoint"):
+        low, high = (np.take_along_axis(ordered, place.astype(int), -1) for place in (below, above))
+        share = position - below if interpolation == "linear" else 0.5 * (above != below).astype(x.dtype)
+        found = np.where(share < 0.5, low + share * (high - low), high - (high - low) * (1 - share))
+    else:
+        place = {"lower": below, "higher": above, "nearest": np.round(position)}[interpolation]
+        found = np.take_along_axis(ordered, place.astype(int), -1)
+    if not skip_nan:
+        found = np.where(valid == size, found, np.nan)
+    result = np.moveaxis(found, -1, 0).reshape(q.shape + valid.shape[:-1])
+    if not keepdims:
+        return result
+    return result.reshape(q.shape + (1,) * x.ndim) if axis is None else np.expand_dims(result, q.ndim + axis % x.ndim)
+
+
+# ---------------------------------------------------------------------------------------------- searching and sets
+def argwhere_of_size(x: np.ndarray, size: int, fill_value: int) -> np.ndarray:
+    """The first ``size`` rows of ``np.argwhere``, or all of them and rows of ``fill_value``."""
+    found = np.argwhere(x)[:size]
+    return np.concatenate([found, np.full((size - len(found), x.ndim), fill_value)])
+
+
+def searchsorted_rows(sequences: np.ndarray, x: np.ndarray, sorter: np.ndarray | None = None, *, side: Any = "left") -> np.ndarray:
+    """Where to insert the last axis of ``x`` into the sorted last axis of ``sequences``, row by row."""
+    if sorter is not None:
+        sequences = np.take_along_axis(sequences, sorter, axis=-1)
+    count = math.prod(x.shape[:-1])
+    rows, wanted = sequences.reshape(count, sequences.shape[-1]), x.reshape(count, x.shape[-1])
+    found = [np.searchsorted(row, values, side=side) for row, values in zip(rows, wanted)]
+    return np.array(found, np.int64).reshape(x.shape)
+
+
+# ---------------------------------------------------------------------------------------------- integrals and histograms
+def histc(x: np.ndarray, *, bins: int, min: float, max: float) -> np.ndarray:
+    """How many elements are in each of ``bins`` equal parts of ``[min, max]``, or of the range of ``x`` where both are equal."""
+    x = x.reshape(-1)
+    if x.size == 0:
+        return np.zeros(bins, x.dtype)
+    low, high = (np.min(x), np.max(x)) if min == max else (min, max)
+    low, high = (low - 1, high + 1) if low == high else (low, high)
+    inside = x[(x >= low) & (x <= high)]
+    place = np.minimum(((inside - low) * bins / (high - low)).astype(int), bins - 1)
+    return np.bincount(place, minlength=bins).astype(x.dtype)
+
+
+def histogram_counts(x: np.ndarray, bin_edges: np.ndarray, weights: np.ndarray | None = None, *, density: bool = False) -> np.ndarray:
+    """How many elements, or what weight of them, are between the edges."""
+    x = x.reshape(-1)
+    inside = (x >= bin_edges[0]) & (x <= bin_edges[-1])
+    place = np.minimum(np.searchsorted(bin_edges, x[inside], side="right") - 1, len(bin_edges) - 2)
+    counted = np.zeros(len(bin_edges) - 1, x.dtype)
+    np.add.at(counted, place, 1 if weights is None else weights.reshape(-1)[inside])
+    return counted / np.diff(bin_edges) / np.sum(counted) if density else counted
+
+
+# ---------------------------------------------------------------------------------------------- correlation and distances
+def covariances(
+    x: np.ndarray, *, correction: float = 1, fweights: np.ndarray | None = None, aweights: np.ndarray | None = None
+) -> np.ndarray:
+    """The covariances of the rows of ``x``; of one variable a single number."""
+    rows = np.atleast_2d(x)
+    weights = np.ones(rows.shape[1], rows.real.dtype)
+    for given in (fweights, aweights):
+        weights = weights if given is None else weights * given
+    total = np.sum(weights)
+    centred = rows - np.sum(rows * weights, axis=1, keepdims=True) / total
+    if aweights is None or correction == 0:
+        divisor = total - correction
+    else:
+        divisor = total - correction * np.sum(weights * aweights) / total
+    result = (centred * weights) @ np.conj(centred).T / np.maximum(divisor, 0)
+    return result.astype(x.dtype)[(0, 0) if x.ndim < 2 else ...]
+
+
+def correlations(x: np.ndarray) -> np.ndarray:
+    """Pearson's correlations of the rows of ``x``, at most 1 in size; of one variable a single number."""
+    covariance = np.atleast_2d(covariances(x))
+    deviation = np.sqrt(np.diagonal(covariance).real)
+    result = covariance / deviation[:, None] / deviation
+    if result.dtype.kind == "c":
+        result = np.clip(result.real, -1, 1) + 1j * np.clip(result.imag, -1, 1)
+    else:
+        result = np.clip(result, -1, 1)
+    return result[(0, 0) if x.ndim < 2 else ...]
+
+
+def distance(x: np.ndarray, p: float) -> np.ndarray:
+    """The ``p``-norm along the last axis; NaN is no coordinate that differs, but makes the distance NaN."""
+    return np.sum(np.where(np.isnan(x), x, x != 0), axis=-1, dtype=x.dtype) if p == 0 else vector_norm(x, axis=-1, ord=p)
+
+
+def cdist(x1: np.ndarray, x2: np.ndarray, *, p: float = 2.0) -> np.ndarray:
+    """The ``p``-distances between all rows of ``x1`` and all rows of ``x2``."""
+    return distance(x1[..., :, None, :] - x2[..., None, :, :], p)
+
+
+def pdist(x: np.ndarray, *, p: float = 2.0) -> np.ndarray:
+    """The ``p``-distances between all pairs of rows of ``x``."""
+    first, second = np.triu_indices(len(x), 1)
+    return distance(x[first] - x[second], p)
+
+
+def derived_generator(key: np.random.Generator, index: Any) -> np.random.Generator:
+    """The ``index``-th generator derived from ``key``, which does not advance: the same key gives the same numbers."""
+    seeds: Any = key.bit_generator.seed_seq
+    return np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=(*seeds.spawn_key, int(index))))
+
+
+def random_uniform(key: np.random.Generator, shape: tuple[int, ...], low: float, high: float, dtype: np.dtype) -> np.ndarray:
+    """Numbers in [low, high): in steps that the type can tell apart, so that none is rounded up to ``high``."""
+    steps = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24}.get(np.dtype(dtype).name, 2**53)
+    numbers = (low + (high - low) * (key.integers(0, steps, shape) / steps)).astype(dtype)
+    below = np.nextafter(np.array(high, dtype), np.array(low, dtype))
+    return np.where(numbers < np.array(high, dtype), numbers, below)
+
+
+def random_normal(key: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Numbers of the standard normal distribution; complex ones of variance 1 in all."""
+    dtype = np.dtype(dtype)
+    if dtype.kind != "c":
+        return key.standard_normal(shape, dtype)
+    parts = key.standard_normal((*shape, 2), dtype.type().real.dtype) * 0.5**0.5
+    return parts[..., 0] + 1j * parts[..., 1]
+
+
+def random_bernoulli(key: np.random.Generator, probability: np.ndarray | float, shape: tuple[int, ...]) -> np.ndarray:
+    """True with the given probability."""
+    return key.random(np.broadcast_shapes(shape, np.shape(probability))) < probability
+
+
+def dropout(key: np.random.Generator, x: np.ndarray, rate: float, shared_axes: tuple[int, ...] = ()) -> np.ndarray:
+    """``x`` with a share ``rate`` of its elements set to 0, the others scaled up; ``shared_axes`` live or die together."""
+    if rate == 1:
+        return np.zeros_like(x)
+    shape = [1 if axis in shared_axes else size for axis, size in enumerate(x.shape)]
+    return np.where(key.random(shape, np.float32) < rate, 0, x / (1 - rate))
+
+
+def random_categorical(key: np.random.Generator, weights: np.ndarray, samples: int, replacement: bool) -> np.ndarray:
+    """Indices along the last axis in proportion to ``weights``."""
+    weights = weights.astype(np.float64)
+    if not replacement:
+        return np.argsort(-np.log(weights) - key.gumbel(size=weights.shape), axis=-1)[..., :samples]
+    sums = np.cumsum(weights, axis=-1)
+    drawn = key.random((*weights.shape[:-1], samples)) * sums[..., -1:]
+    return np.sum(sums[..., None, :] <= drawn[..., None], axis=-1)
+
+
+def philox(keys: Any, counts: Any) -> Any:
+    """Philox-4x32 with 10 rounds: four random words for each key of two words and count of four, which stand along the last axis."""
+    first, second = keys[..., 0], keys[..., 1]
+    words = [counts[..., place] for place in range(4)]
+    for turn in range(10):
+        left = words[0].astype(np.uint64) * np.uint64(0xD2511F53)
+        right = words[2].astype(np.uint64) * np.uint64(0xCD9E8D57)
+        key, other = first + np.uint32(turn * 0x9E3779B9 % 2**32), second + np.uint32(turn * 0xBB67AE85 % 2**32)
+        words = [
+            (right >> np.uint64(32)).astype(np.uint32) ^ words[1] ^ key,
+            right.astype(np.uint32),
+            (left >> np.uint64(32)).astype(np.uint32) ^ words[3] ^ other,
+            left.astype(np.uint32),
+        ]
+    return np.stack(np.broadcast_arrays(*words), axis=-1)
+
+
+def threefry(keys: Any, counts: Any) -> Any:
+    """Threefry-2x32 with 20 rounds: two random words for each key and count, which are words along the last axis."""
+    first, second = keys[..., 0], keys[..., 1]
+    words = (first, second, first ^ second ^ np.uint32(0x1BD11BDA))
+    x, y = counts[..., 0] + first, counts[..., 1] + second
+    for turn in range(5):
+        for bits in ((13, 15, 26, 6), (17, 29, 16, 24))[turn % 2]:
+            x = x + y
+            y = x ^ ((y << np.uint32(bits)) | (y >> np.uint32(32 - bits)))
+        x, y = x + words[(turn + 1) % 3], y + words[(turn + 2) % 3] + np.uint32(turn + 1)
+    return np.stack([x, y], axis=-1)

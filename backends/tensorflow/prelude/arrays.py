@@ -1,0 +1,505 @@
+"""Order, search and sets. TensorFlow sorts through ``tf.math.top_k``, which keeps the order of equal elements and leaves NaN open."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from .control import custom_gradient
+
+
+def size(x: tf.Tensor, axis: int) -> Any:
+    """A size: a number where it is known, a scalar where it is not."""
+    known = x.shape[axis]
+    return tf.shape(x)[axis] if known is None else known
+
+
+def sizes(x: tf.Tensor) -> list[Any]:
+    """All sizes: numbers where they are known, scalars where they are not."""
+    return [size(x, axis) for axis in range(len(x.shape))]
+
+
+def item(x: tf.Tensor) -> Any:
+    """The only element of ``x``: a number where it is known, a scalar where it is not."""
+    return x.numpy().item() if hasattr(x, "numpy") else x
+
+
+def scalar(number: Any, dtype: tf.DType) -> tf.Tensor:
+    """A number of this type; made of a size, which may be unknown."""
+    return tf.cast(number, dtype) if tf.is_tensor(number) else tf.constant(number, dtype)
+
+
+def numbers_as(data: Any, dtype: tf.DType) -> tf.Tensor:
+    """Numbers in nested tuples as an array of this type; some may be made of unknown sizes."""
+    if isinstance(data, tuple):
+        return tf.stack([numbers_as(part, dtype) for part in data])
+    return tf.cast(tf.constant(data, tf.float64) if isinstance(data, float) else data, dtype)
+
+
+def cast_each(arrays: Any, dtypes: tuple[tf.DType, ...]) -> list[tf.Tensor]:
+    """Each array as its type."""
+    return [tf.cast(array, dtype) for array, dtype in zip(arrays, dtypes)]
+
+
+def spaced(start: Any, stop: Any, step: Any, dtype: tf.DType) -> tf.Tensor:
+    """``start + i * step`` up to but not including ``stop``, rounded once."""
+    start, stop, step = (scalar(number, tf.float64) for number in (start, stop, step))
+    count = tf.cast(tf.maximum(tf.math.ceil((stop - start) / step), 0), tf.int64)
+    return tf.cast(start + tf.cast(tf.range(count), tf.float64) * step, dtype)
+
+
+def linspace(start: Any, stop: Any, num: Any, dtype: tf.DType) -> tf.Tensor:
+    """``num`` numbers from ``start`` to ``stop``, counted from the nearer end."""
+    wide = tf.complex128 if dtype.is_complex else tf.float64
+    start, stop = (tf.cast(end, wide) if tf.is_tensor(end) else tf.constant(end, wide) for end in (start, stop))
+    index = tf.range(num)
+    step = (stop - start) / tf.cast(tf.maximum(num - 1, 1), wide)
+    near, far = start + step * tf.cast(index, wide), stop - step * tf.cast(num - 1 - index, wide)
+    counted = tf.where((index < num // 2) | (tf.equal(num, 1)), near, far)
+    return tf.cast(tf.cast(counted, tf.int64) if dtype.is_integer else counted, dtype)
+
+
+def below_diagonal(n_rows: Any, n_cols: Any, k: Any) -> tf.Tensor:
+    """Whether each element of a matrix lies on or below diagonal ``k``."""
+    return tf.range(n_cols) - tf.range(n_rows)[:, None] <= k
+
+
+def triangle(x: tf.Tensor, k: Any, *, upper: bool) -> tf.Tensor:
+    """Matrices with zeros above diagonal ``k``, or with ``upper`` below it."""
+    keeps = below_diagonal(size(x, -2), size(x, -1), k - 1 if upper else k)
+    zeros = tf.zeros_like(x)
+    return tf.where(keeps, zeros, x) if upper else tf.where(keeps, x, zeros)
+
+
+def triangle_indices(n_rows: Any, n_cols: Any, k: Any, dtype: tf.DType, *, upper: bool) -> tf.Tensor:
+    """Row and column numbers of a triangle of a matrix, row by row."""
+    keeps = below_diagonal(n_rows, n_cols, k - 1 if upper else k)
+    return tf.cast(tf.transpose(tf.where(tf.logical_not(keeps) if upper else keeps)), dtype)
+
+
+def shifted_eye(n_rows: Any, n_cols: Any, k: Any, dtype: tf.DType) -> tf.Tensor:
+    """Ones on diagonal ``k``."""
+    return tf.cast(tf.equal(tf.range(n_cols) - tf.range(n_rows)[:, None], k), dtype)
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger of two sizes."""
+    return tf.maximum(a, b) if tf.is_tensor(a) or tf.is_tensor(b) else max(a, b)
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller of two sizes."""
+    return tf.minimum(a, b) if tf.is_tensor(a) or tf.is_tensor(b) else min(a, b)
+
+
+def nonnegative(indices: tf.Tensor, count: Any) -> tf.Tensor:
+    """Indices counted from the front."""
+    return indices if indices.dtype.is_unsigned else tf.where(indices < 0, indices + tf.cast(count, indices.dtype), indices)
+
+
+def as_index(indices: tf.Tensor) -> tf.Tensor:
+    """Indices of a type that TensorFlow looks up."""
+    return indices if indices.dtype in (tf.int32, tf.int64) else tf.cast(indices, tf.int64)
+
+
+def take(x: tf.Tensor, indices: tf.Tensor, axis: int = 0) -> tf.Tensor:
+    """The slices of ``x`` along ``axis`` that ``indices`` name; negative ones count from the end."""
+    return tf.gather(x, nonnegative(as_index(indices), size(x, axis)), axis=axis)
+
+
+def dynamic_update_slice(x: tf.Tensor, update: tf.Tensor, start: Any) -> tf.Tensor:
+    """``x`` with ``update`` written at ``start``, moved inside where it would end outside."""
+    shape = tf.shape(update)
+    first = tf.clip_by_value(tf.cast(start, "int32"), 0, tf.shape(x) - shape)
+    places = [tf.range(shape[axis]) + first[axis] for axis in range(len(update.shape))]
+    return tf.tensor_scatter_nd_update(x, tf.stack(tf.meshgrid(*places, indexing="ij"), axis=-1), update)
+
+
+def moved_axis(x: tf.Tensor, source: int, target: int) -> tf.Tensor:
+    """``x`` with one axis moved to another place."""
+    rank = len(x.shape)
+    order = [axis for axis in range(rank) if axis != source % rank]
+    order.insert(target % rank, source % rank)
+    return x if order == list(range(rank)) else tf.transpose(x, order)
+
+
+def take_along_axis(x: tf.Tensor, indices: tf.Tensor, axis: int) -> tf.Tensor:
+    """Picks from each row along ``axis``; the other axes broadcast."""
+    indices = nonnegative(as_index(indices), size(x, axis))
+    x, indices = moved_axis(x, axis, -1), moved_axis(indices, axis, -1)
+    rank = len(x.shape)
+    if x.shape[:-1] != indices.shape[:-1] or None in x.shape[:-1]:
+        lead = tf.broadcast_dynamic_shape(tf.shape(x)[:-1], tf.shape(indices)[:-1])
+        x, indices = (tf.broadcast_to(array, tf.concat([lead, tf.shape(array)[-1:]], 0)) for array in (x, indices))
+    return moved_axis(tf.gather(x, indices, batch_dims=rank - 1, axis=-1), -1, axis)
+
+
+def axes_first(x: tf.Tensor, axes: Sequence[int]) -> tuple[tf.Tensor, list[int]]:
+    """``x`` with ``axes`` in front of the others, and the permutation that does it."""
+    order = [*axes, *(axis for axis in range(len(x.shape)) if axis not in axes)]
+    return (x if order == list(range(len(order))) else tf.transpose(x, order)), order
+
+
+def meeting_indices(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: Sequence[int]) -> tf.Tensor:
+    """Index arrays for ``axes``, broadcast and side by side, counted from the front."""
+    indices = [tf.cast(nonnegative(as_index(index), size(x, axis)), tf.int64) for index, axis in zip(indices, axes)]
+    if all(index.shape.rank == 0 for index in indices):
+        return tf.stack(indices)
+    shape = tf.shape(indices[0])
+    for index in indices[1:]:
+        shape = tf.broadcast_dynamic_shape(shape, tf.shape(index))
+    return tf.stack([tf.broadcast_to(index, shape) for index in indices], axis=-1)
+
+
+def gather_at(x: tf.Tensor, indices: Sequence[tf.Tensor], axes: tuple[int, ...]) -> tf.Tensor:
+    """``x[.., indices[0], .., indices[1], ..]``: index arrays at ``axes``, their axes in the place of neighbours, otherwise in front."""
+    places = meeting_indices(x, indices, axes)
+    found = tf.gather_nd(axes_first(x, axes)[0], places)
+    common, first = len(places.shape) - 1, axes[0]
+    if first == 0 or axes[-1] - first + 1 != len(axes):
+        return found
+    rest = range(common, len(found.shape))
+    return tf.transpose(found, [*rest[:first], *range(common), *rest[first:]])
+
+
+def scatter_at(
+    x: tf.Tensor,
+    values: Any,
+    indices: Sequence[tf.Tensor],
+    axes: tuple[int, ...],
+    *,
+    reduce: str | None = None,
+    include_self: bool = True,
+) -> tf.Tensor:
+    """``x`` with ``values``, broadcast, written to the elements that ``gather_at`` reads."""
+    places = meeting_indices(x, indices, axes)
+    turned, order = axes_first(x, axes)
+    common, first = len(places.shape) - 1, axes[0]
+    rest = sizes(turned)[len(axes) :]
+    front = first == 0 or axes[-1] - first + 1 != len(axes)
+    met = sizes(places)[:-1]
+    values = tf.broadcast_to(tf.convert_to_tensor(values, x.dtype), [*met, *rest] if front else [*rest[:first], *met, *rest[first:]])
+    if not front:
+        values = tf.transpose(values, [*range(first, first + common), *range(first), *range(first + common, len(values.shape))])
+    result = scatter_reduced(turned, places, values, reduce, include_self)
+    back = sorted(range(len(order)), key=order.__getitem__)
+    return result if order == back == list(range(len(order))) else tf.transpose(result, back)
+
+
+def scatter_along(
+    x: tf.Tensor, indices: tf.Tensor, values: Any, axis: int, *, reduce: str | None = None, include_self: bool = True
+) -> tf.Tensor:
+    """``x`` with ``values[i, j, ..]`` written to ``x[i, indices[i, j, ..], ..]``, the index in the place of ``axis``."""
+    if len(x.shape) == 0:
+        return scatter_along(x[None], tf.reshape(indices, [1]), tf.reshape(values, [-1]), 0, reduce=reduce, include_self=include_self)[0]
+    counts = tf.meshgrid(*(tf.range(count, dtype=tf.int64) for count in tf.unstack(tf.shape(indices, tf.int64))), indexing="ij")
+    counts[axis] = tf.cast(nonnegative(as_index(indices), size(x, axis)), tf.int64)
+    values = tf.broadcast_to(tf.convert_to_tensor(values, x.dtype), tf.shape(indices))
+    return scatter_reduced(x, tf.stack(counts, axis=-1), values, reduce, include_self)
+
+
+def scatter_reduced(x: tf.Tensor, places: tf.Tensor, values: tf.Tensor, reduce: str | None, include_self: bool) -> tf.Tensor:
+    """``x`` with ``values`` at ``places`` along its first axes; what meets at one place is reduced."""
+    if 0 in x.shape:  # TensorFlow refuses to write nothing to it
+        return x
+    if len(places.shape) == 1:
+        places, values = places[None], values[None]
+    if reduce is None:
+        return tf.tensor_scatter_nd_update(x, places, values)
+    if include_self and reduce == "sum":
+        return tf.tensor_scatter_nd_add(x, places, values)
+    if x.dtype.is_bool:
+        return scatter_reduced(tf.cast(x, tf.int32), places, tf.cast(values, tf.int32), reduce, include_self) != 0
+    depth, rank = places.shape[-1], len(x.shape)
+    lead = tf.shape(x, tf.int64)[:depth]
+    steps = tf.math.cumprod(lead, exclusive=True, reverse=True)
+    rows = tf.reshape(tf.reduce_sum(tf.cast(places, tf.int64) * steps, axis=-1), [-1])
+    count = tf.reduce_prod(lead)
+    values = tf.reshape(values, [tf.size(rows), *sizes(x)[depth:]])
+    seen = tf.math.unsorted_segment_sum(tf.ones_like(rows), rows, count)
+    seen = tf.reshape(seen, [*sizes(x)[:depth], *[1] * (rank - depth)])
+    segments = {
+        "sum": tf.math.unsorted_segment_sum,
+        "mean": tf.math.unsorted_segment_sum,
+        "prod": tf.math.unsorted_segment_prod,
+        "max": tf.math.unsorted_segment_max,
+        "min": tf.math.unsorted_segment_min,
+    }[reduce]
+    if reduce in ("max", "min"):
+        return scatter_extreme(segments, x, values, rows, seen > 0, include_self)
+    met = tf.reshape(segments(values, rows, count), tf.shape(x))
+    if include_self:
+        met = x * met if reduce == "prod" else x + met
+    if reduce == "mean":
+        total = tf.cast(tf.maximum(seen + int(include_self), 1), x.dtype)
+        met = met / total if x.dtype.is_floating or x.dtype.is_complex else met // total
+    return tf.where(seen > 0, met, x)
+
+
+def scatter_extreme(segments: Any, x: tf.Tensor, values: tf.Tensor, rows: tf.Tensor, seen: tf.Tensor, include_self: bool) -> tf.Tensor:
+    """``x`` with the extreme of the ``values`` of each of ``rows``, which count its places row by row; equal elements share the
+    gradient."""
+    function = tf.maximum if segments is tf.math.unsorted_segment_max else tf.minimum
+    count = tf.size(seen)
+    by_row = tf.concat([[count], tf.shape(values)[1:]], 0)
+
+    @custom_gradient
+    def computed(x: tf.Tensor, values: tf.Tensor) -> tuple[tf.Tensor, Any]:
+        found = tf.reshape(segments(values, rows, count), tf.shape(x))
+        result = tf.where(seen, function(x, found) if include_self else found, x)
+
+        def slopes(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            is_own = tf.cast(x == result if include_self else ~tf.broadcast_to(seen, tf.shape(x)), x.dtype)
+            is_met = tf.cast(values == tf.gather(tf.reshape(result, by_row), rows), x.dtype)
+            equal = is_own + tf.reshape(tf.math.unsorted_segment_sum(is_met, rows, count), tf.shape(x))
+            share = upstream / tf.maximum(equal, 1)
+            return share * is_own, tf.gather(tf.reshape(share, by_row), rows) * is_met
+
+        return result, slopes
+
+    return computed(x, values)
+
+
+def updated(x: tf.Tensor, key: tuple[Any, ...], value: Any) -> tf.Tensor:
+    """``x`` with ``value``, broadcast, in the place of ``x[key]``; a key holds integers, slices and None."""
+    begin, end, strides, taken = [], [], [], []
+    masks = {"begin_mask": 0, "end_mask": 0, "shrink_axis_mask": 0, "new_axis_mask": 0}
+    for place, part in enumerate(key):
+        start, stop, step = (part.start, part.stop, part.step) if isinstance(part, slice) else (part, 0, 1)
+        if part is None:
+            start, masks["new_axis_mask"] = 0, masks["new_axis_mask"] | 1 << place
+        elif not isinstance(part, slice):
+            stop, masks["shrink_axis_mask"] = start + 1, masks["shrink_axis_mask"] | 1 << place
+        masks["begin_mask"] |= (start is None) << place
+        masks["end_mask"] |= (stop is None) << place
+        begin.append(0 if start is None else start)
+        end.append(0 if stop is None else stop)
+        strides.append(1 if step is None else step)
+    in_turn = all(isinstance(step, int) and abs(step) == 1 for step in strides)
+    begin, end, strides = (tf.cast(bounds, tf.int32) for bounds in (begin, end, strides))
+    taken = tf.shape(tf.strided_slice(x, begin, end, strides, **masks))
+    value = tf.broadcast_to(tf.convert_to_tensor(value, x.dtype), taken)
+    if not in_turn:  # XLA writes to no slices with gaps
+        places = tf.strided_slice(tf.reshape(tf.range(tf.size(x)), tf.shape(x)), begin, end, strides, **masks)
+        return tf.reshape(tf.tensor_scatter_nd_update(tf.reshape(x, [-1]), places[..., None], value), tf.shape(x))
+    return tf.raw_ops.TensorStridedSliceUpdate(input=x, begin=begin, end=end, strides=strides, value=value, **masks)
+
+
+def masked_scatter(x: tf.Tensor, mask: tf.Tensor, source: tf.Tensor) -> tf.Tensor:
+    """``x`` with the elements of ``source``, in order, in the places where ``mask`` is true."""
+    flat = tf.reshape(source, [-1])
+    flat = tf.concat([flat, tf.zeros([1], flat.dtype)], 0)  # where there are none, none is taken
+    place = tf.cumsum(tf.cast(tf.reshape(mask, [-1]), tf.int32)) - 1
+    place = tf.reshape(tf.where(tf.reshape(mask, [-1]), place, tf.zeros_like(place)), tf.shape(mask))
+    return tf.where(mask, tf.gather(flat, place), x)
+
+
+def diag_embed(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) -> tf.Tensor:
+    """Zeros with ``x`` on a diagonal over two new axes."""
+    matrices = tf.linalg.diag(x, k=offset)
+    rank = len(matrices.shape)
+    order = list(range(rank - 2))
+    for axis, source in sorted([(axis1 % rank, rank - 2), (axis2 % rank, rank - 1)]):
+        order.insert(axis, source)
+    return tf.transpose(matrices, order)
+
+
+def diagonal(x: tf.Tensor, offset: int = 0, axis1: int = -2, axis2: int = -1) -> tf.Tensor:
+    """The elements of a diagonal over two axes, which become the last axis."""
+    rank = len(x.shape)
+    pair = [axis1 % rank, axis2 % rank]
+    order = [*(axis for axis in range(rank) if axis not in pair), *pair]
+    x = x if order == list(range(rank)) else tf.transpose(x, order)
+    rows, columns = size(x, -2), size(x, -1)
+    count = tf.maximum(tf.minimum(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    index = tf.range(count)
+    return tf.gather_nd(x, index_pairs(x, index - min(offset, 0), index + max(offset, 0)), batch_dims=rank - 2)
+
+
+def index_pairs(x: tf.Tensor, rows: tf.Tensor, columns: tf.Tensor) -> tf.Tensor:
+    """Pairs of row and column for each matrix of ``x``."""
+    pairs = tf.stack([rows, columns], axis=-1)
+    return tf.broadcast_to(pairs, tf.concat([tf.shape(x)[:-2], tf.shape(pairs)], 0))
+
+
+def sliding_window(x: tf.Tensor, axis: int, size: Any, step: Any = 1) -> tf.Tensor:
+    """All windows of ``size`` elements along ``axis``, every ``step`` elements; the elements of a window become the last axis."""
+    if len(x.shape) == 0:
+        return tf.broadcast_to(x, [size])
+    starts = tf.range(0, tf.shape(x)[axis] - size + 1, step)
+    return moved_axis(tf.gather(x, starts[:, None] + tf.range(size), axis=axis), axis + 1, -1)
+
+
+def as_strided(x: tf.Tensor, shape: Sequence[Any], strides: Sequence[Any], offset: Any = 0) -> tf.Tensor:
+    """Element ``i, j, ..`` of the result is element ``offset + i * strides[0] + j * strides[1] + ..`` of the flattened ``x``."""
+    positions = tf.fill([1] * len(shape), offset)
+    for axis, (count, stride) in enumerate(zip(shape, strides)):
+        positions = positions + tf.reshape(tf.range(count) * stride, [-1] + [1] * (len(shape) - axis - 1))
+    return tf.gather(tf.reshape(x, [-1]), positions)
+
+
+def bitcast(x: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    """The bytes of ``x`` read as another type; where the types differ in size, so does the last axis."""
+    x = tf.cast(x, tf.uint8) if x.dtype.is_bool else x
+    have, want = x.dtype.size, (tf.uint8 if dtype.is_bool else dtype).size
+    if want > have:
+        x = tf.reshape(x, [*sizes(x)[:-1], size(x, -1) * have // want, want // have])
+    result = tf.bitcast(x, tf.uint8 if dtype.is_bool else dtype)
+    if want < have:
+        result = tf.reshape(result, [*sizes(x)[:-1], size(x, -1) * (have // want)])
+    return result != 0 if dtype.is_bool else result
+
+
+def resized(x: tf.Tensor, padding: Sequence[Sequence[Any]], value: Any = None) -> tf.Tensor:
+    """``tf.pad`` where negative amounts cut elements off."""
+    amounts = tf.convert_to_tensor(padding)
+    cut = tf.maximum(-amounts, 0)
+    x = tf.slice(x, cut[:, 0], tf.shape(x) - cut[:, 0] - cut[:, 1])
+    return tf.pad(x, tf.maximum(amounts, 0), constant_values=tf.zeros([], x.dtype) if value is None else value)
+
+
+def pad_with_elements(x: tf.Tensor, padding: Sequence[Sequence[Any]], *, mode: str) -> tf.Tensor:
+    """``x`` padded with its own elements: reflected at its ends, the last ones ("edge"), or those of the other end ("wrap")."""
+    for axis, (before, after) in enumerate(padding):
+        if isinstance(before, int) and isinstance(after, int) and before == after == 0:
+            continue
+        count = size(x, axis)
+        places = tf.range(-before, count + after)
+        if mode == "reflect":
+            places = tf.abs(places)
+            places = tf.where(places < count, places, 2 * (count - 1) - places)
+        elif mode == "edge":
+            places = tf.clip_by_value(places, 0, count - 1)
+        else:
+            first, last = tf.maximum(-before, 0), count - tf.maximum(-after, 0)
+            places = first + (places - first) % (last - first)
+        x = tf.gather(x, places, axis=axis)
+    return x
+
+
+def order_key(x: tf.Tensor) -> tf.Tensor:
+    """Integers in the order of ``x``, with NaN as the largest number and -0.0 equal to 0.0."""
+    if not x.dtype.is_floating:
+        return tf.cast(x, tf.int32) if x.dtype.is_bool else x
+    kind = tf.int64 if x.dtype.size == 8 else tf.int32
+    wide = tf.stop_gradient(x if x.dtype.size > 2 else tf.cast(x, tf.float32))
+    bits = tf.bitcast(wide + 0, kind)
+    key = tf.where(bits < 0, bits ^ kind.max, bits)
+    return tf.where(tf.math.is_nan(wide), tf.constant(kind.max, kind), key)
+
+
+def argsort(x: tf.Tensor, *, axis: int = -1, descending: bool = False) -> tf.Tensor:
+    """The indices that sort ``x`` along ``axis``; equal elements keep their order, NaN counts as the largest."""
+    if len(x.shape) == 0:
+        return tf.zeros_like(x, tf.int64)
+    order = tf.argsort(order_key(x), axis=axis, direction="DESCENDING" if descending else "ASCENDING", stable=True)
+    return tf.cast(order, tf.int64)
+
+
+def sort_with_indices(x: tf.Tensor, *, axis: int = -1, descending: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+    """The elements in order along ``axis``, and where they were."""
+    order = argsort(x, axis=axis, descending=descending)
+    return (x, order) if len(x.shape) == 0 else (take_along_axis(x, order, axis), order)
+
+
+def top_k(x: tf.Tensor, *, k: Any, axis: int = -1, largest: bool = True) -> tuple[tf.Tensor, tf.Tensor]:
+    """The ``k`` largest or smallest elements along ``axis`` in order, and where they were."""
+    if len(x.shape) == 0:
+        return x, tf.zeros_like(x, tf.int64)
+    if largest:
+        found = tf.math.top_k(moved_axis(order_key(x), axis, -1), k).indices  # int32, which TFLite has too
+        order = moved_axis(tf.cast(found, tf.int64), -1, axis)
+    else:
+        order = argsort(x, axis=axis)
+        order = tf.gather(order, tf.range(k), axis=axis)
+    return take_along_axis(x, order, axis), order
+
+
+def kth_value(x: tf.Tensor, *, k: Any, axis: int = -1, keepdims: bool = False) -> tuple[tf.Tensor, tf.Tensor]:
+    """The ``k``-th smallest element along ``axis``, counted from 1, and where it was."""
+    if len(x.shape) == 0:
+        return x, tf.zeros_like(x, tf.int64)
+    values, order = sort_with_indices(x, axis=axis)
+    places = [k - 1] if keepdims else k - 1
+    return tf.gather(values, places, axis=axis), tf.gather(order, places, axis=axis)
+
+
+def place_of_extreme(function: Callable[..., tf.Tensor], x: tf.Tensor, axis: int | None, keepdims: bool = False) -> tf.Tensor:
+    """``tf.argmax`` or ``tf.argmin``; the first NaN wins, and without ``axis`` the place is that in the flattened array."""
+    rank = len(x.shape)
+    flat = tf.reshape(x, [-1]) if axis is None else x
+    nan = tf.math.is_nan(flat) if x.dtype.is_floating else None
+    if x.dtype.is_bool or x.dtype in (tf.uint64, tf.uint32):
+        flat = tf.cast(flat, tf.int32 if x.dtype.is_bool else tf.float64)
+    axis = 0 if axis is None else axis
+    place = function(flat, axis)
+    if nan is not None:
+        place = tf.where(tf.reduce_any(nan, axis), tf.argmax(tf.cast(nan, tf.int32), axis), place)
+    if not keepdims:
+        return place
+    return (
+        tf.expand_dims(place, axis)
+        if len(place.shape) == rank - 1 and rank > 0 and len(flat.shape) == rank
+        else tf.reshape(place, [1] * rank)
+    )
+
+
+def argwhere(x: tf.Tensor, count: Any, fill_value: int) -> tf.Tensor:
+    """The indices of what is not zero: ``count`` rows, cut or filled."""
+    if len(x.shape) == 0:
+        return tf.zeros([count, 0], tf.int64)
+    found = tf.where(x)[:count]
+    return tf.pad(found, [[0, count - tf.shape(found)[0]], [0, 0]], constant_values=tf.constant(fill_value, tf.int64))
+
+
+def isin(x1: tf.Tensor, x2: tf.Tensor, *, invert: bool = False) -> tf.Tensor:
+    """Whether each element of ``x1`` is among those of ``x2``."""
+    found = tf.reduce_any(tf.expand_dims(x1, -1) == tf.reshape(x2, [-1]), axis=-1)
+    return ~found if invert else found
+
+
+def searchsorted(x1: tf.Tensor, x2: tf.Tensor, sorter: tf.Tensor | None = None, *, side: str = "left") -> tf.Tensor:
+    """Where to insert ``x2`` into the sorted last axis of ``x1``, row by row where both have rows."""
+    if sorter is not None:
+        x1 = take_along_axis(x1, sorter, -1)
+    x1, x2 = order_key(x1), order_key(x2)
+    x1, x2 = (tf.cast(x, tf.int64) if x.dtype.size < 4 else x for x in (x1, x2))
+    rows = math.prod(sizes(x1)[:-1])
+    wanted = tf.reshape(x2, [1, -1] if len(x1.shape) == 1 else [rows, size(x2, -1)])
+    found = tf.searchsorted(tf.reshape(x1, [rows, size(x1, -1)]), wanted, side=side, out_type=tf.int64)
+    return tf.reshape(found, sizes(x2))
+
+
+def row_order(rows: tf.Tensor) -> tf.Tensor:
+    """The indices that sort the rows of a matrix by their first element, then the second, and so on."""
+    order = tf.range(tf.shape(rows)[0], dtype=tf.int64)
+    for column in tf.reverse(tf.transpose(rows), [0]):
+        order = tf.gather(order, argsort(tf.gather(column, order)))
+    return order
+
+
+def unique_all(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor, tf.Tensor]:
+    """The sorted unique elements (or slices along ``axis``), where each comes first, where it is in the result, and how often it comes."""
+    slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
+    rows = order_key(tf.reshape(slices, [tf.shape(slices)[0], -1]))
+    order = argsort(rows[:, 0]) if axis is None else row_order(rows)
+    values, run, counts = unique_consecutive(tf.gather(slices, order), axis=0)
+    first = tf.gather(order, tf.cumsum(counts, exclusive=True))
+    inverse = tf.scatter_nd(order[:, None], run, tf.shape(order, tf.int64))
+    if axis is None:
+        return values, first, tf.reshape(inverse, sizes(x)), counts
+    return moved_axis(values, 0, axis), first, inverse, counts
+
+
+def unique_consecutive(x: tf.Tensor, *, axis: int | None = None) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """The first of each run of equal elements (or slices along ``axis``), the run of each element, the lengths of the runs."""
+    slices = tf.reshape(x, [-1]) if axis is None else moved_axis(x, axis, 0)
+    changed = tf.reduce_any(tf.reshape(slices[1:] != slices[:-1], [tf.maximum(tf.shape(slices)[0] - 1, 0), -1]), axis=1)
+    first = tf.concat([tf.ones([tf.minimum(tf.shape(slices)[0], 1)], tf.bool), changed], 0)
+    starts = tf.where(first)[:, 0]
+    values, run = tf.gather(slices, starts), tf.cumsum(tf.cast(first, tf.int64)) - 1
+    counts = tf.concat([starts[1:], [tf.shape(slices, tf.int64)[0]]], 0)[: tf.shape(starts)[0]] - starts
+    return (values, tf.reshape(run, sizes(x)), counts) if axis is None else (moved_axis(values, 0, axis), run, counts)

@@ -1,0 +1,384 @@
+"""Normalisation layers. Half precision is computed in float32."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tensorflow as tf
+
+from .arrays import scalar, size, sizes
+from .control import custom_gradient, with_slopes
+from .elementwise import logaddexp
+from .statistics import vector_norm
+
+
+def hard_tanh(x: tf.Tensor, minimum: float, maximum: float) -> tf.Tensor:
+    """``x`` limited to [minimum, maximum]; no gradient at the limits."""
+    low, high = tf.constant(minimum, x.dtype), tf.constant(maximum, x.dtype)
+    return tf.where(x <= low, low, tf.where(x >= high, high, x))
+
+
+def threshold(x: tf.Tensor, limit: Any, value: Any) -> tf.Tensor:
+    """``value`` where ``x <= limit``, ``x`` elsewhere."""
+    return tf.where(x <= scalar(limit, x.dtype), scalar(value, x.dtype), x)
+
+
+def slope_of_exponential(x: tf.Tensor, at_zero: float, rate: float = 1.0) -> tf.Tensor:
+    """1 above 0, ``at_zero * exp(rate * x)`` elsewhere; it has slope 0 at 0."""
+    below = at_zero * tf.exp(rate * tf.where(x < 0, x, tf.zeros_like(x)))
+    return tf.where(x > 0, tf.ones_like(x), below)
+
+
+def elu(x: tf.Tensor, alpha: float) -> tf.Tensor:
+    """``x`` above 0, ``alpha * expm1(x)`` elsewhere; its second derivative at 0 is 0."""
+
+    def value(x: tf.Tensor) -> tf.Tensor:
+        return tf.where(x > 0, x, alpha * tf.math.expm1(tf.where(x > 0, tf.zeros_like(x), x)))
+
+    return with_slopes(value, [lambda x: slope_of_exponential(x, alpha)], x)
+
+
+def selu(x: tf.Tensor) -> tf.Tensor:
+    """``1.05 * elu(x, 1.67)``, the constants of self-normalising networks; the slope at 0 is that of the left side."""
+    scale, alpha = 1.0507009873554804934193349852946, 1.6732632423543772848170429916717
+    return with_slopes(tf.nn.selu, [lambda x: scale * slope_of_exponential(x, alpha)], x)
+
+
+def soft_sign(x: tf.Tensor) -> tf.Tensor:
+    """``x / (1 + abs(x))``, with derivatives of all orders."""
+    return with_slopes(tf.nn.softsign, [lambda x: 1 / tf.square(1 + tf.abs(x))], x)
+
+
+def celu(x: tf.Tensor, alpha: float) -> tf.Tensor:
+    """``x`` above 0, ``alpha * expm1(x / alpha)`` elsewhere; its second derivative at 0 is 0."""
+
+    def value(x: tf.Tensor) -> tf.Tensor:
+        return tf.where(x > 0, x, alpha * tf.math.expm1(tf.where(x > 0, tf.zeros_like(x), x) / alpha))
+
+    return with_slopes(value, [lambda x: slope_of_exponential(x, 1.0, 1 / alpha)], x)
+
+
+def gelu(x: tf.Tensor, *, approximate: bool) -> tf.Tensor:
+    """``x`` times the normal distribution function of ``x``; ``approximate`` takes tanh for it."""
+    if approximate:
+        return x / 2 * (1 + tf.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x)))
+    return x / 2 * tf.math.erfc(-math.sqrt(0.5) * x)
+
+
+def softplus(x: tf.Tensor, beta: float, threshold: float) -> tf.Tensor:
+    """``log1p(exp(beta * x)) / beta``, and ``x`` itself where ``beta * x`` is above the threshold."""
+    return tf.where(x * beta > threshold, x, tf.nn.softplus(x * beta) / beta)
+
+
+def soft_shrink(x: tf.Tensor, threshold: float) -> tf.Tensor:
+    """``x`` moved towards 0 by ``threshold``; NaN stays NaN."""
+    return tf.where(x > threshold, x - threshold, tf.where(x < -threshold, x + threshold, x * 0))
+
+
+def glu(x: tf.Tensor, axis: int) -> tf.Tensor:
+    """The first half along ``axis`` times the sigmoid of the second."""
+    value, gate = tf.split(x, 2, axis)
+    return value * tf.sigmoid(gate)
+
+
+def grouped_matmul(x: tf.Tensor, weight: tf.Tensor, offsets: tf.Tensor) -> tf.Tensor:
+    """Rows ``offsets[g - 1]:offsets[g]`` of ``x`` times matrix ``g`` of ``weight``; rows after all of them give 0."""
+    ends = tf.cast(offsets, tf.int32)
+
+    def step(g: tf.Tensor, parts: tf.TensorArray) -> tuple[tf.Tensor, tf.TensorArray]:
+        start = tf.where(g == 0, 0, ends[tf.maximum(g - 1, 0)])
+        return g + 1, parts.write(g, x[start : ends[g]] @ weight[g])
+
+    groups = size(weight, 0)
+    parts = tf.TensorArray(x.dtype, groups, infer_shape=False, element_shape=[None, weight.shape[2]])
+    _, parts = tf.while_loop(lambda g, _: g < groups, step, (tf.constant(0), parts))
+    rest = tf.zeros([size(x, 0) - ends[-1], sizes(weight)[2]], x.dtype)
+    return tf.concat([parts.concat(), rest], 0)
+
+
+def scaled_dot_product_attention(
+    query: tf.Tensor,
+    key: tf.Tensor,
+    value: tf.Tensor,
+    mask: tf.Tensor | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> tf.Tensor:
+    """``softmax(query @ key.T * scale + mask) @ value``; a row without any kept score gives 0."""
+    return attention_weights(query, key, mask, is_causal=is_causal, scale=scale) @ value
+
+
+def attention_weights(
+    query: tf.Tensor, key: tf.Tensor, mask: tf.Tensor | None = None, *, is_causal: bool = False, scale: Any = None
+) -> tf.Tensor:
+    """``softmax(query @ key.T * scale + mask)``."""
+    if scale is None:
+        scale = 1 / tf.sqrt(tf.cast(size(query, -1), query.dtype)) if query.shape[-1] is None else query.shape[-1] ** -0.5
+    scores = tf.matmul(query * scale, key, transpose_b=True)
+    if is_causal:
+        kept = tf.range(size(key, -2)) <= tf.range(size(query, -2))[:, None]
+        scores = tf.where(kept, scores, tf.constant(-math.inf, scores.dtype))
+    return tf.nn.softmax(scores) if mask is None else masked_softmax(scores, mask)
+
+
+def masked_softmax(scores: tf.Tensor, mask: tf.Tensor) -> tf.Tensor:
+    """Softmax over the last axis of the scores that a bool mask keeps, or that a float mask is added to; 0 where nothing is kept."""
+    lowest = tf.constant(-math.inf, scores.dtype)
+    scores = tf.where(mask, scores, lowest) if mask.dtype.is_bool else scores + mask
+    peak = tf.stop_gradient(tf.reduce_max(scores, -1, keepdims=True))
+    weights = tf.exp(scores - tf.where(peak == lowest, tf.zeros_like(peak), peak))
+    total = tf.reduce_sum(weights, -1, keepdims=True)
+    return weights / tf.where(total == 0, tf.ones_like(total), total)
+
+
+def grouped_query_attention(
+    query: tf.Tensor,
+    key: tf.Tensor,
+    value: tf.Tensor,
+    mask: tf.Tensor | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> tf.Tensor:
+    """Attention in which groups of consecutive query heads (axis -3) share a head of key and value."""
+    heads, shared = size(query, -3), size(key, -3)
+    groups = tf.reshape(query, [*sizes(query)[:-3], shared, heads // shared, *sizes(query)[-2:]])
+    if mask is not None and len(mask.shape) > 2:
+        split = [1, 1] if mask.shape[-3] == 1 else [shared, heads // shared]
+        mask = tf.reshape(mask, [*sizes(mask)[:-3], *split, *sizes(mask)[-2:]])
+    key, value = tf.expand_dims(key, -3), tf.expand_dims(value, -3)
+    result = scaled_dot_product_attention(groups, key, value, mask, is_causal=is_causal, scale=scale)
+    return tf.reshape(result, [*sizes(result)[:-4], heads, *sizes(result)[-2:]])
+
+
+def padded_embedding(weight: tf.Tensor, indices: tf.Tensor, padding_idx: int) -> tf.Tensor:
+    """Rows of ``weight``; no gradient reaches the row ``padding_idx``."""
+    rows = tf.gather(weight, indices)
+    return tf.where((indices == padding_idx)[..., None], tf.stop_gradient(rows), rows)
+
+
+def embedding_bag(
+    weight: tf.Tensor,
+    indices: tf.Tensor,
+    offsets: tf.Tensor,
+    per_sample_weights: tf.Tensor | None,
+    mode: str,
+    padding_idx: int | None,
+    include_last_offset: bool,
+) -> tf.Tensor:
+    """Sum, mean or max of the rows of each bag; bag ``i`` is ``indices[offsets[i]:offsets[i + 1]]``."""
+    starts = tf.cast(offsets[:-1] if include_last_offset else offsets, tf.int64)
+    bags = tf.size(starts, tf.int64)
+    place = tf.range(tf.size(indices, tf.int64))
+    bag = tf.searchsorted(starts, place, side="right", out_type=tf.int64) - 1
+    if include_last_offset:
+        bag = tf.where(place < tf.cast(offsets[-1], tf.int64), bag, -1)
+    if padding_idx is not None:
+        bag = tf.where(indices == padding_idx, tf.constant(-1, tf.int64), bag)  # no such bag: dropped
+    rows = tf.gather(weight, indices)
+    if per_sample_weights is not None:
+        rows = rows * per_sample_weights[:, None]
+    if mode == "sum":
+        return tf.math.unsorted_segment_sum(rows, bag, bags)
+    count = tf.cast(tf.math.unsorted_segment_sum(tf.ones_like(bag), bag, bags), rows.dtype)[:, None]
+    if mode == "max":
+        largest = tf.math.unsorted_segment_max(rows, bag, bags)
+        return tf.where(count == 0, tf.zeros_like(largest), largest)
+    return tf.math.unsorted_segment_sum(rows, bag, bags) / tf.maximum(count, 1)
+
+
+def nll_loss(
+    log_probabilities: tf.Tensor, target: tf.Tensor, weight: tf.Tensor | None = None, *, ignore_index: int = -100, reduction: str = "mean"
+) -> tf.Tensor:
+    """``-weight[target] * log_probabilities[target]``, classes on axis 1; 0 where the target is ``ignore_index``."""
+    rank = len(log_probabilities.shape)
+    last = tf.transpose(log_probabilities, [0, *range(2, rank), 1]) if rank > 2 else log_probabilities
+    kept = target != ignore_index
+    target = tf.where(kept, target, tf.zeros_like(target))
+    picked = tf.gather(last, target, batch_dims=len(target.shape))
+    weights = tf.cast(kept, picked.dtype)
+    if weight is not None:
+        weights = tf.where(kept, tf.gather(weight, target), tf.zeros_like(picked))
+    losses = tf.where(kept, -picked * weights, tf.zeros_like(picked))
+    if reduction == "none":
+        return losses
+    return tf.reduce_sum(losses) / tf.reduce_sum(weights) if reduction == "mean" else tf.reduce_sum(losses)
+
+
+def cross_entropy(
+    logits: tf.Tensor,
+    target: tf.Tensor,
+    weight: tf.Tensor | None = None,
+    *,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> tf.Tensor:
+    """Cross entropy of ``softmax(logits)`` against class indices; a share ``label_smoothing`` falls on all classes alike."""
+    axis = min(1, len(logits.shape) - 1)
+    logs = tf.nn.log_softmax(logits, axis)
+    loss = nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    if label_smoothing == 0:
+        return loss
+    kept = target != ignore_index
+    if weight is not None:
+        logs = logs * tf.reshape(weight, [-1, *[1] * (len(logs.shape) - axis - 1)])
+    smooth = -tf.reduce_sum(logs, axis)
+    smooth = tf.where(kept, smooth, tf.zeros_like(smooth))
+    if reduction != "none":
+        smooth = tf.reduce_sum(smooth)
+    if reduction == "mean":
+        chosen = tf.where(kept, target, tf.zeros_like(target))
+        weights = tf.cast(kept, logits.dtype) * (1 if weight is None else tf.gather(weight, chosen))
+        smooth = smooth / tf.reduce_sum(weights)
+    return (1 - label_smoothing) * loss + label_smoothing / tf.cast(size(logits, axis), logits.dtype) * smooth
+
+
+def binary_cross_entropy(probability: tf.Tensor, target: tf.Tensor) -> tf.Tensor:
+    """``-(target * log(probability) + (1 - target) * log(1 - probability))``, each logarithm at least -100, with finite gradients."""
+
+    @custom_gradient
+    def cross_entropy(p: tf.Tensor, t: tf.Tensor) -> tuple[tf.Tensor, object]:
+        log_p, log_rest = tf.maximum(tf.math.log(p), -100), tf.maximum(tf.math.log1p(-p), -100)
+
+        def slopes(upstream: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+            return upstream * (p - t) / tf.maximum(p * (1 - p), 1e-12), upstream * (tf.math.log1p(-p) - tf.math.log(p))
+
+        return (t - 1) * log_rest - t * log_p, slopes
+
+    shape = tf.broadcast_dynamic_shape(tf.shape(probability), tf.shape(target))
+    return cross_entropy(tf.broadcast_to(probability, shape), tf.broadcast_to(target, shape))
+
+
+def ctc_loss(
+    log_probabilities: tf.Tensor, targets: tf.Tensor, input_lengths: tf.Tensor, target_lengths: tf.Tensor, blank: int = 0
+) -> tf.Tensor:
+    """``-log p(targets)`` of each sequence, summed over all alignments by the forward recursion.
+
+    Its gradient is that of this sum; torch's assumes a log_softmax before it, and is the same after that. What cannot be reached has a very
+    small logarithm and not that of 0, whose gradient is NaN; where no alignment fits, the loss is infinite and the gradient 0.
+    """
+    time, batch = size(log_probabilities, 0), size(log_probabilities, 1)
+    targets, input_lengths, target_lengths = (tf.cast(array, tf.int32) for array in (targets, input_lengths, target_lengths))
+    width = 2 * size(targets, 1) + 1
+    places = tf.range(width)
+    labels = tf.where(places % 2 == 1, tf.pad(tf.repeat(targets, 2, axis=1), [[0, 0], [1, 0]])[:, :width], blank)
+    labels = tf.where(places < 2 * target_lengths[:, None] + 1, labels, blank)
+    two_back = tf.pad(labels, [[0, 0], [2, 0]], constant_values=blank)[:, :width]
+    may_skip = (labels != blank) & (labels != two_back)
+    spread = tf.broadcast_to(labels, [time, batch, width])
+    emitted = tf.gather(log_probabilities, spread, batch_dims=2)
+    never = emitted.dtype.min / 8
+
+    def shifted(alpha: tf.Tensor, by: int) -> tf.Tensor:
+        return tf.pad(alpha, [[0, 0], [by, 0]], constant_values=never)[:, :width]
+
+    def step(t: tf.Tensor, alpha: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        grown = logaddexp(logaddexp(alpha, shifted(alpha, 1)), tf.where(may_skip, shifted(alpha, 2), never)) + emitted[t]
+        return t + 1, tf.where((t < input_lengths)[:, None], tf.maximum(grown, never), alpha)
+
+    before = tf.broadcast_to(tf.where(places == 0, tf.zeros([], emitted.dtype), never), [batch, width])
+    alpha = tf.where((input_lengths > 0)[:, None], tf.where(places < 2, tf.maximum(emitted[0], never), never), before)
+    _, alpha = tf.while_loop(lambda t, _: t < time, step, (tf.constant(1), alpha))
+    ends = 2 * target_lengths
+    last = tf.gather(alpha, ends, batch_dims=1)
+    other = tf.gather(alpha, tf.maximum(ends - 1, 0), batch_dims=1)
+    total = tf.where(target_lengths > 0, logaddexp(last, other), last)
+    return tf.where(total > never / 2, -total, math.inf)
+
+
+def widened(x: tf.Tensor) -> tf.Tensor:
+    """``x``, half precision as float32."""
+    return tf.cast(x, tf.float32) if x.dtype in (tf.float16, tf.bfloat16) else x
+
+
+def over_channels(vector: tf.Tensor, ndim: int, axis: int = 1) -> tf.Tensor:
+    """A vector shaped to be broadcast over ``axis`` of ``ndim``, half precision as float32."""
+    vector = widened(vector)
+    return vector if axis == ndim - 1 else tf.reshape(vector, [-1 if i == axis else 1 for i in range(ndim)])
+
+
+def standardised(x: tf.Tensor, axis: Any, epsilon: float) -> tf.Tensor:
+    """``(x - mean) / sqrt(variance + epsilon)`` over ``axis``."""
+    centred = x - tf.reduce_mean(x, axis, keepdims=True)
+    return centred * tf.math.rsqrt(tf.reduce_mean(tf.square(centred), axis, keepdims=True) + epsilon)
+
+
+def affine_over(x: tf.Tensor, weight: tf.Tensor | None, bias: tf.Tensor | None) -> tf.Tensor:
+    """``x * weight + bias``, each as far as there is one; in the type of ``x``."""
+    x = x if weight is None else x * tf.cast(weight, x.dtype)
+    return x if bias is None else x + tf.cast(bias, x.dtype)
+
+
+def batch_norm(
+    x: tf.Tensor,
+    mean: tf.Tensor,
+    variance: tf.Tensor,
+    weight: tf.Tensor | None = None,
+    bias: tf.Tensor | None = None,
+    *,
+    axis: int = 1,
+    epsilon: float,
+) -> tf.Tensor:
+    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``."""
+    rank, wide = len(x.shape), widened(x)
+    scale = tf.math.rsqrt(tf.cast(variance, wide.dtype) + epsilon)
+    if weight is not None:
+        scale = scale * tf.cast(weight, wide.dtype)
+    shift = -tf.cast(mean, wide.dtype) * scale
+    if bias is not None:
+        shift = shift + tf.cast(bias, wide.dtype)
+    return tf.cast(wide * over_channels(scale, rank, axis) + over_channels(shift, rank, axis), x.dtype)
+
+
+def layer_norm(
+    x: tf.Tensor, weight: tf.Tensor | None = None, bias: tf.Tensor | None = None, *, axis: Any = -1, epsilon: float
+) -> tf.Tensor:
+    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with mean and variance over ``axis``."""
+    return tf.cast(affine_over(standardised(widened(x), axis, epsilon), weight, bias), x.dtype)
+
+
+def rms_norm(x: tf.Tensor, weight: tf.Tensor | None = None, *, axis: Any = -1, epsilon: float) -> tf.Tensor:
+    """``x / sqrt(mean(x ** 2) + epsilon) * weight`` with the mean over ``axis``."""
+    wide = widened(x)
+    result = wide * tf.math.rsqrt(tf.reduce_mean(tf.square(wide), axis, keepdims=True) + epsilon)
+    return tf.cast(affine_over(result, weight, None), x.dtype)
+
+
+def group_norm(
+    x: tf.Tensor, weight: tf.Tensor | None = None, bias: tf.Tensor | None = None, *, axis: int = 1, groups: int, epsilon: float
+) -> tf.Tensor:
+    """Normalises each of ``groups`` groups of channels, which stand in ``axis``, with all axes but the first."""
+    shape, rank = sizes(x), len(x.shape)
+    grouped = tf.reshape(widened(x), [*shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]])
+    result = tf.reshape(standardised(grouped, [place for place in range(1, rank + 1) if place != axis], epsilon), shape)
+    weight, bias = (None if vector is None else over_channels(vector, rank, axis) for vector in (weight, bias))
+    return tf.cast(affine_over(result, weight, bias), x.dtype)
+
+
+def instance_norm(
+    x: tf.Tensor, weight: tf.Tensor | None = None, bias: tf.Tensor | None = None, *, axis: int = 1, epsilon: float
+) -> tf.Tensor:
+    """Normalises each channel of each sample over the axes of space."""
+    rank = len(x.shape)
+    weight, bias = (None if vector is None else over_channels(vector, rank, axis) for vector in (weight, bias))
+    result = standardised(widened(x), [place for place in range(1, rank) if place != axis], epsilon)
+    return tf.cast(affine_over(result, weight, bias), x.dtype)
+
+
+def local_response_norm(x: tf.Tensor, *, size: int, alpha: float, beta: float, k: float) -> tf.Tensor:
+    """``x / (k + alpha * mean of x ** 2 over size neighbouring channels) ** beta``."""
+    wide = widened(x)
+    squares = tf.pad(tf.square(wide), [[0, 0], [size // 2, (size - 1) // 2]] + [[0, 0]] * (len(x.shape) - 2))
+    channels = sizes(x)[1]
+    total = tf.add_n([squares[:, place : place + channels] for place in range(size)])
+    return tf.cast(wide / tf.pow(k + total * (alpha / size), beta), x.dtype)
+
+
+def normalize(x: tf.Tensor, *, ord: float = 2, axis: Any, epsilon: float) -> tf.Tensor:
+    """``x / max(norm, epsilon)`` with the ``ord``-norm over ``axis``; zeros have a gradient of 0 in the norm."""
+    wide = widened(x)
+    norm = tf.maximum(vector_norm(wide, axis=axis, ord=ord, keepdims=True), epsilon)
+    return tf.cast(wide / tf.cast(norm, wide.dtype), x.dtype)

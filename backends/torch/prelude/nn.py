@@ -1,0 +1,78 @@
+"""Recurrent layers: torch's own, one layer in one direction, arrays [time, batch, features]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+
+def leaky_relu(x: torch.Tensor, negative_slope: float) -> torch.Tensor:
+    """``x`` above 0, ``negative_slope * x`` below; the slope at 0 is 1."""
+    return torch.where(x >= 0, x, x * negative_slope) if x.requires_grad else F.leaky_relu(x, negative_slope)
+
+
+def grouped_matmul(x: torch.Tensor, weight: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    """Rows ``offsets[g - 1]:offsets[g]`` of ``x`` times ``weight[g]``; rows after all of them give 0."""
+    ends = offsets.tolist()
+    parts = [x[start:end] @ matrix for start, end, matrix in zip([0, *ends], ends, weight)]
+    return torch.cat([*parts, x.new_zeros(x.shape[0] - ends[-1], weight.shape[2])])
+
+
+def attention_weights(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    mask: torch.Tensor | None = None,
+    *,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> torch.Tensor:
+    """``softmax(query @ key.T * scale + mask)``; a row without any kept score gives 0."""
+    if enable_gqa:
+        key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
+    scores = query @ key.mT * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf) if mask.dtype == torch.bool else scores + mask
+    if is_causal:
+        scores = scores.masked_fill(~torch.ones_like(scores, dtype=torch.bool).tril(), -torch.inf)
+    return torch.softmax(scores, -1).masked_fill((scores == -torch.inf).all(-1, keepdim=True), 0)
+
+
+def normalised_by(
+    x: torch.Tensor,
+    mean: torch.Tensor,
+    variance: torch.Tensor,
+    weight: torch.Tensor | None = None,
+    bias: torch.Tensor | None = None,
+    *,
+    axis: int = 1,
+    epsilon: float,
+) -> torch.Tensor:
+    """``(x - mean) / sqrt(variance + epsilon) * weight + bias`` with vectors over ``axis``; half precision is computed in float32."""
+    shape = [-1 if i == axis else 1 for i in range(x.ndim)]
+    wide = torch.promote_types(x.dtype, torch.float32)
+    scale = torch.rsqrt(variance.to(wide) + epsilon)
+    if weight is not None:
+        scale = scale * weight
+    result = (x.to(wide) - mean.to(wide).reshape(shape)) * scale.reshape(shape)
+    if bias is not None:
+        result = result + bias.reshape(shape)
+    return result.to(x.dtype)
+
+
+def whole_layer(
+    layer: Callable[..., Any],
+    x: torch.Tensor,
+    state: tuple[torch.Tensor, ...],
+    weights: list[torch.Tensor],
+    biases: bool,
+    reverse: bool = False,
+) -> tuple[torch.Tensor, ...]:
+    """torch's own ``layer`` over the whole sequence: (outputs, *last states)."""
+    start = tuple(part[None] for part in state)
+    sequence = x.flip(0) if reverse else x
+    outputs, *last = layer(sequence, start if len(start) > 1 else start[0], weights, biases, 1, 0.0, False, False, False)
+    return outputs.flip(0) if reverse else outputs, *(part[0] for part in last)

@@ -1,0 +1,41 @@
+"""Condition numbers of matrices that may be singular, or hold NaN or infinities, as LAPACK's inverse gives them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...ir import Value
+
+_BY_SINGULAR_VALUES = (2, -2)
+
+
+def condition_number(b: Any, x: Value, order: Any, *, keeps_nan: bool = False) -> Any:
+    """Compute the norm of ``x`` times that of its inverse: infinite for a singular matrix, and where the product is NaN.
+
+    By singular values (2 and -2) NaN stays NaN. With ``keeps_nan`` that of a matrix with NaN is NaN, and any other NaN is infinite, for
+    2 and -2 too.
+    """
+    has_nan = b.any(b.isnan(x), axis=(-2, -1))
+    if order in _BY_SINGULAR_VALUES:
+        number = b.cond(x, ord=order)
+        return _or_infinity(b, number, b.logical_and(b.isnan(number), b.logical_not(has_nan))) if keeps_nan else number
+    factors = b.lu_factor(x)[0]
+    is_singular = b.any(b.equal(b.diagonal(factors), 0), axis=-1)
+    is_broken = b.logical_or(is_singular, b.any(b.isnan(factors), axis=(-2, -1)))
+    identity = b.eye(n_rows=x.shape[-1], n_cols=x.shape[-1], dtype=x.dtype)
+    # Some targets raise an exception for matrices that have no inverse.
+    regular = b.where(b.reshape(is_broken, shape=(*is_broken.shape, 1, 1)), identity, x)
+    number = b.cond(regular, ord=order)
+    number = _or_infinity(b, number, b.logical_or(is_broken, b.isnan(number)))
+    return b.where(has_nan, math.nan, number) if keeps_nan else number
+
+
+def nuclear_condition_number(b: Any, x: Value) -> Any:
+    """Compute the sum of the singular values times that of their inverses, which is infinite for a matrix with a singular value of 0."""
+    values = b.svdvals(x)
+    return b.multiply(b.sum(values, axis=-1), b.sum(b.divide(1.0, values), axis=-1))
+
+
+def _or_infinity(b: Any, number: Any, test: Any) -> Any:
+    return b.where(test, b.full(shape=(), fill_value=math.inf, dtype=number.dtype), number)

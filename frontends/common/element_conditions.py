@@ -1,0 +1,66 @@
+"""Elements that a framework refuses when it looks at them, where a target would compute with them: a singular matrix, a divisor 0.
+
+That a call raised no exception is an assumption of the recording: where the condition fails, the function is recorded again, and raises or
+handles the exception. Conditions are told by the canonical operations that a call becomes, and checked beside the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ...ir.node import Node
+from .builder import RaisingBuilder
+
+Conditions = Mapping[str, Callable[[Any, Node], Any]]
+
+
+def inverse_exists(b: RaisingBuilder, node: Node) -> Any:
+    """Whether finite numbers have given finite ones: elimination divides by the pivots."""
+    given = [are_finite(b, x) for x in node.inputs]
+    is_finite = are_finite(b, node.outputs[0])
+    return b.logical_or(is_finite, b.logical_not(given[0] if len(given) == 1 else b.logical_and(*given)))
+
+
+def _power(b: RaisingBuilder, node: Node) -> Any:
+    return inverse_exists(b, node) if node.params["n"] < 0 else None
+
+
+def _positive_definite(b: RaisingBuilder, node: Node) -> Any:
+    """The decomposition takes square roots of what must be positive; where it is not, targets give NaN, TensorFlow 0 for complex
+    numbers."""
+    roots = b.diagonal(node.outputs[0])
+    return b.greater(b.real(roots) if "complex" in roots.dtype else roots, 0)
+
+
+def _converges(b: RaisingBuilder, node: Node) -> Any:
+    """Return the condition that singular values can be computed: LAPACK reports NaN, and computes NaN of infinities."""
+    return None if node.params.get("hermitian") else b.logical_not(b.any(b.isnan(node.inputs[0])))
+
+
+def _converges_by_order(b: RaisingBuilder, node: Node) -> Any:
+    return _converges(b, node) if node.params.get("ord") in (2, -2, "nuc") else None
+
+
+def are_finite(b: RaisingBuilder, x: Any) -> Any:
+    """Whether every element is a number, as an array without axes."""
+    return b.all(b.isfinite(x))
+
+
+# Linear algebra: operation -> the condition, an array of bools, or None where there is nothing to check.
+LINEAR_ALGEBRA: Conditions = {
+    **dict.fromkeys(("inv", "solve", "tensorinv", "tensorsolve"), inverse_exists),
+    "matrix_power": _power,
+    "cholesky": _positive_definite,
+    **dict.fromkeys(("svd", "svdvals", "pinv", "matrix_rank"), _converges),
+    **dict.fromkeys(("cond", "matrix_norm"), _converges_by_order),
+    "lstsq": lambda b, node: are_finite(b, node.inputs[0]),
+}
+
+
+def expect_elements(b: RaisingBuilder, made: Iterable[Node], conditions: Conditions) -> None:
+    """Guards on elements for the operations ``made`` of one call."""
+    for node in made:
+        condition = conditions[node.op](b, node) if node.op in conditions else None
+        if condition is not None:
+            b.expect(condition if condition.ndim == 0 else b.all(condition), True)

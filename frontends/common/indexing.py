@@ -1,0 +1,651 @@
+"""Reading and writing arrays at an index as Python writes it.
+
+An index is taken apart into a *key* (integers, slices, new axes: ``getitem``) and *arrays*, each at an axis of what the key selects.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from operator import mul
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...assumptions.disjoint_memory import lie_together
+from ...ir import Value
+from ...ir.node import Node
+from ...ops.bounds import at_most, nonnegative
+from ...sizes import Size, apply, hint_of, product
+from .builder import RaisingBuilder
+
+
+class Taking(NamedTuple):
+    """``array[key]``, then its axes in this ``order``, then in this ``shape``; None where there is nothing to do."""
+
+    key: tuple[Any, ...] | None
+    order: tuple[int, ...] | None
+    shape: tuple[int, ...] | None
+
+
+def taking(shape: Sequence[int], steps: Sequence[int], offset: int, whole: Sequence[int]) -> Taking | None:
+    """The index, axis order and shape that give a view with these ``steps`` (strides) and ``offset`` from a contiguous array; None if there
+    is none. All counts are in elements.
+
+    >>> taking((3,), (6,), 8, (4, 6))
+    Taking(key=(slice(1, 4, 1), 2), order=None, shape=None)
+    >>> taking((6, 4), (1, 6), 0, (4, 6))
+    Taking(key=None, order=(1, 0), shape=None)
+    """
+    jumps = [*accumulate(reversed(whole[1:]), mul, initial=1)][::-1] if whole else []
+    start = _start(offset, jumps)
+    axes = [axis for axis, size in enumerate(shape) if size != 1]
+    found = {axis: of for axis in axes if (of := _axis_of(shape[axis], steps[axis], whole, jumps, start)) is not None}
+    if len(set(found.values())) != len(axes):
+        return None
+    index: list[Any] = list(start)
+    for axis, of in found.items():
+        step = steps[axis] // jumps[of]
+        index[of] = slice(start[of], start[of] + (shape[axis] - 1) * step + 1, step)
+    kept = sorted(found.values())
+    order = tuple(kept.index(found[axis]) for axis in axes)
+    all_kept = len(kept) == len(whole) and all(shape[axis] == whole[of] for axis, of in found.items())
+    return Taking(
+        None if all_kept else tuple(index),
+        order if order != tuple(range(len(order))) else None,
+        tuple(shape) if len(axes) != len(shape) else None,
+    )
+
+
+def views_among(arrays: Sequence[Any], is_view: Callable[[Any, Any], bool], rank: Callable[[Any], Any]) -> dict[int, tuple[Any, Any]]:
+    """Maps the identity of each array that is a view to its owner, which contains all arrays that it overlaps. Of equal arrays the one of
+    the highest ``rank`` is the owner."""
+    found: dict[int, tuple[Any, Any]] = {}
+    for owner in sorted(arrays, key=rank, reverse=True):
+        if id(owner) not in found:
+            around = [item for item in arrays if item is not owner and lie_together(item, owner)]
+            if all(is_view(item, owner) for item in around):
+                found.update({id(item): (item, owner) for item in around if id(item) not in found})
+    return found
+
+
+def _start(offset: int, jumps: list[int]) -> list[int]:
+    """The place of the first element along each axis."""
+    start = []
+    for jump in jumps:
+        start.append(offset // jump)
+        offset %= jump
+    return start
+
+
+def _axis_of(size: int, step: int, whole: Sequence[int], jumps: list[int], start: list[int]) -> int | None:
+    """The axis of the array along which an axis of the view goes."""
+    fitting = (of for of, jump in enumerate(jumps) if step > 0 and step % jump == 0 and whole[of] != 1)
+    return next((of for of in fitting if start[of] + (size - 1) * (step // jumps[of]) < whole[of]), None)
+
+
+WHOLE = (None, None, 1)
+
+
+def holds(b: RaisingBuilder, small: Any, large: Any) -> bool:
+    """Whether ``small <= large`` holds, from now on under a guard; False where it did not while recording."""
+    if at_most(small, large):
+        return True
+    if hint_of(small) > hint_of(large):
+        return False
+    b.guard(apply("le", small, large))
+    return True
+
+
+def index_inside(b: RaisingBuilder, index: Any, size: Any) -> Any:
+    """The index of one element, guarded to lie inside; negative ints stay, negative sizes are counted from the front."""
+    if isinstance(index, Size) and _negative(b, index):
+        index = index + size
+    if not holds(b, -index if isinstance(index, int) and index < 0 else index + 1, size):
+        b.left(index, size)
+    return index
+
+
+def slice_inside(b: RaisingBuilder, start: Any, stop: Any, step: Any, size: Any) -> tuple[Any, Any, Any]:
+    """The item of a ``getitem`` key for ``start:stop:step`` on an axis of ``size``: None for the whole side, -1 for the last one."""
+    first, last = _clamped(b, start, size, 0), _clamped(b, stop, size, size)
+    if not holds(b, first, last):
+        last = apply("max", first, last)
+    step = 1 if step is None else step
+    return (None if first == 0 else _short(first, start, size), None if last == size else _short(last, stop, size), step)
+
+
+def _clamped(b: RaisingBuilder, given: Any, size: Any, absent: Any) -> Any:
+    if given is None:
+        return absent
+    bound = given + size if _negative(b, given) else given
+    if not holds(b, 0, bound):
+        return 0 if isinstance(bound, int) else apply("max", bound, 0)
+    return bound if holds(b, bound, size) else apply("min", bound, size)
+
+
+def _negative(b: RaisingBuilder, bound: Any) -> bool:
+    if isinstance(bound, int) or nonnegative(bound):
+        return isinstance(bound, int) and bound < 0
+    b.guard(apply("lt" if bound.hint < 0 else "ge", bound, 0))
+    return bool(bound.hint < 0)
+
+
+def _short(bound: Any, given: Any, size: Any) -> Any:
+    """``-1`` for a bound one before the end, if the user wrote it so or the size is symbolic."""
+    before_end = size - bound
+    if isinstance(before_end, int) and before_end > 0 and (isinstance(bound, Size) or (isinstance(given, int) and given < 0)):
+        return -before_end
+    return bound
+
+
+def slice_item(b: RaisingBuilder, given: slice, size: Any) -> tuple[Any, Any, Any]:
+    """The item of a ``getitem`` key for a Python slice."""
+    return slice_inside(b, given.start, given.stop, given.step, size)
+
+
+def along(axis: int, item: Any) -> tuple[Any, ...]:
+    """The ``getitem`` key that applies ``item`` to one axis."""
+    return (*(WHOLE,) * axis, item)
+
+
+def cut(b: RaisingBuilder, x: Value, axis: int, start: Any = None, stop: Any = None, step: Any = 1) -> Value:
+    """``x[start:stop:step]`` along one axis, with bounds as Python takes them."""
+    return b.getitem(x, key=along(axis, slice_inside(b, start, stop, step, x.shape[axis])))
+
+
+def pick(b: RaisingBuilder, x: Value, axis: int, index: Any) -> Value:
+    """The slice of ``x`` at one index along an axis, without that axis; the index is a number, a size or a 0-d array."""
+    if isinstance(index, Value):
+        return b.take(x, index, axis=axis)
+    return b.getitem(x, key=along(axis, index_inside(b, index, x.shape[axis])))
+
+
+def fitted(b: RaisingBuilder, x: Value, shape: tuple[Any, ...], but: int | None = None) -> Value:
+    """``x`` cut to ``shape`` on all axes but one; where the sizes were equal while recording they are taken to be, under a guard."""
+    for axis, (have, want) in enumerate(zip(x.shape, shape, strict=False)):
+        if axis == but or have == want:
+            continue
+        if hint_of(have) == hint_of(want):
+            b.guard(apply("eq", have, want))
+        else:
+            x = cut(b, x, axis, None, want)
+    return x
+
+
+def index_text(index: Any) -> str:
+    """The text of a recorded index.
+
+    >>> index_text((slice(None, 3), Ellipsis)), index_text((0,))
+    (':3, ...', '0,')
+    """
+    if isinstance(index, tuple) and index:
+        return ", ".join(map(_part, index)) + ("," if len(index) == 1 else "")
+    return _part(index)
+
+
+def _part(part: Any) -> str:
+    if isinstance(part, slice):
+        start, stop, step = ("" if item is None else repr(item) for item in (part.start, part.stop, part.step))
+        return f"{start}:{stop}" + (f":{step}" if step else "")
+    return "..." if part is Ellipsis else repr(part)
+
+
+_SCATTERS = ("ScatterNd", *(f"TensorScatter{kind}" for kind in ("Update", "Add", "Sub", "Min", "Max")))
+_OF_VECTORS, _BY_VECTORS = frozenset({"GatherNd", *_SCATTERS}), frozenset({"gather_nd", "scatter_nd"})
+OF_TENSORFLOW = frozenset({"Gather", "GatherV2", "StridedSlice", "TensorStridedSliceUpdate", *_OF_VECTORS})
+_FROM_THE_FRONT = frozenset(
+    {
+        *(OF_TENSORFLOW - {"StridedSlice", "TensorStridedSliceUpdate"}),
+        *("gather", "index_select", "index_select_copy", "scatter", "scatter_add", "scatter_reduce"),
+        *("index_add", "index_copy", "index_reduce", "multi_margin_loss", "take_along_dim"),
+    }
+)  # calls that take no negative indices; of others that pick along axes, some do
+_FIRST = {"lu_unpack": 1, "lu_solve": 1}  # operations whose numbers do not begin with 0
+MOST = 2**62
+_PARTS = frozenset({"getitem"})
+_SAME_ELEMENTS = frozenset({"reshape", "permute_dims", "expand_dims", "squeeze", "broadcast_to", "copy"})
+
+Picked = Iterator[tuple[Value, Any, int | None]]
+
+
+def _along_axis(node: Node) -> Picked:
+    yield node.inputs[1], node.inputs[0].shape[node.params["axis"]], None
+
+
+def _along_axes(node: Node) -> Picked:
+    indices = node.inputs[1:] if node.op == "gather_nd" else node.inputs[2:]
+    yield from ((index, node.inputs[0].shape[axis], None) for index, axis in zip(indices, node.params["axes"], strict=True))
+
+
+def _rows_of_table(node: Node) -> Picked:
+    yield node.inputs[1], node.inputs[0].shape[0], None
+
+
+def _classes(node: Node) -> Picked:
+    yield node.inputs[0], node.params["num_classes"], None
+
+
+def _targets(node: Node) -> Picked:
+    scores = node.inputs[0]
+    yield node.inputs[1], scores.shape[min(1, scores.ndim - 1)], node.params["ignore_index"]
+
+
+def _offsets(node: Node) -> Picked:
+    yield from _rows_of_table(node)
+    yield node.inputs[2], node.inputs[1].shape[0] + 1, None
+
+
+def _counted(node: Node) -> Picked:
+    yield node.inputs[0], MOST, None
+
+
+def _repeated(node: Node) -> Picked:
+    if len(node.inputs) > 1:
+        yield node.inputs[1], MOST, None
+
+
+def _lengths(node: Node) -> Picked:
+    scores, targets, steps, lengths = node.inputs
+    yield steps, scores.shape[0] + 1, None
+    yield lengths, targets.shape[1] + 1, None
+
+
+def _swapped_rows(node: Node) -> Picked:
+    yield node.inputs[1], node.inputs[0].shape[-2] + 1, None
+
+
+def _unpooled(node: Node) -> Picked:
+    yield node.inputs[1], product(node.params["size"]), None
+
+
+_ALONG_AXES = frozenset({"take", "take_along_axis", "scatter", "gather_nd", "scatter_nd"})
+# operation -> (indices, how many there are to choose from, one number that is allowed besides)
+PICKING: dict[str, Callable[[Node], Picked]] = {
+    "take": _along_axis,
+    "take_along_axis": _along_axis,
+    "scatter": _along_axis,
+    "gather_nd": _along_axes,
+    "scatter_nd": _along_axes,
+    "embedding": _rows_of_table,
+    "embedding_bag": _offsets,
+    "bincount": _counted,
+    "repeat": _repeated,
+    "ctc_loss": _lengths,
+    "one_hot": _classes,
+    "nll_loss": _targets,
+    "cross_entropy": _targets,
+    "max_unpool": _unpooled,
+    "lu_unpack": _swapped_rows,
+    "lu_solve": _swapped_rows,
+}
+
+
+def _of_vectors(node: Node) -> Picked:
+    """Index vectors, of whose numbers each is a part: one that is as large as the largest axis lies outside of all."""
+    indices = node.inputs[1:] if node.op == "gather_nd" else node.inputs[2:]
+    sizes = [node.inputs[0].shape[axis] for axis in node.params["axes"]]
+    yield indices[0], functools.reduce(functools.partial(apply, "max"), sizes), None
+
+
+def note_bounds(b: RaisingBuilder, key: str, made: Iterable[Node]) -> None:
+    """The graph holds only where the inputs that the operations ``made`` of one call pick by lie inside."""
+    for node in made:
+        picked = _of_vectors if key in _OF_VECTORS and node.op in _BY_VECTORS else PICKING.get(node.op)
+        for indices, size, besides in picked(node) if picked is not None else ():
+            if (given := _as_given(b, indices, key)) is not None:
+                first = -size if node.op in _ALONG_AXES and key not in _FROM_THE_FRONT else _FIRST.get(node.op, 0)
+                b.bound(given, first, size, besides)
+
+
+def _as_given(b: RaisingBuilder, value: Any, key: str) -> Value | None:
+    """The input whose elements these are, all of them and nothing else; of index vectors, a part of them."""
+    while isinstance(value, Value) and value not in b.graph.inputs:
+        node = b.maker(value)
+        if node is None or not (node.op in _SAME_ELEMENTS or _widens(node) or node.op in _PARTS and key in _OF_VECTORS):
+            return None
+        value = node.inputs[0]
+    return value if isinstance(value, Value) and "int" in value.dtype else None
+
+
+def _widens(node: Node) -> bool:
+    return node.op == "astype" and node.params["dtype"] == "int64"
+
+
+Arrays = list[tuple[int, Value]]
+
+
+@dataclass
+class Selection:
+    """An index taken apart; ``empty`` are axes made by ``False``, which hold nothing."""
+
+    key: tuple[Any, ...]
+    arrays: Arrays
+    empty: list[int]
+
+    def read(self, b: RaisingBuilder, x: Value) -> Value:
+        """What the key selects."""
+        selected = b.getitem(x, key=self.key)
+        for axis in self.empty:
+            selected = b.getitem(selected, key=along(axis, (None, 0, 1)))
+        return selected
+
+
+# ---------------------------------------------------------------------------------------------- steps back
+def straightened(b: RaisingBuilder, x: Value, index: Any) -> tuple[Value, tuple[int, ...], Any]:
+    """``x`` turned round along the axes that a slice goes through backwards, these axes, and the index with steps forward."""
+    if not any(isinstance(item, slice) and isinstance(item.step, int) and item.step < 0 for item in _items(b, index)):
+        return x, (), index
+    items, axis, turned = _expanded(b, x.ndim, _items(b, index)), 0, []
+    for place, item in enumerate(items):
+        if isinstance(item, slice) and isinstance(item.step, int) and item.step < 0:
+            size = x.shape[axis]
+            items[place] = slice(_from_the_end(b, item.start, size), _from_the_end(b, item.stop, size), -item.step)
+            turned.append(axis)
+        axis += _width(b, item)
+    return b.flip(x, axis=tuple(turned)), tuple(turned), tuple(items)
+
+
+def _from_the_end(b: RaisingBuilder, bound: Any, size: Any) -> Any:
+    """A bound of a slice with a step back, counted from the other end."""
+    if bound is None:
+        return None
+    if isinstance(bound, Size):
+        b.guard(apply("lt" if hint_of(bound) < 0 else "ge", bound, 0))
+    counted = -1 - bound if hint_of(bound) < 0 else size - 1 - bound
+    b.guard(apply("lt" if hint_of(counted) < 0 else "ge", counted, 0))
+    return 0 if hint_of(counted) < 0 else counted
+
+
+# ---------------------------------------------------------------------------------------------- taking an index apart
+def select(b: RaisingBuilder, x: Value, index: Any) -> Selection:
+    """The selection that ``index`` means on ``x``."""
+    items = [_plain(b, item) for item in _expanded(b, x.ndim, _items(b, index))]
+    several = any((isinstance(item, Value) and item.ndim) or isinstance(item, tuple) for item in items)
+    key: list[Any] = []
+    result = Selection((), [], [])
+    axis = place = 0  # the next axis of x, and of the selection
+    for item in items:
+        if item is None or isinstance(item, bool):
+            key.append(None)
+            _new_axis(b, result, place, item, several)
+        elif isinstance(item, (Value, tuple)):
+            arrays = _arrays(b, item, x.shape[axis:])
+            result.arrays += [(place + i, array) for i, array in arrays]
+            width = item.ndim if isinstance(item, Value) and item.dtype == "bool" else len(item) if isinstance(item, tuple) else 1
+            key += [WHOLE] * width
+            axis, place = axis + width, place + width
+            continue
+        else:
+            size, axis = x.shape[axis], axis + 1
+            key.append(slice_item(b, item, size) if isinstance(item, slice) else index_inside(b, item, size))
+            place -= not isinstance(item, slice)
+        place += 1
+    result.key = tuple(key)
+    return result
+
+
+def _new_axis(b: RaisingBuilder, result: Selection, place: int, item: bool | None, several: bool) -> None:
+    """``x[True]`` adds an axis of length 1, ``x[False]`` one of length 0; both count as index arrays beside others."""
+    if item is not None and several:
+        result.arrays.append((place, b.asarray(data=(0,) if item else (), dtype="int64")))
+    elif item is False:
+        result.empty.append(place)
+
+
+def _items(b: RaisingBuilder, index: Any) -> list[Any]:
+    if isinstance(index, tuple):
+        return list(index)
+    nested = (Value, list, tuple, slice, range, np.ndarray, type(None), type(Ellipsis))
+    if b.lists_are_tuples and isinstance(index, list) and len(index) < 32 and any(isinstance(item, nested) for item in index):
+        return list(index)
+    return [index]
+
+
+def _expanded(b: RaisingBuilder, rank: int, items: list[Any]) -> list[Any]:
+    """The items with slices for an ellipsis; torch takes a second one, which stands for no axes."""
+    places = [i for i, item in enumerate(items) if item is Ellipsis]
+    if not places:
+        return items
+    missing = rank - sum(_width(b, item) for item in items)
+    after = [item for item in items[places[0] + 1 :] if item is not Ellipsis]
+    return [*items[: places[0]], *[slice(None)] * missing, *after]
+
+
+def _width(b: RaisingBuilder, item: Any) -> int:
+    """How many axes an item of an index takes up."""
+    if item is None or item is Ellipsis or isinstance(item, (bool, np.bool_)):
+        return 0
+    if isinstance(item, Value):
+        return item.ndim if item.dtype in b.masks else 1
+    return int(np.ndim(item)) if isinstance(item, (list, tuple, np.ndarray)) and _static(item).dtype == bool else 1
+
+
+def _static(item: Any) -> np.ndarray[Any, Any]:
+    """A list as an array; of objects where it holds canonical values."""
+    if any(isinstance(part, (Value, Size)) for part in _flat(item)):
+        return np.empty(0, dtype=object)
+    array = np.asarray(item)
+    return array.astype(np.int64) if array.size == 0 and array.dtype != bool else array
+
+
+def _flat(item: Any) -> Any:
+    if isinstance(item, (list, tuple)):
+        for part in item:
+            yield from _flat(part)
+    else:
+        yield item
+
+
+def _plain(b: RaisingBuilder, item: Any) -> Any:
+    """An item as None, bool, int, Size, slice, an index array or mask, or, for a mask known now, a tuple of index tuples."""
+    if isinstance(item, (bool, np.bool_)):
+        return bool(item)
+    if isinstance(item, (list, tuple, range, np.ndarray)):
+        return _listed(b, item)
+    if isinstance(item, Value) and item.dtype in b.masks:
+        return b.cast(item, "bool")
+    return int(item) if isinstance(item, (int, np.integer)) else item
+
+
+def _listed(b: RaisingBuilder, item: Any) -> Any:
+    array = _static(list(item) if isinstance(item, range) else item)
+    if array.dtype == object:
+        return b.stack(*(_entry(b, part) for part in item), axis=0)
+    if array.dtype == bool:
+        return tuple(nested_tuple(places) for places in array.nonzero())
+    return b.asarray(data=nested_tuple(array), dtype="int64")
+
+
+def _entry(b: RaisingBuilder, part: Any) -> Value:
+    entry = _listed(b, part) if isinstance(part, (list, tuple)) else b.array(part, "int64")
+    return b.cast(entry, "int64")
+
+
+def nested_tuple(array: Any) -> Any:
+    """The numbers of an array as nested tuples."""
+    return tuple(map(nested_tuple, array)) if np.ndim(array) else array.item() if hasattr(array, "item") else array
+
+
+def _arrays(b: RaisingBuilder, item: Any, shape: tuple[Any, ...]) -> list[tuple[int, Value]]:
+    if isinstance(item, Value):
+        return [(0, item)]
+    for size in shape[: len(item)]:
+        b.fix(size)  # a mask written as a list has the size of the axis
+    return [(i, b.asarray(data=places, dtype="int64")) for i, places in enumerate(item)]
+
+
+# ---------------------------------------------------------------------------------------------- reading
+def read_index(b: RaisingBuilder, x: Value, index: Any) -> Value:
+    """``x[index]``; ``b.recorded`` tells how many elements a mask picked."""
+    x, _, index = straightened(b, x, index)
+    selection = select(b, x, index)
+    hints = b.recorded[0].hints if b.recorded else ()
+    return read_arrays(b, selection.read(b, x), selection.arrays, hints)
+
+
+def read_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, hints: tuple[int, ...] = ()) -> Value:
+    """``x`` indexed by arrays at some of its axes; ``hints`` is the shape that this gave while recording."""
+    scalars, arrays = _parted(arrays)
+    x = _at_scalars(b, x, scalars)
+    if len(arrays) == 1 and arrays[0][1].dtype == "bool":
+        axis, mask = arrays[0]
+        return b.boolean_mask(x, mask, axis=axis, hint=hints[axis] if hints else 0)
+    axes, indices = _integers(b, arrays, hints)
+    if len(axes) > 1:
+        return b.gather_nd(x, *indices, axes=axes)
+    return b.take(x, indices[0], axis=axes[0]) if axes else x
+
+
+def _at_scalars(b: RaisingBuilder, x: Value, scalars: Arrays) -> Value:
+    """``x`` at one place of some of its axes, looked up in one go: a compiler makes no row of ``x[i, j]`` then."""
+    axes, places = _inside(b, x, scalars)
+    if len(axes) > 1:
+        return b.gather_nd(x, *places, axes=axes)
+    return b.take(x, places[0], axis=axes[0]) if axes else x
+
+
+def _inside(b: RaisingBuilder, x: Value, scalars: Arrays) -> tuple[tuple[int, ...], list[Value]]:
+    """The axes and the places of 0-d integers, refused where they lie outside."""
+    for axis, array in scalars:
+        b.refuse_outside(array, x.shape[axis])
+    return tuple(axis for axis, _ in scalars), [array for _, array in scalars]
+
+
+def _parted(arrays: Arrays) -> tuple[Arrays, Arrays]:
+    """0-d integers, each of which takes its axis away; the others, at the axes that remain."""
+    scalars = [(axis, array) for axis, array in arrays if array.ndim == 0 and array.dtype != "bool"]
+    gone = [axis for axis, _ in scalars]
+    others = [(axis - sum(g < axis for g in gone), array) for axis, array in arrays if array.ndim or array.dtype == "bool"]
+    return scalars, others
+
+
+def _integers(b: RaisingBuilder, arrays: Arrays, hints: tuple[int, ...]) -> tuple[tuple[int, ...], list[Value]]:
+    """The axes and index arrays, masks as the places of their true elements."""
+    axes: list[int] = []
+    indices: list[Value] = []
+    beside = (hint_of(array.shape[-1]) for _, array in arrays if array.dtype != "bool" and array.ndim)
+    # An array of one element, as a number is here, is broadcast to the places of a mask.
+    found = next((count for count in beside if count != 1), None)
+    for axis, array in arrays:
+        masked = array.dtype == "bool"
+        hint = found if found is not None else hints[_place_of_indices(arrays)] if hints else 1
+        places = b.nonzero(array, hint=hint) if masked else (array,)
+        axes += range(axis, axis + len(places))
+        indices += places
+    return tuple(axes), indices
+
+
+def _place_of_indices(arrays: Arrays) -> int:
+    """Return the last axis of a result that index arrays make: where the first of them stands, or in front if others stand between."""
+    taken = [axis + i for axis, array in arrays for i in range(array.ndim if array.dtype == "bool" else 1)]
+    front = taken[0] if taken == [*range(taken[0], taken[0] + len(taken))] else 0
+    return front + max(1 if array.dtype == "bool" else array.ndim for _, array in arrays) - 1
+
+
+def _hints_of_written(x: Value, arrays: Arrays, value: Any) -> tuple[int, ...]:
+    """Return the shape that a value is written to, from the axes that it has itself."""
+    taken = sum(array.ndim if array.dtype == "bool" else 1 for _, array in arrays)
+    rank = x.ndim - taken + max(1 if array.dtype == "bool" else array.ndim for _, array in arrays)
+    own = tuple(map(hint_of, value.shape)) if isinstance(value, Value) else ()
+    return (*(1,) * (rank - len(own)), *own[max(len(own) - rank, 0) :])
+
+
+# ---------------------------------------------------------------------------------------------- writing
+def write_index(b: RaisingBuilder, x: Value, index: Any, value: Any) -> Value:
+    """The whole of ``x`` after ``x[index] = value``."""
+    x, turned, index = straightened(b, x, index)
+    selection = select(b, x, index)
+    value = b.operand(value, x.dtype)
+    if not selection.empty and selection.arrays:
+        part = selection.read(b, x)
+        value = write_arrays(b, part, selection.arrays, value)
+    written = x if selection.empty else write_key(b, x, selection.key, value)
+    return b.flip(written, axis=turned) if turned else written
+
+
+def write_key(b: RaisingBuilder, x: Value, key: tuple[Any, ...], value: Any) -> Value:
+    """``x`` with ``value`` in the place of ``x[key]``."""
+    if all(item == WHOLE for item in key):
+        if not isinstance(value, Value):
+            return b.full(shape=x.shape, fill_value=value, dtype=x.dtype)
+        return b.broadcast_to(without_leading_ones(b, value, x.ndim), shape=x.shape)
+    rank = x.ndim + sum((item is None) - (item is not None and not isinstance(item, tuple)) for item in key)
+    return b.setitem(x, without_leading_ones(b, value, rank), key=key)
+
+
+def without_leading_ones(b: RaisingBuilder, value: Any, rank: int) -> Any:
+    """A value that is broadcast into ``rank`` axes may have more of size 1 in front."""
+    if not isinstance(value, Value) or value.ndim <= rank:
+        return value
+    return b.reshape(value, shape=value.shape[value.ndim - rank :])
+
+
+def write_arrays(b: RaisingBuilder, x: Value, arrays: Arrays, value: Any, reduce: str | None = None) -> Value:
+    """``x`` with ``value`` written to (or with ``reduce``, added to) what :func:`read_arrays` reads."""
+    scalars, others = _parted(arrays)
+    if scalars:
+        if others:
+            value, reduce = write_arrays(b, _at_scalars(b, x, scalars), others, value, reduce), None
+        axes, places = _inside(b, x, scalars)
+        return b.scatter_nd(x, without_leading_ones(b, value, x.ndim - len(axes)), *places, axes=axes, reduce=reduce)
+    if len(others) == 1 and others[0][1].dtype == "bool":
+        return write_mask(b, x, *others[0], value, reduce)
+    axes, indices = _integers(b, others, _hints_of_written(x, others, value))
+    rank = x.ndim - len(axes) + max(index.ndim for index in indices)
+    return b.scatter_nd(x, without_leading_ones(b, value, rank), *indices, axes=axes, reduce=reduce)
+
+
+def write_mask(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, reduce: str | None) -> Value:
+    """``x`` with ``value`` where ``mask``, whose axes begin at ``axis``, is true; without sizes that depend on data where that can be."""
+    behind = x.ndim - axis - mask.ndim
+    aligned = b.reshape(mask, shape=(*mask.shape, *(1,) * behind))
+    value = without_leading_ones(b, value, x.ndim - mask.ndim + 1)
+    spread = _spread(b, x, axis, mask, value, behind)
+    if spread is not None:
+        return b.where(aligned, spread if reduce is None else b.add(x, spread), x)
+    if reduce is not None:
+        places = b.nonzero(mask, hint=hint_of(value.shape[-1 - behind]))
+        return b.scatter_nd(x, value, *places, axes=tuple(range(axis, axis + mask.ndim)), reduce=reduce)
+    return _write_in_order(b, x, axis, mask, value, behind)
+
+
+def _spread(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Any, behind: int) -> Any:
+    """The value broadcast over the axes of the mask; None if it has one element for each True of the mask."""
+    if not isinstance(value, Value) or value.ndim <= behind:
+        return value
+    place = value.ndim - behind - 1
+    made = b.maker(value)
+    if made is not None and made.op == "boolean_mask" and made.inputs[1] is mask and made.params["axis"] == axis:
+        source = made.inputs[0]
+        if source.shape == x.shape and value.ndim == x.ndim - mask.ndim + 1:
+            return source  # x[mask] = y[mask]
+    if hint_of(value.shape[place]) != 1 or _counts(b, value.shape[place], mask, axis):
+        return None
+    b.fix(value.shape[place])
+    return b.reshape(value, shape=(*value.shape[:place], *(1,) * mask.ndim, *value.shape[place + 1 :]))
+
+
+def _counts(b: RaisingBuilder, size: Any, mask: Value, axis: int) -> bool:
+    """Whether a size is how many elements the mask selects, be it 1 while recording."""
+    symbol = next(size.symbols(), None) if isinstance(size, Size) else None
+    made = b.maker(symbol.source) if symbol is not None and size == Size.of(symbol) else None
+    if symbol is None or made is None or made.op != "boolean_mask":
+        return False
+    return made.inputs[1] is mask and made.params["axis"] == axis == symbol.axis
+
+
+def _write_in_order(b: RaisingBuilder, x: Value, axis: int, mask: Value, value: Value, behind: int) -> Value:
+    """The slices of ``value``, one for each true element of the mask, in row-major order."""
+    front = tuple(range(axis, axis + mask.ndim))
+    order = (*front, *(i for i in range(x.ndim) if i not in front))
+    moved = b.permute_dims(x, axes=order)
+    others = moved.shape[mask.ndim :]
+    count = value.shape[value.ndim - behind - 1]
+    whole = b.broadcast_to(value, shape=(*x.shape[:axis], count, *x.shape[axis + mask.ndim :]))
+    source = b.permute_dims(whole, axes=(axis, *(i for i in range(whole.ndim) if i != axis)))
+    everywhere = b.broadcast_to(b.reshape(mask, shape=(*mask.shape, *(1,) * len(others))), shape=moved.shape)
+    back = tuple(order.index(i) for i in range(x.ndim))
+    return b.permute_dims(b.masked_scatter(moved, everywhere, source), axes=back)

@@ -1,0 +1,320 @@
+"""Lifts nodes that run blocks: each call in a region becomes canonical operations, in a region of the canonical node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ...errors import GraphCompilerError, UnsupportedOperation
+from ...ir.builder import Body
+from ...ir.graph import check, guard_of
+from ...ir.node import Node, Region, Value, draws, every, values_in
+from ...ir.pairs import pairs_of
+from ...ops.control import has_derivative, own_inputs, own_operands
+from ...ops.registry import ArraySpec
+from ...sizes import Size, apply
+from .numbered_checks import at_ends, ends_of
+from .read_numbers import number_of
+
+if TYPE_CHECKING:
+    from .lifter import Lifter
+
+
+class LiftedDerivative:
+    """One ``custom_derivative``. Where its rule cannot be lifted, its function is, and to take a gradient of the results is an error."""
+
+    def __init__(self, lifter: Lifter, node: Node) -> None:
+        self.lifter, self.node = lifter, node
+        self.operands = [lifter.read(item) for item in node.inputs]
+        self.differentiated = [self.operands[place] for place in node.params["differentiated"]]
+
+    def run(self) -> tuple[Value, ...] | None:
+        """What the node gives."""
+        lifter = self.lifter
+        problems, guards, nodes = len(lifter.problems), len(lifter.result.guards), len(lifter.result.nodes)
+        try:
+            made = self._with_rule(problems)
+            reason = lifter.problems[problems] if made is None else ""
+        except GraphCompilerError as problem:
+            made, reason = None, str(problem)
+        if made is None:
+            del lifter.problems[problems:], lifter.result.guards[guards:], lifter.result.nodes[nodes:]
+            return self._refused(reason)
+        return made
+
+    def _refused(self, reason: str) -> tuple[Value, ...] | None:
+        """The results, of which no gradient may be taken."""
+        lifter, function = self.lifter, self.node.regions[0]
+        problems = len(lifter.problems)
+        lifter.held.update(zip(function.block.inputs, self.operands))
+        lifter.follow(function.block.nodes)
+        lifter.b.origin = self.node.origin
+        if len(lifter.problems) > problems:
+            for value in self.node.outputs:
+                lifter.held[value] = Value(value.name, value.spec)
+            return None
+        message = (
+            f"a gradient is taken through {function.name}, whose derivative rule has no translation ({' '.join(reason.split())}); "
+            f"take the gradient in {lifter.framework}, of the original"
+        )
+        results = [lifter.mapped(item) for item in function.block.outputs]
+        return tuple(
+            lifter.b.refuse_gradient(value, *self.differentiated, message=message) if has_derivative(value.spec) else value
+            for value in results
+        )
+
+    def _with_rule(self, problems: int) -> tuple[Value, ...] | None:
+        """The canonical node. What the rule takes beside the operands is as the function, and the forward function, give it."""
+        lifter, node = self.lifter, self.node
+        *functions, rule = node.regions
+        bodies = [self._body(region, self.operands) for region in functions]
+        results, forward = list(bodies[0].outputs), bodies[-1]
+        derivatives = [value for value in results if has_derivative(value.spec)]
+        self._keep(forward.outputs, results)
+        is_jvp = node.params["kind"] == "jvp"
+        given = self.differentiated if is_jvp else [*results, *forward.outputs[len(results) :], *derivatives]
+        bodies.append(self._body(rule, [*given, *self.operands]))
+        self._keep(bodies[-1].outputs, [*results, *derivatives] if is_jvp else self.differentiated)
+        if len(lifter.problems) > problems:
+            return None
+        lifter.b.origin = node.origin
+        kept = self._needed(bodies)
+        params = {**node.params, "differentiated": tuple(map(kept.index, node.params["differentiated"]))}
+        made: tuple[Value, ...] = lifter.b.run(
+            node.op, [self.operands[place] for place in kept], [_with_operands(body, len(self.operands), kept) for body in bodies], **params
+        )
+        return made
+
+    def _body(self, region: Region, like: Sequence[Value]) -> Body:
+        """A region whose inputs are ``like`` these values."""
+        lifter, b = self.lifter, self.lifter.b
+        inputs = [Value(old.name, value.spec) for old, value in zip(region.block.inputs, like, strict=True)]
+        lifter.held.update(zip(region.block.inputs, inputs))
+        guards = len(lifter.result.guards)
+        with b.block() as nodes:
+            lifter.follow(region.block.nodes)
+            b.origin = self.node.origin
+            outputs = [lifter.mapped(item) for item in region.block.outputs]
+            lifter.regions.keep_checks(guards, inputs, nodes)
+        if check := next(filter(guard_of, every(nodes)), None):
+            raise UnsupportedOperation(
+                f"elements are looked at in {region.name}, which only a function without a rule can be: {check.origin}"
+            )
+        made = {value for inner in nodes for value in inner.outputs}
+        if any(value in made for output in outputs for value in values_in(output.shape)):
+            raise UnsupportedOperation(f"a result of {region.name} has a size that depends on elements")
+        return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
+
+    def _keep(self, made: Sequence[Any], wanted: Sequence[Value]) -> None:
+        """These have the same sizes: where they are known in other words, that they are the same is a guard."""
+        for new, old in zip(made, wanted):
+            self.lifter.regions.keep_sizes(new, old)
+
+    def _needed(self, bodies: Sequence[Body]) -> list[int]:
+        """Places of the operands that a region reads; recorded regions have some for their sizes alone, which the outside tells here."""
+        read = [(list(body.outputs), [(node.inputs, node.params) for node in body.nodes]) for body in bodies]
+        used, count = set(values_in(read)), len(self.operands)
+        return [
+            place
+            for place in range(count)
+            if place in self.node.params["differentiated"] or any(body.inputs[len(body.inputs) - count + place] in used for body in bodies)
+        ]
+
+
+def _with_operands(body: Body, count: int, kept: Sequence[int]) -> Body:
+    """A body with those of its last ``count`` inputs, the operands, that are ``kept``."""
+    first = len(body.inputs) - count
+    return replace(body, inputs=(*body.inputs[:first], *(body.inputs[first + place] for place in kept)))
+
+
+_NUMBER = ArraySpec((), "int32")
+
+
+class LiftedRegions:
+    """The regions of one lifter, which works on the same builder inside of them: sizes and guards are those of the outside."""
+
+    def __init__(self, lifter: Lifter) -> None:
+        self.lifter = lifter
+        self._lifted: dict[Any, Node] = {}  # calls, by the region and the operands' types
+        self._calls: dict[int, int] = {}  # identity of a region that draws -> the number of its last call
+
+    def run(self, node: Node) -> tuple[Value, ...] | None:
+        """What the node gives; None where something in it could not be lifted, which was noted."""
+        if node.op == "custom_derivative":
+            return LiftedDerivative(self.lifter, node).run()
+        return self._called(node) if node.op == "call" else self._run(node)
+
+    def _called(self, node: Node) -> tuple[Value, ...] | None:
+        """What a call gives. A function that is called again with arrays of the same sizes is lifted once. One that draws has the number of
+        the call as its first argument, by which each call draws numbers of its own."""
+        lifter, region = self.lifter, node.regions[0]
+        operands = [lifter.read(item) for item in node.inputs]
+        outside = tuple(map(lifter.mapped, region.sizes.values()))
+        given = (item.spec if isinstance(item, Value) else (type(item), item) for item in operands)
+        key = (id(region), node.params["checkpoint"], outside, *given)
+        number = self._number(node) if draws(region.block.nodes) else ()
+        if key not in self._lifted:
+            made = self._run(node, number)
+            last = None if made is None else lifter.b.maker(made[0]) if made else None
+            if last is not None:
+                self._lifted[key] = last
+            return made
+        before = self._lifted[key]
+        lifter.b.origin = node.origin
+        inputs = (*number, *operands, *before.inputs[len(number) + len(operands) :])
+        specs = tuple(value.spec for value in before.outputs)
+        again: tuple[Value, ...] = lifter.b.append("call", inputs, before.params, specs, before.regions)
+        return again
+
+    def _number(self, node: Node) -> tuple[Value, ...]:
+        """The number of a call of a function that draws."""
+        self.lifter.b.origin, region = node.origin, id(node.regions[0])
+        self._calls[region] = count = self._calls.get(region, -1) + 1
+        return (self.lifter.b.full(shape=(), fill_value=count, dtype=_NUMBER.dtype),)
+
+    def _run(self, node: Node, number: tuple[Value, ...] = ()) -> tuple[Value, ...] | None:
+        lifter, problems = self.lifter, len(self.lifter.problems)
+        first = 1 if node.op == "branch" else 0
+        own = len(node.inputs) if node.op == "call" else first + own_operands(node.op, node.params)
+        operands = [lifter.read(item) for item in node.inputs]
+        is_numbered = self._draws(node)
+        write = self._numbered if is_numbered else self._of_call if number else self._body
+        bodies = [write(node, region, operands[first:own], operands[own:]) for region in node.regions]
+        if node.op == "branch":
+            self._keep_branches(bodies)
+        if len(lifter.problems) > problems:
+            for value in node.outputs:
+                lifter.held[value] = Value(value.name, value.spec)
+            return None
+        lifter.b.origin = node.origin
+        if is_numbered:
+            return self._run_numbered(node, operands[:own], bodies)
+        made: tuple[Value, ...] = lifter.b.run(node.op, [*number, *operands[:own]], bodies, **lifter.mapped(node.params))
+        return made
+
+    def _body(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
+        lifter, b = self.lifter, self.lifter.b
+        inputs = self._inputs(node, region, operands)
+        b.enter(node, operands, inputs)
+        lifter.held.update(zip(region.block.inputs, (*inputs, *captured)))
+        guards, fixed, numbers = len(lifter.result.guards), set(b.fixed), self._numbers(node, operands, inputs)
+        lifter.counted.update(numbers)
+        with b.block() as nodes:
+            lifter.follow(region.block.nodes)
+            b.origin = node.origin
+            outputs = [lifter.mapped(item) for item in region.block.outputs]
+            for new, old in zip(outputs, inputs[: _kept(node, region)]):
+                self.keep_sizes(new, old)
+            self.lift_checks(guards, numbers)
+            self.keep_checks(guards, inputs, nodes, is_branch=node.op == "branch")
+        b.fixed = fixed  # numbers are what they were where the block is run: not outside of it
+        return Body(region.name, tuple(inputs), tuple(nodes), tuple(outputs))
+
+    def _inputs(self, node: Node, region: Region, operands: list[Value]) -> list[Value]:
+        """Inputs of the canonical region: as the operands are, sequences without their first axis; pairs of them have a length of their
+        own."""
+        if node.op == "call":  # a function that reads the same wherever it is called
+            return [Value(old.name, new.spec) for old, new in zip(region.block.inputs, operands)]
+        own = region.block.inputs[: own_inputs(node.op, node.params)]
+        if node.op == "associative_scan":
+            axis = node.params["axis"]
+            sequences = [("", ArraySpec(operand.shape, operand.dtype)) for operand in operands]
+            return pairs_of(sequences, axis, own[0].spec.hints[axis])
+        carried = node.params.get("carried", 0)
+        shapes = [operand.shape if place < carried else operand.shape[1:] for place, operand in enumerate(operands)]
+        return [Value(old.name, ArraySpec(shape, new.dtype)) for old, new, shape in zip(region.block.inputs, operands, shapes)]
+
+    def _keep_branches(self, bodies: list[Body]) -> None:
+        """All branches give the same sizes: where one says them in other words, that these are the same is a guard."""
+        first, *others = ([item for item in body.outputs if isinstance(item, Value)] for body in bodies)
+        for other in others:
+            for new, old in zip(other, first):
+                self.keep_sizes(new, old)
+
+    def _draws(self, node: Node) -> bool:
+        """Whether each step of a loop draws random numbers. A branch is run once, and needs no key of its own."""
+        inside = (inner for region in node.regions for inner in every(region.block.nodes))
+        drawn = next((inner for inner in inside if inner.is_random), None)
+        if node.op == "associative_scan" and drawn is not None:
+            raise UnsupportedOperation(
+                f"{drawn.op} draws random numbers where pairs are combined, each time the same ones\n    {drawn.origin}"
+            )
+        return node.op in ("scan", "while_loop") and drawn is not None
+
+    def _of_call(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
+        """A region of a call with the number of the call in front."""
+        number = Value("number", _NUMBER)
+        with self.lifter.b.step(number):
+            body = self._body(node, region, operands, captured)
+        return Body(body.name, (number, *body.inputs), body.nodes, body.outputs)
+
+    def _numbered(self, node: Node, region: Region, operands: list[Value], captured: list[Value]) -> Body:
+        """A region of a loop that carries, behind what it carries besides, the number of the step, by which each step draws numbers of its
+        own."""
+        b, number, carried = self.lifter.b, Value("step", _NUMBER), node.params["carried"]
+        with b.step(number):
+            body = self._body(node, region, operands, captured)
+        with b.block() as nodes:
+            following = () if region.name == "condition" else (b.add(number, 1),)
+        inputs = (*body.inputs[:carried], number, *body.inputs[carried:])
+        return Body(body.name, inputs, (*body.nodes, *nodes), (*body.outputs[:carried], *following, *body.outputs[carried:]))
+
+    def _run_numbered(self, node: Node, operands: list[Value], bodies: list[Body]) -> tuple[Value, ...]:
+        """The results of a loop whose bodies are :meth:`_numbered`."""
+        b, carried = self.lifter.b, node.params["carried"]
+        first = b.full(shape=(), fill_value=0, dtype=_NUMBER.dtype)
+        params = {**self.lifter.mapped(node.params), "carried": carried + 1}
+        made: tuple[Value, ...] = b.run(node.op, [*operands[:carried], first, *operands[carried:]], bodies, **params)
+        return (*made[:carried], *made[carried + 1 :])
+
+    def keep_sizes(self, new: Value, old: Value) -> None:
+        """What is carried keeps its sizes: where they are known in other words after a step, that these are the same is a guard."""
+        for size, wanted in zip(new.shape, old.shape):
+            if size != wanted:
+                self.lifter.b.guard(apply("eq", size, wanted))
+
+    def _numbers(self, node: Node, operands: list[Value], inputs: Sequence[Value]) -> dict[Value, tuple[Any, Any]]:
+        """Of inputs that count the steps of a loop, the least and the greatest number."""
+        made = ((value, self.lifter.b.maker(operand)) for value, operand in zip(inputs, operands))
+        return {} if node.op != "scan" else {value: ends_of(maker) for value, maker in made if maker is not None and maker.op == "arange"}
+
+    def lift_checks(self, since: int, numbers: Mapping[Value, tuple[Any, Any]]) -> None:
+        """Guards that rows have made inside of a block, those after the first ``since``: where they compare sums in which the number of a
+        step stands, they hold in all steps if they do in the one that makes them hardest to meet, which is known outside."""
+        guards = self.lifter.result.guards
+        found, guards[since:] = guards[since:], []
+        for guard in found:
+            at_end = at_ends(guard.condition, numbers)
+            if at_end is None or isinstance(at_end, Size):
+                guards.append(guard if at_end is None else replace(guard, condition=at_end))
+
+    def keep_checks(self, since: int, inputs: Sequence[Value], nodes: list[Node], is_branch: bool = False) -> None:
+        """Append the guards after the first ``since``, which rows have made inside of a block, to ``nodes`` as checks.
+
+        Guards on sizes of the enclosing scope stay guards. In a branch they become checks where elements decide one of the sizes: it
+        may be the size by which the branch is chosen.
+        """
+        guards = self.lifter.result.guards
+        found, guards[since:] = guards[since:], []
+        made = {*inputs, *(value for node in nodes for value in node.outputs)}
+        while found:
+            guard = found.pop(0)
+            sources = values_in((guard.condition,))
+            # A size whose symbol is of what a node makes is told by that result alone, so elements decide it.
+            is_inner = not made.isdisjoint(sources) or is_branch and any(map(self.lifter.b.maker, sources))
+            if isinstance(guard.condition, Size) and not is_inner:
+                guards.append(guard)
+                continue
+            self.lifter.b.origin, known = guard.origin, len(guards)
+            condition = guard.condition if isinstance(guard.condition, Value) else number_of(self.lifter.b, guard.condition)
+            # What computes the condition may have guards of its own, such as a divisor that is not 0, which are of this block as well.
+            guards[known:], found = [], [*guards[known:], *found]
+            nodes.append(check(replace(guard, condition=condition)))
+
+
+def _kept(node: Node, region: Region) -> int:
+    """How many outputs of a region keep the sizes of its first inputs."""
+    if node.op == "associative_scan":
+        return int(node.params["sequences"])
+    return 0 if region.name == "condition" else int(node.params.get("carried", 0))

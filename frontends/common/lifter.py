@@ -1,0 +1,483 @@
+"""Lifts a recorded graph to canonical operations: every call becomes some of them, and every write becomes a new value.
+
+A recorded value stands for an array object; what it *holds* changes when something writes to its memory. The lifter keeps the
+canonical value that each object holds at the moment: a write through a view becomes a new value of the memory's owner
+(the chain of views inverted), and other views of that owner are derived again when they are next read.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, TypeVar
+
+from ...assumptions import InputFact
+from ...errors import DuplicateRow, GraphCompilerError, UnsupportedOperation
+from ...ir.aliases import Aliases
+from ...ir.graph import DebugInfo, Effect, Graph, Guard, guard_of
+from ...ir.node import Node, Origin, Value, distinct
+from ...naming import legal
+from ...ops.dtypes import DTYPES, is_floating
+from ...ops.registry import ArraySpec
+from ...passes.lowering.region_checks import carry_out
+from ...recording.faults import is_fault
+from ...sizes import Size, Symbol, hint_of, product, substitute
+from ...trees import Branch, Path, Tree, count_leaves, iterate_structure, map_structure, paths
+from .builder import RaisingBuilder
+from .lifted_regions import LiftedRegions
+from .read_numbers import is_read, number_of, rounding_of
+from .steps import Step
+from .views import write_through
+
+
+class RecordedCalls:
+    """The dialect of recorded graphs, but for the text of a call (``expression``) and the imports that this needs."""
+
+    imports: Mapping[str, str]
+    prelude: ModuleType | tuple[str, ...] | None = None
+    structured: Mapping[str, Any] = {}  # the target of the framework knows
+
+    def decorators(self, graph: Graph) -> tuple[str, ...]:
+        """None: what frameworks are set to holds for their own calls."""
+        return ()
+
+    def size(self, array: str, symbol: Symbol) -> str:
+        """How a size is read."""
+        return f"{array}.shape[{symbol.axis}]"
+
+    def sizes(self, array: str) -> str:
+        """All sizes at once."""
+        return f"{array}.shape"
+
+    def context(self, node: Node) -> str:
+        """No call stands in a context."""
+        return ""
+
+    def spell(self, item: Any) -> str | None:
+        """Only what has a literal is written as text."""
+        return None
+
+
+Row = TypeVar("Row", bound=Callable[..., Any])
+
+
+class Rows:
+    """The lifting table of one framework, by the names of its functions. A second row for a name is an error."""
+
+    def __init__(self, framework: str) -> None:
+        self.framework = framework
+        self._rows: dict[str, Callable[..., Any]] = {}
+
+    def row(self, *names: str) -> Callable[[Row], Row]:
+        """Adds a row under one or more names."""
+
+        def register(function: Row) -> Row:
+            for name in names:
+                if name in self._rows:
+                    raise DuplicateRow(f"{self.framework} has two lifting rows for {name!r}")
+                self._rows[name] = function
+            return function
+
+        return register
+
+    def table(self, rows: Mapping[str | tuple[str, ...], Callable[..., Any]]) -> None:
+        """Adds rows that are an expression each, under a name or several."""
+        for names, function in rows.items():
+            self.row(*((names,) if isinstance(names, str) else names))(function)
+
+    def get(self, name: str) -> Callable[..., Any] | None:
+        """The row for a name, or None."""
+        return self._rows.get(name)
+
+    def names(self) -> list[str]:
+        """All names that have a row."""
+        return list(self._rows)
+
+
+def input_names(function: Callable[..., Any], args: tuple[Any, ...], tree: Tree) -> list[str]:
+    """A name for every array in the arguments: the parameter's name, with the keys inside of containers."""
+    positional = positional_names(function, len(args))
+    return [name_at(path, positional) for path in paths(tree)]
+
+
+def name_at(path: Path, positional: list[str]) -> str:
+    """The name of what stands at a path of ``(args, kwargs)``."""
+    where, first, *rest = path
+    head = positional[first] if where == 0 else str(first)
+    return legal("_".join([head, *map(str, rest)]))
+
+
+def named_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[int, str]:
+    """The names of what is given to a call, by identity."""
+    return {**dict(zip(map(id, args), positional_names(function, len(args)))), **{id(item): name for name, item in kwargs.items()}}
+
+
+def positional_names(function: Callable[..., Any], count: int) -> list[str]:
+    """Names of the first ``count`` positional arguments.
+
+    >>> positional_names(lambda x, *rest, scale: x, 3), positional_names(print, 1)
+    (['x', 'rest_0', 'rest_1'], ['args_0'])
+    """
+    named, rest = _of_code(function.__code__) if type(function) is FunctionType and not vars(function) else _of_signature(function)
+    return [*named[:count], *(f"{rest}_{i}" for i in range(count - len(named)))]
+
+
+def _of_code(code: CodeType) -> tuple[tuple[str, ...], str]:
+    """As :func:`_of_signature`, which takes ten times as long, of a function that nobody has wrapped."""
+    has_rest = code.co_flags & inspect.CO_VARARGS
+    return code.co_varnames[: code.co_argcount], code.co_varnames[code.co_argcount + code.co_kwonlyargcount] if has_rest else "arg"
+
+
+def _of_signature(function: Callable[..., Any]) -> tuple[tuple[str, ...], str]:
+    """The names of the positional parameters, and of the one for all further arguments."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    named = tuple(p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+    return named, next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "arg")
+
+
+_KNOWN = frozenset({*DTYPES, "generator"})
+
+
+class Lifter:
+    """The lifting of one graph; the class of a framework knows its calls and their rows."""
+
+    framework: str
+
+    def __init__(self, graph: Graph) -> None:
+        self.recorded, self.aliases = graph, Aliases(graph)
+        self.result = Graph(graph.name, "canonical", input_tree=graph.input_tree, output_tree=graph.output_tree)
+        self.b: Any = self.builder(self.result)
+        self.held: dict[Value, Any] = {}
+        self.stamp: dict[Value, int] = {}
+        self.written: dict[Value, int] = {}
+        self.made: set[Node] = set()
+        self.lifted: dict[Value, Value] = {}  # recorded -> what it held when it was made
+        self.problems: list[str] = []
+        self.regions = LiftedRegions(self)
+        self.counted: set[Value] = set()  # numbers of steps
+
+    @functools.cached_property
+    def _inner(self) -> dict[Value, Node]:
+        """The values of regions, with the nodes that make them."""
+        regions = (region for node in distinct(self.recorded.nodes) for region in node.regions)
+        return {value: node for region in regions for node in region.block.nodes for value in node.outputs}
+
+    # ------------------------------------------------------------------------------ what a framework's own class says
+    def builder(self, graph: Graph) -> RaisingBuilder:
+        """Return the builder with which the rows of this framework write canonical operations."""
+        raise NotImplementedError
+
+    def key(self, node: Node) -> str:
+        """Return the name under which the table lists the row for a call."""
+        raise NotImplementedError
+
+    def row(self, node: Node) -> Callable[..., Any] | None:
+        """Return the row for a call, or None if there is none."""
+        raise NotImplementedError
+
+    def call(self, node: Node) -> Any:
+        """What a call gives, in canonical values."""
+        raise NotImplementedError
+
+    def new_elements(self, node: Node, result: Any) -> dict[Value, Any]:
+        """What each value that a call has written to holds afterwards."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------ the whole graph
+    def run(self) -> Graph:
+        """The canonical graph; ``UnsupportedOperation`` lists every call that cannot be translated."""
+        graph, b = self.recorded, self.b
+        if reason := graph.demands.source_only:
+            raise UnsupportedOperation(reason)
+        for value in graph.inputs:
+            self.held[value] = b.input(value.name, value.spec)
+        for name, value in graph.parameters.items():
+            self.held[value] = b.parameter(name, value.spec)
+        for name, (value, array) in graph.constants.items():
+            self.held[value] = b.constant(name, value.spec, array)
+        self.follow(graph.nodes)
+        if self.problems:
+            problems = list(dict.fromkeys(self.problems))
+            raise UnsupportedOperation(_report(graph.name, problems), (problem.replace("\n    ", "; ") for problem in problems))
+        self._finish()
+        return carry_out(self.result)
+
+    def follow(self, nodes: Iterable[Node]) -> None:
+        """One call after the other."""
+        for node in nodes:
+            self.b.origin = node.origin
+            if node.record is not None and node.record.wide and not self.result.demands.wide:
+                self.result.demand(wide=str(node.origin))
+            self._node(node)
+
+    def _finish(self) -> None:
+        graph, result = self.recorded, self.result
+        _refuse_kept_views(graph)
+        result.call_inputs, result.state, result.debug = graph.call_inputs, graph.state, DebugInfo(lifted=self.lifted)
+        result.demand(matmul_precision=graph.demands.matmul_precision, casts_are_written=graph.demands.casts_are_written)
+        for effect in graph.effects:
+            result.effects.append(Effect(effect.kind, effect.target, self.read(effect.value)))
+        result.outputs, result.number_outputs = list(map(self.mapped, graph.outputs)), graph.number_outputs
+        if any(map(is_read, result.outputs)):
+            read = {place for place, leaf in enumerate(result.outputs) if is_read(leaf)}
+            result.number_outputs = tuple(sorted(read.union(graph.number_outputs)))
+            result.outputs = [number_of(self.b, leaf) if is_read(leaf) else leaf for leaf in result.outputs]
+        if graph.guards:
+            self._assume_guards()
+        for assumption in graph.assumptions:
+            if isinstance(assumption, InputFact) and assumption.is_of_source:
+                continue
+            if (about := assumption.mapped(self.mapped)) is not None:
+                result.assume(about)
+        for value in self.written:
+            self._effect(value)
+
+    def _assume_guards(self) -> None:
+        """Conditions that the recording relies on, in canonical sizes, of which many are the same, or hold always."""
+        graph, result = self.recorded, self.result
+        assumed: set[Any] = {guard.condition for guard in result.guards if isinstance(guard.condition, Size)}
+        for guard in graph.guards:
+            mapped = guard.mapped(functools.partial(self._condition, guard.origin))
+            if mapped is not None and not (isinstance(mapped.condition, Size) and mapped.condition in assumed):
+                rounding = rounding_of(self.b, mapped.condition) if isinstance(mapped.condition, Value) else 0.0
+                result.guards.append(replace(mapped, rounding=rounding))
+                assumed.add(mapped.condition)
+
+    def _checked_here(self, guard: Guard) -> None:
+        """A guard that stands in a block: on elements it is kept there."""
+        condition = self._condition(guard.origin, guard.condition)
+        if isinstance(condition, Value):
+            self.result.guards.append(replace(guard, condition=condition, rounding=rounding_of(self.b, condition)))
+        else:
+            self.b.guard(condition)
+
+    def _condition(self, origin: Origin, item: Any) -> Any:
+        """A condition in canonical values; one on numbers that were read becomes an array."""
+        condition = self.mapped(item)
+        if is_read(condition):
+            self.b.origin, condition = origin, number_of(self.b, condition)
+        return condition
+
+    def _effect(self, value: Value) -> None:
+        """What was written to memory that the graph does not own is given back beside the outputs."""
+        graph = self.recorded
+        if value in graph.inputs_of_call:
+            self.result.effects.append(Effect("argument", graph.inputs.index(value), self.read(value)))
+        elif value in graph.inputs and not graph.state.returns_written:  # a graph that was recorded for another framework returns them
+            self.result.effects.append(Effect("place", graph.inputs.index(value), self.read(value)))
+        rebound = {effect.target for effect in graph.effects if effect.kind == "buffer"}  # its new array counts, not what the old one holds
+        for name, parameter in graph.parameters.items():
+            if parameter is value and name not in rebound:
+                self.result.effects.append(Effect("buffer", name, self.read(value)))
+        for name, (constant, _) in graph.constants.items():
+            if constant is value:
+                self.result.effects.append(Effect("constant", name, self.read(value)))
+
+    # ------------------------------------------------------------------------------ what objects hold
+    def read(self, value: Value) -> Any:
+        """The canonical value that an array object holds now."""
+        base = self.aliases.base_of(value)
+        if base is not value and self.stamp.get(value, 0) != self.written.get(base, 0):
+            self._derive(value)
+        return self.held[value]
+
+    def _derive(self, view: Value) -> None:
+        """Takes the view again, of what its memory holds now."""
+        node = self._maker(view)
+        assert node is not None
+        self._bind(node, self.call(node), only=view)
+
+    def write(self, value: Value, new: Any, aside: bool = False) -> None:
+        """From now on ``value`` holds ``new``, and so does the memory that it views; a write ``aside`` leaves its gradients as they are."""
+        base = self.aliases.base_of(value)
+        before = self.read(base)
+        self.held[base] = new if base is value else write_through(self.b, before, self._chain(value), new)
+        if aside:
+            self.held[base] = self.b.with_gradient(self.held[base], before, self.b.ones(shape=before.shape, dtype=before.dtype))
+            new = self.held[base] if base is value else new
+        self.written[base] = self.written.get(base, 0) + 1
+        self.held[value] = new
+        self.stamp[value] = self.written[base]
+
+    def _maker(self, value: Value) -> Node | None:
+        return self._inner.get(value) or self.recorded.maker(value)
+
+    def _chain(self, view: Value) -> list[Callable[[Any], Any]]:
+        """The calls that lead from the owner of the memory to ``view``, each as a function of the array it views."""
+        chain: list[Any] = []
+        while self.aliases.base_of(view) is not view:
+            node = self._maker(view)
+            assert node is not None
+            viewed = node.views[node.outputs.index(view)]
+            chain.append(self._replay(node, view, viewed))
+            view = viewed
+        return chain[::-1]
+
+    def _replay(self, node: Node, view: Value, viewed: Value) -> Any:
+        args, kwargs = self.arguments(node)
+        index = node.outputs.index(view)
+        position = [id(item) for item in node.inputs].index(id(viewed)) if viewed in node.inputs else 0
+
+        def again(array: Any) -> Any:
+            row = self.row(node)
+            assert row is not None
+            result = row(self.b, *args[:position], array, *args[position + 1 :], **kwargs)
+            flat = list(iterate_structure(result))
+            return flat[index] if len(flat) > 1 else flat[0]
+
+        return Step(self.key(node), tuple(args[position + 1 :]), kwargs, again)
+
+    # ------------------------------------------------------------------------------ arguments
+    def mapped(self, structure: Any) -> Any:
+        """Recorded arguments with canonical values and sizes in them."""
+        return map_structure(self._mapped, structure)
+
+    def _mapped(self, item: Any) -> Any:
+        if isinstance(item, Value):
+            return self.read(item)
+        return substitute(item, self._symbol) if isinstance(item, Size) else item
+
+    def _symbol(self, symbol: Symbol) -> Any:
+        held = self.read(symbol.source)
+        if symbol.kind in ("item", "number"):
+            return Size.of(Symbol(held, 0, symbol.hint, symbol.kind))
+        if symbol.kind == "size":
+            return held.shape[symbol.axis]
+        if symbol.kind == "stride":
+            step = product(held.shape[symbol.axis + 1 :])
+            if hint_of(step) == symbol.hint:
+                return step
+            raise UnsupportedOperation(
+                f"{self.b.origin}: a stride of an array that is not contiguous was read, which has no meaning outside of {self.framework}"
+            )
+        raise UnsupportedOperation(f"{self.b.origin}: {symbol!r} has no meaning outside of {self.framework}")
+
+    def arguments(self, node: Node) -> tuple[list[Any], dict[str, Any]]:
+        """What a row takes, in canonical values."""
+        args, kwargs = list(self.mapped(node.inputs)), self.mapped(node.params) if node.params else {}
+        kwargs.pop("out", None)
+        return (self._with_floats(node, args) if self.counted else args), kwargs
+
+    def _with_floats(self, node: Node, args: list[Any]) -> list[Any]:
+        """The arguments with floats that are computed from the number of a step as arrays of the type of those beside them: where that
+        number is an array itself, not all targets compute it with a float of Python."""
+        beside = [item.dtype for item in (*args, *node.outputs) if isinstance(item, Value) and is_floating(item.dtype)]
+
+        def array(item: Any) -> Any:
+            is_float = isinstance(item, Size) and item.type is float and any(symbol.source in self.counted for symbol in item.symbols())
+            return self.b.cast(number_of(self.b, item), beside[0]) if is_float and beside else item
+
+        return [map_structure(array, item) for item in args]
+
+    # ------------------------------------------------------------------------------ calls
+    def _node(self, node: Node) -> None:
+        before = len(self.result.nodes)
+        if (guard := guard_of(node)) is not None:
+            self._checked_here(guard)
+            return
+        try:
+            self._check_types(node)
+            result = self.regions.run(node) if node.regions else self.call(node)
+            if node.regions and result is None:  # something inside has no translation, which is noted
+                return
+            self.made = set(self.result.nodes[before:])
+            self._bind(node, result)
+            if node.record is not None and node.writes:
+                for value, new in self.new_elements(node, result).items():
+                    self.write(value, self._as_target(self.read(value), new), node.record.aside)
+        except NotImplementedError as problem:
+            self._problem(node, str(problem) or "not implemented")
+        except GraphCompilerError as problem:
+            if is_fault(problem):
+                raise
+            self._problem(node, str(problem))
+        # Rows ask frameworks for what they would give, which may refuse it in any words.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
+            raise UnsupportedOperation(
+                f"{self.recorded.name}: {node.op} could not be translated ({type(problem).__name__}: {problem})\n  {node.origin}"
+            ) from problem
+
+    def _check_types(self, node: Node) -> None:
+        for words, values in (("takes", node.uses), ("gives", node.outputs)):
+            for value in values:
+                if value.dtype not in _KNOWN:
+                    raise UnsupportedOperation(f"it {words} {value.dtype}, a data type that no target has; convert to another one before")
+
+    def _problem(self, node: Node, why: str) -> None:
+        self.problems.append(f"{node.op}: {why}\n    {node.origin}")
+        for value in node.outputs:
+            self.held[value] = Value(value.name, value.spec)
+
+    def _bind(self, node: Node, result: Any, only: Value | None = None) -> None:
+        """Gives the call's outputs what the row returned, after checking that it is of the type that the framework returned."""
+        recorded, lifted = list(iterate_structure(node.result)), list(iterate_structure(result))
+        if not node.outputs:
+            return
+        if len(recorded) != len(lifted):
+            raise UnsupportedOperation(f"its row gives {len(lifted)} results where {self.framework} gave {len(recorded)}")
+        own = set(node.outputs)
+        for value, new in zip(recorded, lifted):
+            if isinstance(value, Value) and value in own and only in (None, value):
+                self._check(value, new)
+                self._hold(value, new)
+
+    def _hold(self, value: Value, new: Value) -> None:
+        self.held[value] = new
+        self.lifted.setdefault(value, new)
+        self.stamp[value] = self.written.get(self.aliases.base_of(value), 0)
+        if self.b.maker(new) in self.made:
+            new.name = value.name
+
+    def _check(self, value: Value, new: Any) -> None:
+        if new.dtype != value.dtype or new.spec.hints != value.spec.hints:
+            raise UnsupportedOperation(
+                f"its row gives {new.dtype}{list(new.spec.hints)} where {self.framework} gave {value.dtype}{list(value.spec.hints)}"
+            )
+
+    def _as_target(self, target: Value, new: Any) -> Any:
+        """A write keeps the dtype and the sizes of the array that is written to."""
+        return self.b.broadcast_to(self.b.cast(self.b.array(new, target.dtype), target.dtype), shape=target.shape)
+
+    def specs_recorded(self, node: Node) -> tuple[ArraySpec, ...]:
+        """The specs of what a call gave while recording."""
+        return tuple(item.spec for item in iterate_structure(node.result) if isinstance(item, Value))
+
+
+def _report(name: str, problems: list[str]) -> str:
+    lines = "\n".join(f"  {number}. {problem}" for number, problem in enumerate(problems, 1))
+    return (
+        f"{name} makes {len(problems)} call{'' if len(problems) == 1 else 's'} that cannot be translated:\n{lines}\n"
+        "Replace these calls, or add a row for each (docs/adding_an_operation.md)."
+    )
+
+
+def _refuse_kept_views(graph: Graph) -> None:
+    """``UnsupportedOperation`` where a call leaves a view of what is kept and written to: as an array of its own it would no longer show
+    these writes."""
+    if graph.state.updates is None and not graph.effects:
+        return
+    aliases = Aliases(graph)
+    kept = {*graph.inputs_in_places, *graph.parameters.values()} & aliases.written
+    results = (
+        count_leaves(graph.output_tree.children[0])
+        if graph.state.updates is not None and isinstance(graph.output_tree, Branch)
+        else len(graph.outputs)
+    )
+    left = [*graph.outputs[results:], *(effect.value for effect in graph.effects)]
+    for value in left if kept else ():
+        if isinstance(value, Value) and aliases.base_of(value) is not value and aliases.base_of(value) in kept:
+            call = graph.maker(value)
+            made = f" ({call.op} at {call.origin})" if call is not None else ""
+            problem = (
+                f"{graph.name} keeps a view of {aliases.base_of(value).name}, which it writes to{made}: in other frameworks these would "
+                "be two arrays. Keep a copy"
+            )
+            raise UnsupportedOperation(problem, [problem])

@@ -1,0 +1,282 @@
+"""Numbers that the recorded function read from arrays, in canonical graphs: 0-d arrays of int64 or float64. They carry gradients only
+where the frontend says so.
+
+An expression over them stays an expression until an array is needed; what has to be known when the graph is written (a shape, a bound)
+is what it was while recording, as a guard.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Container
+from dataclasses import replace
+from typing import Any
+
+from ...errors import UnsupportedOperation
+from ...ir import Guard
+from ...ir.node import CallRecord, Origin, Value
+from ...ops.dtypes import is_floating
+from ...ops.registry import ArraySpec
+from ...recording import Recorder
+from ...sizes import Apply, Size, Symbol, apply, hint_of, product
+from ...trees import Branch, Path, Static, Tree, TypedLeaf, iterate_structure, map_structure
+from . import host_math
+
+DTYPES: dict[type, str] = {int: "int64", float: "float64"}
+
+
+def holds_numbers(held: Any, is_whole: bool) -> bool:
+    """Whether the numbers in a place are inputs of the graph: not where they are items of a list among others.
+
+    >>> holds_numbers([0.1, 2], True), holds_numbers(["adam", 2], True), holds_numbers(("adam", 2), False), holds_numbers(3, False)
+    (True, False, True, True)
+    """
+    if isinstance(held, list):
+        return all(type(item) in DTYPES for item in held)
+    return not is_whole and (isinstance(held, tuple) or type(held) in DTYPES)
+
+
+def with_numbers(tree: Tree, places: Container[Path], path: Path = ()) -> Tree:
+    """The tree with the numbers at these ``places`` marked as such, which were part of the structure."""
+    if isinstance(tree, Static) and type(tree.value) in DTYPES and path in places:
+        return TypedLeaf(type(tree.value))
+    if isinstance(tree, Branch):
+        return Branch(
+            tree.type, tree.keys, tuple(with_numbers(child, places, (*path, key)) for key, child in zip(tree.keys, tree.children))
+        )
+    return tree
+
+
+_MOST_READ = 16  # more would be lines of names in the source; they are guarded as they are
+
+
+class Reading:
+    """Whether numbers that are read, and what Python's own functions make of sizes, become symbols in an attempt at a recording; ``any``:
+    whether some did."""
+
+    def __init__(self, symbolic: bool = True) -> None:
+        self.symbolic, self.any = symbolic, False
+
+
+class _Read:
+    """What stands for a number among the recorder's arrays."""
+
+
+def can_be_symbols(seen: Any) -> bool:
+    """Whether what was read is a whole number or float, or nested lists of a few of them."""
+    leaves = list(iterate_structure((seen,)))
+    return 0 < len(leaves) <= _MOST_READ and all(type(leaf) in DTYPES for leaf in leaves)
+
+
+def record_read(recorder: Recorder, op: str, value: Value, seen: Any, origin: Origin, record: CallRecord) -> Any:
+    """Records that Python reads ``seen`` from a value by the call ``op``; gives the same with expressions for the numbers."""
+    name = f"{value.name}_{op.rpartition('.')[2]}"
+    outputs = recorder.new_values([(name, _Read(), ArraySpec((), DTYPES[type(leaf)])) for leaf in iterate_structure((seen,))])
+    values, places = iter(outputs), iter(outputs)
+    recorder.add_call(op, (value,), {}, origin, outputs, replace(record, result=map_structure(lambda leaf: next(values), seen)))
+    return map_structure(lambda leaf: Size.of(Symbol(next(places), 0, leaf, "number")), seen)
+
+
+def decide(recorder: Recorder, size: Size, where: Origin) -> Any:
+    """The number that an expression has now, as a guard."""
+    if size.type is not float or not size.reads_elements():
+        return recorder.decide_size(size, where)
+    for symbol in size.symbols():
+        if symbol.kind == "number":
+            recorder.decide_number(symbol.source, symbol.hint, where)
+        else:
+            recorder.decide_size(Size.of(symbol), where)
+    return size.hint
+
+
+_DTYPES: dict[type, str] = {bool: "bool", int: "int64", float: "float64"}
+_FEW = 2  # factors, whose product stays in bounds as that of arrays of whole numbers does
+LARGE = 2**31  # Python's whole numbers have no end; JAX has these without jax_enable_x64
+_ROUNDING = {"float16": 1e-2, "bfloat16": 1e-2}
+_ROUNDS = 1e-5  # of float32, which JAX computes in where others have float64
+
+
+def rounding_of(b: Any, value: Value) -> float:
+    """How far, as a part of itself, an element of ``value`` may be from what the source framework computed."""
+    node = b.maker(value)
+    dtype = node.inputs[0].dtype if node is not None and node.op == "astype" else value.dtype
+    return _ROUNDING.get(dtype, _ROUNDS) if is_floating(value.dtype) else 0.0
+
+
+def is_read(item: Any) -> bool:
+    """Whether this is a size or number that depends on elements that the function reads."""
+    return isinstance(item, Size) and item.reads_elements()
+
+
+def number_of(b: Any, size: Size) -> Value:
+    """The expression as a 0-d array: int64, float64 or bool."""
+    total: Any = None
+    for monomial, coefficient in size.terms():
+        factors = [_atom(b, atom) for atom in monomial]
+        product: Any = functools.reduce(b.multiply, factors) if factors else None
+        if len(factors) > _FEW:
+            estimate = functools.reduce(b.multiply, [b.array(factor, "float64") for factor in factors])
+            hints: list[Any] = [atom.hint for atom in monomial]
+            _expect_small(b, estimate, math.prod(hints))
+        product = coefficient if product is None else product if coefficient == 1 else b.multiply(product, coefficient)
+        total = product if total is None else b.add(total, product)
+    return b.array(total, _DTYPES[size.type])
+
+
+def read(b: Any, x: Value, is_constant: bool = True) -> Value:
+    """Return the only element of an array as a number that Python reads: a 0-d array of int64 or float64.
+
+    With `is_constant` no gradient flows to the element, as in frameworks that take a number for a constant.
+    """
+    b.reads_numbers = True
+    b.guard(apply("eq", product(x.shape), 1))
+    kind = "float64" if is_floating(x.dtype) else "int64"
+    return b.cast(b.reshape(b.stop_gradient(x) if is_constant and is_floating(x.dtype) else x, shape=()), kind)
+
+
+def as_index(b: Any, x: Value, index: Any) -> Any:
+    """An index of ``x``. Among whole numbers and slices a number that was read picks as an array does, where it lies inside of its axis;
+    elsewhere it is what it was while recording."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if not all(isinstance(part, (slice, Size)) or type(part) is int for part in parts):
+        return fixed(b, index)
+    picked = tuple(_place(b, part, x.shape[axis]) if is_read(part) else fixed(b, part) for axis, part in enumerate(parts))
+    return picked if isinstance(index, tuple) else picked[0]
+
+
+def _place(b: Any, number: Size, size: Any) -> Value:
+    place: Value = b.array(number, "int64")
+    b.expect(b.logical_and(b.greater_equal(place, -size), b.less(place, size)), True)
+    return place
+
+
+def as_read(b: Any, number: Value, dtype: str) -> Value:
+    """The element that was read, where it was of this type before it became a number of Python."""
+    node = b.maker(number)
+    return node.inputs[0] if node is not None and node.op == "astype" and node.inputs[0].dtype == dtype else number
+
+
+def fixed(b: Any, structure: Any) -> Any:
+    """Arguments with what was read as it was while recording, where the graph holds only for that."""
+    return map_structure(lambda item: _fixed(b, item) if is_read(item) else item, structure)
+
+
+def _fixed(b: Any, size: Size) -> Any:
+    if size not in b.fixed:
+        b.fixed.add(size)
+        value = number_of(b, size)
+        b.graph.guards.append(Guard(value, size.hint, b.origin, rounding_of(b, value)))
+    return size.hint
+
+
+# ------------------------------------------------------------------------------------- arithmetic
+def _atom(b: Any, atom: Any) -> Any:
+    if isinstance(atom, Apply):
+        return _applied(b, atom)
+    return atom.source if atom.kind == "number" else b.array(Size.of(atom), _DTYPES[type(atom.hint)])
+
+
+def _applied(b: Any, atom: Apply) -> Any:
+    rule = _RULES.get(atom.function)
+    if rule is None or atom.function in _ROUNDED and abs(atom.hint) >= LARGE:
+        return _as_recorded(b, atom)
+    dtype = "float64" if any(type(hint_of(item)) is float for item in atom.arguments) else "int64"
+    if atom.function in _ON_FLOATS:
+        dtype = "float64"
+    operands = [_operand(b, item, "bool" if type(hint_of(item)) is bool else dtype) for item in atom.arguments]
+    if atom.function == "pow" and dtype == "int64":
+        _expect_small(b, b.pow(*(b.array(x, "float64") for x in operands)), atom.hint)
+    return rule(b, *operands)
+
+
+def _expect_small(b: Any, estimate: Value, hint: int) -> None:
+    """A product of many whole numbers; where a large one was recorded, the function is recorded again with all numbers as they are."""
+    if abs(hint) >= LARGE:
+        raise UnsupportedOperation(f"{b.origin}: whole numbers as large as {hint} cannot be computed with as arrays")
+    b.expect(b.less(b.abs(estimate), float(LARGE)), True)
+
+
+def _as_recorded(b: Any, atom: Apply) -> Any:
+    """A number that no operation computes, as a constant: guards on its operands keep it right."""
+    for symbol in Size.of(atom).symbols():
+        if symbol.kind == "number":
+            b.graph.guards.append(Guard(symbol.source, symbol.hint, b.origin, rounding_of(b, symbol.source)))
+        else:
+            b.guard(apply("eq", Size.of(symbol), symbol.hint))
+    return atom.hint
+
+
+def _operand(b: Any, item: Any, dtype: str) -> Any:
+    return b.array(number_of(b, item), dtype) if isinstance(item, Size) else b.operand(item, dtype)
+
+
+def _same(name: str) -> Callable[..., Any]:
+    return lambda b, *operands: getattr(b, name)(*operands)
+
+
+def _by_no_zero(name: str) -> Callable[..., Any]:
+    """Python raises where it divides by 0."""
+
+    def divided(b: Any, x: Value, y: Value) -> Any:
+        if isinstance(y, Value):
+            b.expect(b.not_equal(y, 0), True)
+        return getattr(b, name)(x, y)
+
+    return divided
+
+
+def _whole(name: str | None) -> Callable[..., Any]:
+    """Python raises an exception where a float that is no number becomes an int, and has ints of any size."""
+
+    def rounded(b: Any, x: Value) -> Any:
+        b.expect(b.less(b.abs(x), float(LARGE)), True)
+        return b.cast(getattr(b, name)(x) if name else x, "int64")
+
+    return rounded
+
+
+def _finite(name: str) -> Callable[..., Any]:
+    """Python raises where a finite number has a result that is not."""
+
+    def guarded(b: Any, *operands: Any) -> Any:
+        result = getattr(b, name)(*operands)
+        if is_floating(result.dtype):
+            finite = [b.isfinite(x) for x in operands if isinstance(x, Value)]
+            b.expect(b.logical_and(functools.reduce(b.logical_and, finite), b.logical_not(b.isfinite(result))), False)
+        return result
+
+    return guarded
+
+
+def _of_math(name: str) -> Callable[..., Any]:
+    return lambda b, *operands: host_math.computed(b, name, operands)
+
+
+_RULES: dict[str, Callable[..., Any]] = {
+    **{name: _same(name) for name in ("add", "abs")},
+    "pow": _finite("pow"),
+    **{name: _of_math(name) for name in host_math.COMPUTE},
+    "sub": _same("subtract"),
+    "mul": _same("multiply"),
+    "neg": _same("negative"),
+    "truediv": _by_no_zero("divide"),
+    "floordiv": _by_no_zero("floor_divide"),
+    "mod": _by_no_zero("remainder"),
+    "max": lambda b, x, y: b.where(b.greater(y, x), y, x),  # as Python does with NaN
+    "min": lambda b, x, y: b.where(b.less(y, x), y, x),
+    "float": lambda b, x: x,
+    "trunc": _whole("trunc"),
+    "floor": _whole("floor"),
+    "ceil": _whole("ceil"),
+    "round": _whole("round"),
+    "eq": _same("equal"),
+    "ne": _same("not_equal"),
+    "lt": _same("less"),
+    "le": _same("less_equal"),
+    "gt": _same("greater"),
+    "ge": _same("greater_equal"),
+    "not": lambda b, x: b.logical_not(b.cast(x, "bool")),
+}
+_ROUNDED = frozenset({"trunc", "floor", "ceil", "round"})
+_ON_FLOATS = frozenset({"truediv", "float", *_ROUNDED, *host_math.COMPUTE})

@@ -1,0 +1,52 @@
+"""What the references of all frameworks share: random arrays like those that were seen, and graphs that show what each call gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...ir.graph import Graph
+from ...ir.node import CallRecord, Node, Origin, Value
+from ...trees import Branch, Leaf
+
+Range = tuple[float, float]  # the least and the greatest element
+
+
+def drawn(shape: Sequence[int], dtype: str, seen: Range, seed: int) -> np.ndarray[Any, Any]:
+    """A random array for one of ``dtype``: ints and varied floats from the range seen, of constant floats the neighbourhood.
+
+    >>> drawn((2,), "int32", (3.0, 3.0), seed=0), drawn((2,), "bfloat16", (0.0, 9.0), seed=0).dtype
+    (array([3, 3]), dtype('float64'))
+    """
+    draw, (least, greatest), shape = np.random.default_rng(seed), seen, tuple(shape)
+    if dtype == "bool":
+        return draw.random(shape) > 0.5
+    if dtype.startswith("complex"):
+        return draw.standard_normal(shape) + 1j * draw.standard_normal(shape)
+    if "float" not in dtype:
+        return draw.integers(int(least), int(greatest), shape, endpoint=True)
+    unit = draw.random(shape)
+    if least == greatest or not (abs(least) < 1e30 and abs(greatest) < 1e30):
+        return unit + 0.5 if least > 0 else unit * 4 - 2
+    return least + unit * (greatest - least)
+
+
+def with_intermediates(
+    graph: Graph, copy: str | None = None, is_array: Callable[[Node], bool] = lambda node: True, **changed: Any
+) -> tuple[Graph, list[Value]]:
+    """A recorded graph that returns what every node gives, and the values that these are. Arrays that can be written to are returned as
+    a ``copy`` that is taken at their time, by the call of this name."""
+    nodes: list[Node] = []
+    made: list[Value] = []
+    shown: list[Value] = []
+    for node in graph.nodes:
+        nodes.append(node)
+        for value in node.outputs if is_array(node) else ():
+            made.append(value)
+            shown.append(value if copy is None else Value("seen", value.spec))
+            if copy is not None:
+                nodes.append(Node(copy, (value,), {}, Origin(), (shown[-1],), CallRecord("clone", result=shown[-1])))
+    tree = Branch(tuple, tuple(range(len(shown))), (Leaf(),) * len(shown))
+    return graph.derive(nodes=nodes, outputs=shown, output_tree=tree, guards=[], **changed), made

@@ -1,0 +1,216 @@
+"""Writes through views: the array that a view was taken from, after something was written into the view.
+
+The view is taken again with canonical operations, and these are inverted one by one; where one of them has no inverse here, the
+view is taken of the positions instead of the elements, and the new elements are scattered to them. Both are right for every chain of views.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from typing import Any, Generic, TypeVar, Union
+
+from ...errors import UnsupportedOperation
+from ...ir import Node, Value
+from ...recording.environment_guards.guards import EnvironmentGuard
+from ...sizes import product
+from .builder import RaisingBuilder
+from .indexing import along, views_among, without_leading_ones
+
+Replay = Union[Callable[[Any], Any], Sequence[Callable[[Any], Any]]]
+
+
+_REINTERPRETING = frozenset({"view_as_complex", "view_as_real", "complex", "real", "imag", "bitcast"})  # positions have no such views
+
+
+def write_through(b: RaisingBuilder, base: Value, replay: Replay, value: Any) -> Value:
+    """``base`` after ``value``, a number or an array that broadcasts, was written into a view of it.
+
+    ``replay(array)`` takes the view of any array of the shape of ``base``; a sequence of functions takes one view of another.
+    """
+    view = _taken(replay, base)
+    value = b.operand(value, view.dtype)
+    steps = _steps(b, base, view)
+    if steps is not None:
+        if isinstance(value, Value) and value.shape != view.shape:
+            value = b.broadcast_to(without_leading_ones(b, value, view.ndim), shape=view.shape)
+        for node, index in steps:
+            value = _INVERSES[node.op](b, node, index, value)
+        return _whole(b, value, base)
+    places = b.reshape(b.arange(start=0, stop=product(base.shape), step=1, dtype="int64"), shape=base.shape)
+    before = len(b.graph.nodes)
+    positions = _taken(replay, places)
+    if positions.dtype != "int64" or any(node.op in _REINTERPRETING for node in b.graph.nodes[before:]):
+        raise UnsupportedOperation("a write through a view that reads memory as complex numbers, or as another dtype, cannot be translated")
+    if _is_conjugated(b, base, view):
+        value = b.conj(_whole(b, value, view))
+    flat = b.reshape(base, shape=(product(base.shape),))
+    written = b.scatter_nd(flat, without_leading_ones(b, value, positions.ndim), positions, axes=(0,))
+    return b.reshape(written, shape=base.shape)
+
+
+def _taken(replay: Replay, array: Any) -> Any:
+    return replay(array) if callable(replay) else reduce(lambda viewed, step: step(viewed), replay, array)
+
+
+def _whole(b: RaisingBuilder, value: Any, base: Value) -> Value:
+    if isinstance(value, Value):
+        return b.broadcast_to(value, shape=base.shape)
+    return b.full(shape=base.shape, fill_value=value, dtype=base.dtype)
+
+
+def _steps(b: RaisingBuilder, base: Value, view: Value) -> list[tuple[Node, int]] | None:
+    """The nodes from ``view`` back to ``base``, with the index of the output that was taken, if every one has an inverse."""
+    steps = []
+    while view is not base:
+        node = b.maker(view)
+        if node is None or node.op not in _INVERSES or (node.op in _LOOKED_UP and any(place.ndim for place in node.inputs[1:])):
+            return None
+        steps.append((node, node.outputs.index(view)))
+        view = node.inputs[0]
+    return steps
+
+
+def _is_conjugated(b: RaisingBuilder, base: Value, view: Value) -> bool:
+    """Whether the view holds the conjugates of elements, which positions do not tell."""
+    odd = False
+    while view is not base and (node := b.maker(view)) is not None:
+        odd ^= node.op == "conj"
+        view = node.inputs[0]
+    return odd
+
+
+# ---------------------------------------------------------------------------------------------- one step back
+def _permute(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+    axes = node.params["axes"]
+    return b.permute_dims(value, axes=tuple(map(axes.index, range(len(axes))))) if isinstance(value, Value) else value
+
+
+def _split(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+    sizes, axis = node.params["sizes"], node.params["axis"]
+    start = sum(sizes[:index])
+    stop = None if index == len(sizes) - 1 else start + sizes[index]
+    return b.setitem(node.inputs[0], value, key=along(axis, (start if index else None, stop, 1)))
+
+
+def _bitcast(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+    same = value if isinstance(value, Value) else b.full(shape=node.outputs[0].shape, fill_value=value, dtype=node.outputs[0].dtype)
+    return b.bitcast(same, dtype=node.inputs[0].dtype)
+
+
+def _real(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+    base = node.inputs[0]
+    return b.complex(_spread(b, value, node), b.imag(base))
+
+
+def _imag(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+    base = node.inputs[0]
+    return b.complex(b.real(base), _spread(b, value, node))
+
+
+def _spread(b: RaisingBuilder, value: Any, node: Node) -> Any:
+    made = node.outputs[0]
+    return value if isinstance(value, Value) else b.full(shape=made.shape, fill_value=value, dtype=made.dtype)
+
+
+def _looked_up(b: RaisingBuilder, node: Node, index: int, value: Any) -> Any:
+    """A view at computed places of some axes, one of each."""
+    axes = node.params["axes"] if node.op == "gather_nd" else (node.params["axis"],)
+    return b.scatter_nd(node.inputs[0], value, *node.inputs[1:], axes=axes)
+
+
+_LOOKED_UP = frozenset({"take", "gather_nd"})  # by whole arrays of places they are no views
+_INVERSES: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(_LOOKED_UP, _looked_up),
+    "reshape": lambda b, node, index, value: b.reshape(value, shape=node.inputs[0].shape) if isinstance(value, Value) else value,
+    "permute_dims": _permute,
+    "getitem": lambda b, node, index, value: b.setitem(node.inputs[0], value, key=node.params["key"]),
+    "unstack": lambda b, node, index, value: b.setitem(node.inputs[0], value, key=along(node.params["axis"], index)),
+    "split": _split,
+    "bitcast": _bitcast,
+    "flip": lambda b, node, index, value: b.flip(value, axis=node.params["axis"]) if isinstance(value, Value) else value,
+    "conj": lambda b, node, index, value: b.conj(_spread(b, value, node)),
+    "stop_gradient": lambda b, node, index, value: value,  # the same elements
+    "real": _real,
+    "imag": _imag,
+}
+
+
+Array = TypeVar("Array")
+Reader = Callable[[], Any]  # gives what is in a place at the moment
+
+_MOST_ATTEMPTS = 4  # a view that the function makes anew each time, where nobody sees it, is another array in each
+
+
+class KeptViews(Generic[Array]):
+    """The views that earlier attempts at one recording have shown, with their owners.
+
+    A module that keeps ``self.row = self.table[0]`` has one memory under two names. Once it is known that both are used and one is written
+    to, the row is recorded as what it is, a view of the table, and only the table is an array of the graph. A framework's subclass says
+    what is a view, and takes it.
+
+    >>> import numpy as np
+    >>> class Views(KeptViews):
+    ...     is_view = lambda self, array, owner: array.base is owner
+    ...     rank = lambda self, array: array.size
+    >>> table, views = np.zeros((3, 4)), Views()
+    >>> row = table[1]
+    >>> views.ask([row, table]), views.next_attempt(), views.next_attempt()
+    (None, True, False)
+    >>> views.owner_of(row) is table, views.owner_of(table)
+    (True, None)
+    """
+
+    words = "an array"
+
+    def __init__(self) -> None:
+        self._owners: dict[int, tuple[Array, Array]] = {}
+        self._asked: dict[int, tuple[Array, Array]] = {}
+        self._known: set[int] = set()
+        self._attempts = 0
+
+    # ------------------------------------------------------------------------------ what a framework gives
+    def is_view(self, array: Array, owner: Array) -> bool:
+        """Whether calls can take an array of its owner, which has all of its elements."""
+        raise NotImplementedError
+
+    def lies(self, array: Array, owner: Array) -> Any:
+        """Where an array lies in its owner, of the shape that this has; equal for what is taken by the same calls."""
+        raise NotImplementedError
+
+    def rank(self, array: Array) -> Any:
+        """The array of the highest rank is the owner of those that are equal."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------------------------ between attempts
+    def ask(self, arrays: Sequence[Array]) -> None:
+        """Tells that these arrays share memory. If one of them contains all others, the next attempt records the others as views of it."""
+        self._asked = {**views_among(arrays, self.is_view, self.rank), **self._asked}
+
+    def next_attempt(self) -> bool:
+        """From here on those asked for are views. Whether there are any that were not."""
+        new = self._attempts < _MOST_ATTEMPTS and not self._asked.keys() <= self._known
+        self._attempts += new
+        self._known |= self._asked.keys()
+        self._owners.update(self._asked)
+        return new
+
+    # ------------------------------------------------------------------------------ in an attempt
+    @property
+    def any(self) -> bool:
+        """Whether there are views."""
+        return bool(self._owners)
+
+    def owner_of(self, array: Any) -> Array | None:
+        """The array from outside that this one is known to be a view of."""
+        entry = self._owners.get(id(array))
+        return entry[1] if entry is not None and entry[0] is array else None
+
+    def lies_still(self, array: Array, owner: Array, view_now: Reader, owner_now: Reader) -> EnvironmentGuard:
+        """That what is in the place of a view lies in what is in the place of its owner as now."""
+        still = partial(self._still, type(owner), view_now, owner_now, self.lies(array, owner))
+        return EnvironmentGuard("{}()", (still,), f"{self.words} that was a view of another one, which is written to,")
+
+    def _still(self, cls: Any, view: Reader, owner: Reader, lies: Any) -> bool:
+        now, of = view(), owner()
+        return isinstance(now, cls) and isinstance(of, cls) and self.is_view(now, of) and bool(self.lies(now, of) == lies)

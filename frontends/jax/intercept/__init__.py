@@ -1,0 +1,1 @@
+"""Replacements of JAX functions while a function is recorded."""

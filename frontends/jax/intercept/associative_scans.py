@@ -1,0 +1,250 @@
+"""``jax.lax.associative_scan`` as one operation of any length.
+
+JAX's own is Python code that halves the number of elements until one is left, and so straight-line code for one length. While a function is
+traced, the user's function is traced once, on as many pairs as no size says (``graph_compiler/ir/pairs.py``), and the call binds a
+primitive. What cannot be traced so, because it asks for the number of pairs, is left to JAX: a recording for each length.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
+from jax.interpreters import ad, batching, mlir
+
+from ....errors import Signal, TracingError
+from ....forwarding import forward
+from ....ir.node import Value
+from ....ir.pairs import pairs_of
+from ....ops.registry import ArraySpec
+from ....recording.faults import is_fault
+from ....sizes import Size, Symbol, apply, expression_of, hint_of, is_symbolic
+from ..dtypes import dtype_name
+from ..sizes import Recording, current, decided, deciding, symbolic
+
+associative_scan_p = Primitive("associative_scan")
+associative_scan_p.multiple_results = True
+_MOST_STEPS = 31  # an axis is shorter than 2**31
+
+
+@dataclass(frozen=True, eq=False)
+class Combine:
+    """The user's function: ``function(held, left, right)`` for lists of what it closes over, and of pairs.
+
+    ``program`` is what it computes of any number of pairs, whose arrays ``pairs`` stand for; its inputs are what is held, then the pairs.
+    """
+
+    function: Callable[[Sequence[Any], Sequence[Any], Sequence[Any]], list[Any]]
+    program: ClosedJaxpr
+    pairs: tuple[Value, ...]
+
+
+class _OtherPairs(Signal):
+    """What is made of a pair is not like it."""
+
+
+class _AsksForLength(Signal):
+    """The number of pairs would decide what is computed."""
+
+
+@dataclass(frozen=True)
+class _AnyLength:
+    """The recording, for which nothing may depend on the number of pairs."""
+
+    recording: Recording
+    own: Symbol
+
+    @property
+    def shown(self) -> Any:
+        """That of the recording."""
+        return self.recording.shown
+
+    @property
+    def loops(self) -> Any:
+        """Those of the outside."""
+        return self.recording.loops
+
+    def decide(self, size: Size) -> Any:
+        """The number of a size that the outside knows."""
+        if self.own in size.symbols():
+            raise _AsksForLength
+        return self.recording.decide(size)
+
+    def knows(self, size: Size) -> bool:
+        """Whether this is a size of the recording, or the number of pairs."""
+        others = (Size.of(symbol) for symbol in size.symbols() if symbol != self.own)
+        return all(map(self.recording.knows, others))
+
+    def leaves_open(self, size: Size) -> bool:
+        """Whether the number of pairs is in it."""
+        return self.own in size.symbols() or self.recording.leaves_open(size)
+
+    def size_of_axis(self, axis_name: str) -> Size:
+        """That of the recording."""
+        return self.recording.size_of_axis(axis_name)
+
+
+# ------------------------------------------------------------------------------------- in the place of JAX's own
+def scanned_in_parallel(original: Callable[..., Any], is_traced: Callable[[], bool]) -> Callable[..., Any]:
+    """``associative_scan`` that binds the primitive, where ``is_traced`` says that the calls of this thread are recorded."""
+    thread = threading.get_ident()
+
+    def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+        if threading.get_ident() != thread or not is_traced():
+            return forward(original, fn, elems, reverse, axis)
+        leaves, tree = jax.tree.flatten(elems)
+        known = None if reverse and axis < 0 else _checked(leaves, axis)  # JAX refuses a negative axis in reverse
+        call = None if known is None else _combine(fn, tree, leaves, known)
+        if known is None or call is None:
+            return forward(original, fn, elems, reverse, axis)
+        combine, held = call
+        found = associative_scan_p.bind(*held, *leaves, combine=combine, sequences=len(leaves), axis=known, reverse=bool(reverse))
+        return jax.tree.unflatten(tree, found)
+
+    return associative_scan
+
+
+def _checked(leaves: list[Any], axis: Any) -> int | None:
+    """The axis counted from the first one; None where these are no arrays of one length along it, for JAX to say so."""
+    if not leaves or not all(hasattr(leaf, "aval") for leaf in leaves) or type(axis) is not int:
+        return None
+    axis = axis % leaves[0].ndim if -leaves[0].ndim <= axis < leaves[0].ndim else leaves[0].ndim
+    lengths = {expression_of(leaf.shape[axis]) for leaf in leaves if axis < leaf.ndim}
+    return axis if len(lengths) == 1 and all(axis < leaf.ndim for leaf in leaves) else None
+
+
+def _combine(fn: Callable[..., Any], tree: Any, leaves: Sequence[Any], axis: int) -> tuple[Combine, list[Any]] | None:
+    """The function as an operation on any number of pairs, and what it closes over; None where it does not do for any number of them."""
+    outside: list[Any] = []
+
+    def flat(left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+        made, structure = jax.tree.flatten(fn(jax.tree.unflatten(tree, left), jax.tree.unflatten(tree, right)))
+        if structure != tree:
+            raise _OtherPairs("the result is another container")
+        return made
+
+    def function(held: Sequence[Any], left: Sequence[Any], right: Sequence[Any]) -> list[Any]:
+        """``fn`` on any arrays, with what is held in the place of what it closes over, which is known by identity."""
+        program = jax.make_jaxpr(flat)(*([_type(item, item.shape) for item in side] for side in (left, right)))
+        known = {id(item): now for item, now in zip(outside, held)}
+        consts = [known.get(id(item), item) for item in program.consts]
+        return list(jaxpr_as_fun(_open(program))(*consts, *left, *right))
+
+    try:
+        pairs, program = _traced(flat, leaves, axis)
+    # The user's function may raise anything: JAX shows it, as it calls the function again.
+    except Exception as problem:
+        if is_fault(problem):
+            raise
+        return None
+    outside[:] = program.consts
+    return Combine(function, _open(program), pairs), list(program.consts)
+
+
+def _traced(flat: Callable[..., list[Any]], leaves: Sequence[Any], axis: int) -> tuple[tuple[Value, ...], ClosedJaxpr]:
+    """The program of any number of pairs, and the arrays that stand for these."""
+    specs = [ArraySpec(tuple(map(expression_of, leaf.shape)), dtype_name(leaf.dtype)) for leaf in leaves]
+    pairs = pairs_of([("", spec) for spec in specs], axis, max(2, int(hint_of(specs[0].shape[axis]))))
+    types = [_type(leaf, tuple(map(symbolic, value.shape))) for leaf, value in zip((*leaves, *leaves), pairs)]
+    count = len(leaves)
+    with deciding(_AnyLength(current(), Symbol(pairs[0], axis, 0))):
+        program = jax.make_jaxpr(flat)(types[:count], types[count:])
+        for made, given in zip(program.out_avals, types):
+            if made.dtype != given.dtype or not _is_as(made.shape, given.shape):
+                raise _OtherPairs(f"a pair of {given} gives {made}")
+    return tuple(pairs), program
+
+
+def _is_as(shape: Sequence[Any], wanted: Sequence[Any]) -> bool:
+    """Whether two shapes are the same, from here on in all calls."""
+    pairs = [(expression_of(one), expression_of(other)) for one, other in zip(shape, wanted)]
+    return len(shape) == len(wanted) and all(one == other or decided(apply("eq", one, other)) for one, other in pairs)
+
+
+def _open(program: ClosedJaxpr) -> ClosedJaxpr:
+    """The program with its constants as its first inputs."""
+    jaxpr = program.jaxpr
+    info = jaxpr.debug_info
+    if info.arg_names is not None:
+        info = info._replace(arg_names=("",) * len(jaxpr.constvars) + tuple(info.arg_names))
+    return ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*jaxpr.constvars, *jaxpr.invars], debug_info=info), ())
+
+
+def _type(leaf: Any, shape: tuple[Any, ...]) -> Any:
+    return jax.ShapeDtypeStruct(shape, leaf.dtype, weak_type=getattr(leaf, "weak_type", False))
+
+
+# ------------------------------------------------------------------------------------- the primitive
+@associative_scan_p.def_abstract_eval
+def _types(*operands: Any, combine: Combine, sequences: int, axis: int, reverse: bool) -> Any:
+    return operands[len(operands) - sequences :]
+
+
+@associative_scan_p.def_impl
+def _doubled(*operands: Any, combine: Combine, sequences: int, axis: int, reverse: bool) -> list[Any]:
+    """All prefixes by a loop that JAX differentiates: after each step, elements are combined with twice as many before them."""
+    held, leaves = operands[: len(operands) - sequences], operands[len(operands) - sequences :]
+    length = leaves[0].shape[axis]
+    places = jax.lax.iota("int32", length)
+
+    def step(old: Any, reach: Any) -> Any:
+        reached = [jax.lax.broadcast_in_dim(places >= reach, leaf.shape, (axis,)) for leaf in old]
+        twice = [jax.lax.concatenate([leaf, leaf], axis) for leaf in old]
+        before = [
+            jax.lax.dynamic_slice_in_dim(leaf, length - reach, length, axis) for leaf in twice
+        ]  # the last ones come round, and are masked
+        left = [_followed(mask, leaf) for mask, leaf in zip(reached, before)]
+        made = combine.function(held, left, [_followed(mask, leaf) for mask, leaf in zip(reached, old)])
+        return tuple(jax.lax.select(mask, new, leaf) for mask, new, leaf in zip(reached, made, old))
+
+    def steps(old: Any, reach: Any) -> Any:
+        return jax.lax.cond(reach < length, step, lambda old, _: old, old, reach), None
+
+    ordered = tuple(jax.lax.rev(leaf, (axis,)) for leaf in leaves) if reverse else leaves
+    count = _MOST_STEPS if is_symbolic(length) else max(length - 1, 0).bit_length()
+    made, _ = jax.lax.scan(steps, ordered, jnp.left_shift(1, jax.lax.iota("int32", count)))
+    return [jax.lax.rev(leaf, (axis,)) for leaf in made] if reverse else list(made)
+
+
+def _followed(mask: Any, leaf: Any) -> Any:
+    """The same elements, with gradients where something comes of them: elsewhere strangers are combined, and 0 times an infinite slope is
+    NaN."""
+    return jax.lax.select(mask, leaf, jax.lax.stop_gradient(leaf))
+
+
+def _differentiated(primals: Any, tangents: Any, **params: Any) -> Any:
+    def run(*operands: Any) -> list[Any]:
+        return _doubled(*operands, **params)
+
+    return jax.jvp(run, tuple(primals), tuple(map(ad.instantiate_zeros, tangents)))
+
+
+def _batched(operands: Any, places: Any, *, combine: Combine, sequences: int, axis: int, reverse: bool) -> Any:
+    """The batch is the last axis of what is combined, so that ``axis`` keeps its place."""
+    count = len(operands) - sequences
+    size = next(operand.shape[place] for operand, place in zip(operands, places) if place is not None)
+    held, outer = operands[:count], tuple(places[:count])
+    leaves = [_with_batch(leaf, place, size) for leaf, place in zip(operands[count:], places[count:])]
+
+    def each(left: Any, right: Any) -> list[Any]:
+        return list(jax.vmap(combine.function, in_axes=(list(outer), -1, -1), out_axes=-1)(list(held), left, right))
+
+    call = _combine(each, jax.tree.structure(leaves), leaves, axis)
+    if call is None:
+        raise TracingError("jax.vmap of an associative_scan whose function asks for the number of pairs: take the scan out of vmap")
+    found = associative_scan_p.bind(*call[1], *leaves, combine=call[0], sequences=sequences, axis=axis, reverse=reverse)
+    return found, [leaf.ndim - 1 for leaf in leaves]
+
+
+def _with_batch(leaf: Any, place: Any, size: Any) -> Any:
+    return jnp.broadcast_to(leaf[..., None], (*leaf.shape, size)) if place is None else jnp.moveaxis(leaf, place, -1)
+
+
+batching.primitive_batchers[associative_scan_p] = _batched
+ad.primitive_jvps[associative_scan_p] = _differentiated
+mlir.register_lowering(associative_scan_p, mlir.lower_fun(_doubled, multiple_results=True))

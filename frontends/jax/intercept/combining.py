@@ -1,0 +1,117 @@
+"""Reductions by a function of two elements: the ones that are an operation of their own, and the others, written out."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
+
+from ..nested import MOST_EQUATIONS
+
+Combine = Callable[..., Any]
+OPERATIONS: dict[str, Combine] = {
+    "add": jax.lax.add, "mul": jax.lax.mul, "max": jax.lax.max, "min": jax.lax.min,
+    "and": jax.lax.bitwise_and, "or": jax.lax.bitwise_or, "xor": jax.lax.bitwise_xor,
+}  # fmt: skip
+
+
+def operation(program: Any) -> str | None:
+    """The one primitive that a function of two elements consists of; None for other functions."""
+    program = getattr(program, "jaxpr", program)
+    if len(program.eqns) == 1 and set(map(id, program.eqns[0].invars)) == set(map(id, program.invars)) and len(program.invars) == 2:
+        equation = program.eqns[0]
+        if "jaxpr" in equation.params:
+            return operation(equation.params["jaxpr"])
+        if equation.primitive.name in OPERATIONS:
+            return str(equation.primitive.name)
+    return None
+
+
+def _combine(program: Any, consts: Any = ()) -> Combine:
+    """The function of two elements (or of two of each array) as one of arrays."""
+    function = jaxpr_as_fun(program if isinstance(program, ClosedJaxpr) else ClosedJaxpr(program, consts))
+
+    def combine(first: Sequence[Any], second: Sequence[Any]) -> Sequence[Any]:
+        vectorised: Callable[..., Any] = function
+        for _ in range(first[0].ndim):
+            vectorised = jax.vmap(vectorised)
+        found: Sequence[Any] = vectorised(*first, *second)
+        return found
+
+    return combine
+
+
+def _apart(program: Any) -> list[str]:
+    """The operation of each of several arrays, where none of them has to do with the others; empty where that is not so."""
+    program = getattr(program, "jaxpr", program)
+    count, made = len(program.outvars), {id(equation.outvars[0]): equation for equation in program.eqns}
+    equations = [made[id(out)] for out in program.outvars if id(out) in made]
+    pairs = [{id(first), id(second)} for first, second in zip(program.invars, program.invars[count:])]
+    names = [equation.primitive.name for equation, pair in zip(equations, pairs) if set(map(id, equation.invars)) == pair]
+    return names if len(names) == count and OPERATIONS.keys() >= set(names) else []
+
+
+def _reduce(params: dict[str, Any]) -> Callable[..., Any] | None:
+    """Neighbours are combined until one element is left, and this with the first; XLA leaves the order open as well."""
+    if operation(params["jaxpr"]) is not None:
+        return None
+    combine, axes, names = _combine(params["jaxpr"]), params["dimensions"], _apart(params["jaxpr"])
+
+    def each(*operands: Any) -> Any:
+        pairs = zip(operands, operands[len(names) :], names)
+        return [jax.lax.reduce(array, begin, OPERATIONS[name], axes) for array, begin, name in pairs]
+
+    def straight(*operands: Any) -> Any:
+        arrays, begin = operands[: len(operands) // 2], operands[len(operands) // 2 :]
+        rest = [axis for axis in range(arrays[0].ndim) if axis not in axes]
+        parts = [_in_front(array, tuple(axes), rest) for array in arrays]
+        while (count := operator.index(parts[0].shape[0])) > 1:
+            even = count // 2 * 2
+            found = combine([part[0:even:2] for part in parts], [part[1:even:2] for part in parts])
+            parts = [jax.numpy.concatenate([new, part[even:]]) for new, part in zip(found, parts)] if even < count else list(found)
+        first = [jax.numpy.broadcast_to(item, part.shape[1:]) for item, part in zip(begin, parts)]
+        return combine(first, [part[0] for part in parts]) if count else first
+
+    return each if names else straight
+
+
+def _in_front(array: Any, axes: tuple[int, ...], rest: list[int]) -> Any:
+    """An array with these axes as its first one."""
+    return array.transpose((*axes, *rest)).reshape((-1, *(array.shape[axis] for axis in rest)))
+
+
+def _reduce_window(params: dict[str, Any]) -> Callable[..., Any] | None:
+    """Reduces all windows at once, position by position in the window. None if a window has too many positions."""
+    window, dilation = params["window_dimensions"], params["window_dilation"]
+    equations = math.prod(window) * len(getattr(params["jaxpr"], "jaxpr", params["jaxpr"]).eqns)
+    if operation(params["jaxpr"]) is not None or equations > MOST_EQUATIONS:
+        return None
+    combine = _combine(params["jaxpr"], params["consts"])
+    frame = [(*pair, gap - 1) for pair, gap in zip(params["padding"], params["base_dilation"])]
+
+    def straight(*operands: Any) -> Any:
+        arrays, begin = operands[: len(operands) // 2], operands[len(operands) // 2 :]
+        padded = [jax.lax.pad(array, item, frame) for array, item in zip(arrays, begin)]
+        found: Sequence[Any] = ()
+        for place in itertools.product(*map(range, window)):
+            start = [offset * gap for offset, gap in zip(place, dilation)]
+            parts = [_strided(array, start, params) for array in padded]
+            found = combine(found or [jax.numpy.broadcast_to(item, part.shape) for item, part in zip(begin, parts)], parts)
+        return found
+
+    return straight
+
+
+def _strided(array: Any, start: list[int], params: dict[str, Any]) -> Any:
+    """The elements at one place of each window."""
+    steps, reaches = params["window_strides"], zip(params["window_dimensions"], params["window_dilation"])
+    stops = [size - (length - 1) * gap + begin for size, (length, gap), begin in zip(array.shape, reaches, start)]
+    return jax.lax.slice(array, start, stops, steps)
+
+
+COMBINED = {"reduce": _reduce, "reduce_window": _reduce_window}

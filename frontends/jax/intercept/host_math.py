@@ -1,0 +1,44 @@
+"""How Python's ``math``, ``int``, ``float`` and ``len`` work with the sizes of a JAX function that is traced."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import jax
+
+from ....recording.code.ownership import behind
+from ....recording.patches.host_math import Symbols
+from ....recording.patches.patch import Place
+from ....sizes import Size, computed, expression_of, is_symbolic
+from ..sizes import current, decided, symbolic
+from .asking import is_jax
+
+
+def dimension_shims() -> list[Place]:
+    """Sizes are dimensions that are not known, for code that asks ``jax.export.is_symbolic_dim`` whether one is a number (Keras)."""
+    export = sys.modules.get("jax.export")
+    asked = getattr(export, "is_symbolic_dim", None)
+    return [(vars(export), "is_symbolic_dim", lambda item: is_symbolic(item) or asked(item))] if export and asked else []
+
+
+def _length(item: Any) -> Any:
+    return item.shape[0] if isinstance(item, jax.core.Tracer) and item.ndim and is_symbolic(item.shape[0]) else None
+
+
+def _number(item: Any) -> Any:
+    """The only element that the user's code reads of a tracer of the recording."""
+    if not isinstance(item, jax.core.Tracer) or (reads := current().shown.reads) is None:
+        return item
+    own = current().shown.own_of(item)
+    number = None if own is None else reads.number(own, 2)
+    return item if number is None else number
+
+
+def _opened(args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+    operands = tuple(map(expression_of, args))
+    is_open = all(isinstance(item, (Size, int, float)) for item in operands)
+    return operands if is_open and not is_jax(behind(sys._getframe(1))) else None  # JAX's own code gets numbers
+
+
+SYMBOLS = Symbols(is_symbolic, _opened, lambda function, operands: symbolic(computed(function, operands, decided)), _number, _length)

@@ -1,0 +1,114 @@
+"""Loops of Python's own in a function that is traced.
+
+There are no calls to be counted, and no values, before the traced program is read. So a mark stands in the program as an equation, whose
+operands are what the variables hold; where it is read, the graph knows its place.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+from jax._src import core
+from jax.extend.core import Primitive
+
+from ....forwarding import forward
+from ....ir.node import Origin, Value
+from ....ir.recorded_loop import Held, Mark
+from ....ops.registry import ArraySpec
+from ....recording import Recorder
+from ....recording.code.ownership import behind
+from ....recording.loop_marks import Loops, Means, loop_shims
+from ....recording.patches import STAND_IN, Probe, Session
+from ....recording.patches.patch import Place
+from ....sizes import Size, expression_of
+from ..dtypes import dtype_name, is_key
+from ..sizes import current, hints, symbolic
+
+if TYPE_CHECKING:
+    from ..equations import Reader
+    from ..tracers import Shown
+
+mark_p = Primitive("mark")
+mark_p.multiple_results = True
+mark_p.def_abstract_eval(lambda *arrays, note: [])
+
+
+class TracedLoops(Loops):
+    """The loops of one tracing, whose marks tell moments by their numbers and arrays by values of their own until it is read."""
+
+    def __init__(self, recorder: Recorder, shown: Shown, here: Callable[[], Origin], is_on: bool) -> None:
+        self._shown, self._is_on = shown, is_on
+        self._known: dict[int, tuple[Any, Value]] = {}
+        self._waiting: list[tuple[Any, Value]] = []
+        self._positions: list[int] = []
+        self._values: dict[Value, Value] = {}
+        super().__init__(recorder, Means("jax.numpy", self._value_of, expression_of, symbolic, here, self._is_open, self._position))
+
+    def shims(self, functions: Iterable[FunctionType]) -> list[Place]:
+        """Shims for ``range`` and its like in the modules of these functions."""
+        return loop_shims(functions, lambda: self if self._is_open() else None)
+
+    def reads_step(self, item: Any) -> bool:
+        """Whether the number of a step stands in a size, or in a symbolic number."""
+        size = expression_of(item)
+        return isinstance(size, Size) and any(symbol.source in self.steps for symbol in size.symbols())
+
+    def _is_open(self) -> bool:
+        """Whether code runs that no transformation, and no function under ``jax.jit``, traces by itself."""
+        return self._is_on and core.trace_ctx.trace is self._shown.trace
+
+    def _value_of(self, item: Any) -> tuple[Value, Any] | None:
+        if not isinstance(item, jax.Array) or (isinstance(item, core.Tracer) and not self._shown.is_own(item)):
+            return None
+        if id(item) not in self._known:
+            self._known[id(item)] = item, Value("held", ArraySpec(hints(item.shape), dtype_name(item.dtype)))
+            self._waiting.append(self._known[id(item)])
+        shape = tuple(map(expression_of, item.shape))
+        return self._known[id(item)][1], (bool(getattr(item, "weak_type", False)), is_key(item), shape)
+
+    def _position(self) -> int:
+        waiting, self._waiting, number = self._waiting, [], len(self._positions)
+        self._positions.append(-1)
+
+        def note(reader: Reader, operands: list[Any]) -> None:
+            self._positions[number] = len(reader.nodes)
+            for (_, value), operand in zip(waiting, operands, strict=True):
+                self._values[value] = operand if isinstance(operand, Value) else reader.constant(np.asarray(operand))
+
+        mark_p.bind(*(item for item, _ in waiting), note=note)
+        return number
+
+    def settle(self, behind: int) -> None:
+        """Gives the marks places and values of the graph, once the program has been read, and stands ``behind`` so many nodes."""
+        self._positions = [place + behind for place in self._positions]
+        for loop in self.found:
+            loop.marks[:] = map(self._settled, loop.marks)
+            loop.asked[:] = ((self._values[value], answer) for value, answer in loop.asked)
+
+    def _settled(self, mark: Mark) -> Mark:
+        state = {path: Held(held.kind, self._values.get(held.item, held.item)) for path, held in mark.state.items()}
+        asked = None if mark.asked is None else self._positions[mark.asked]
+        return replace(mark, position=self._positions[mark.position], state=state, asked=asked)
+
+
+def marked(reader: Reader, equation: Any, operands: list[Any]) -> list[Any]:
+    """A mark, where it is read."""
+    equation.params["note"](reader, operands)
+    return []
+
+
+def _rows(session: Session, original: Callable[..., Any], array: Any) -> Any:
+    """What a ``for`` over an array goes through."""
+    loops: TracedLoops = current().loops
+    steps = loops.steps_of(array)
+    found = None if steps is None else loops.run(behind(sys._getframe(1)), steps)
+    return forward(original, array) if found is None else found
+
+
+ROWS = Probe(core.Tracer, "__iter__", STAND_IN, _rows)

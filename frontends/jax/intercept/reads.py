@@ -1,0 +1,177 @@
+"""Elements that Python reads of JAX's arrays (``if x.sum() > 0``, ``int(x.argmax())``), which a function may do that runs uncompiled.
+
+A tracer has no elements. The function is run once untraced, on the arrays of the call, and what each place of its code reads is written
+down (:class:`Answers`); the tracing that follows is given these answers, each as a guard of the recording. A place is an instruction of
+the user's own code: what JAX's code reads by itself it reads of arrays in other places than of tracers.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import CodeType
+from typing import Any
+
+import jax
+import numpy as np
+from jax._src import core
+from jax.extend.core import Primitive
+
+from ....errors import TracingError
+from ....forwarding import forward
+from ....ir.node import Value
+from ....ops.registry import ArraySpec
+from ....recording.code.ownership import behind
+from ....recording.patches import NOTE, STAND_IN, Probe, Probes, Session, probing
+from ....sizes import Size, Symbol
+from ...common.read_numbers import DTYPES, Reading
+from ..equations import is_users
+from ..sizes import current, hints, symbolic
+
+MOST = 64  # elements that Python may read at once
+_READS: dict[str, Callable[[Any], Any]] = {
+    "__bool__": bool, "__int__": int, "__float__": float, "__complex__": complex, "__index__": operator.index,
+    "__array__": lambda elements: elements, "item": lambda elements: elements.item(), "tolist": lambda elements: elements.tolist(),
+}  # fmt: skip
+Place = tuple[Any, ...]  # the file, a function, its first line, and where in the source an instruction stands
+
+
+class Answers:
+    """What each place of the user's code reads, in the order of its reads."""
+
+    def __init__(self) -> None:
+        self._found: dict[Place, deque[Any]] = defaultdict(deque)
+
+    def note(self, depth: int, array: Any) -> None:
+        """The frame so many calls up reads an array."""
+        if (place := _place(depth + 1)) is not None:
+            self._found[place].append(array)
+
+    def next(self, depth: int) -> Any:
+        """The array that the frame so many calls up reads now; None where it read none untraced."""
+        place = _place(depth + 1)
+        found = self._found.get(place) if place is not None else None
+        return found.popleft() if found else None
+
+    def are_used(self) -> bool:
+        """Whether all that was read untraced has been read again."""
+        return not any(self._found.values())
+
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Inside of the block what the user's code reads of arrays is written down."""
+        with probing(_of_arrays(), Session(self)):
+            yield
+
+
+def _place(depth: int) -> Place | None:
+    """The instruction that a frame of the user's code is at; None in other code."""
+    frame = behind(sys._getframe(depth + 1))
+    code = frame.f_code
+    return (code.co_filename, code.co_name, code.co_firstlineno, _position(code, frame.f_lasti)) if is_users(code.co_filename) else None
+
+
+@functools.lru_cache(maxsize=1024)
+def _position(code: CodeType, instruction: int) -> Any:
+    """Where in the source an instruction stands: Python 3.11 runs a call by one of two instructions, as it has learned."""
+    return list(code.co_positions())[instruction // 2] if hasattr(code, "co_positions") else instruction
+
+
+@functools.cache
+def _of_arrays() -> Probes:
+    """Probes of the methods of JAX's arrays; JAX is started with the first one."""
+    concrete = type(jax.numpy.zeros(()))
+    return Probes(*(Probe(concrete, name, NOTE, _note) for name in _READS))
+
+
+def _note(session: Session, array: Any, *args: Any, **kwargs: Any) -> None:
+    session.trace.note(2, array)
+
+
+# ------------------------------------------------------------------------------------- what tracers answer
+read_p = Primitive("read")
+read_p.multiple_results = True
+
+
+@read_p.def_abstract_eval
+def _nothing(array: Any, *, seen: Any, number: Value | None = None) -> Any:
+    return []
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What was read: a number, or nested lists."""
+
+    elements: Any
+
+
+class Reads:
+    """How the tracers of a recording answer. ``numbers`` are those that stay symbols, where ``reading`` lets them."""
+
+    def __init__(self, answers: Answers, reading: Reading) -> None:
+        self.answers, self.reading = answers, reading
+        self.numbers: set[Value] = set()
+
+    def elements(self, tracer: Any, depth: int, asked: Callable[[Any], bool] = lambda array: False) -> Any:
+        """The elements of a tracer that the frame so many calls up reads, as a guard where they are not those of a condition that was
+        ``asked`` for; None where it read none untraced."""
+        if (array := self._next(tracer, depth + 1)) is not None and not asked(array):
+            _bind(tracer, seen=Seen(array.tolist()))
+        return array
+
+    def number(self, tracer: Any, depth: int) -> Any:
+        """The only element of a tracer, a whole number or a float, as a number to be computed with; None where it has to be known."""
+        if not self.reading.symbolic or tracer.ndim or tracer.dtype.kind not in "iuf":
+            return None
+        if (array := self._next(tracer, depth + 1)) is None:
+            return None
+        self.reading.any, seen = True, array.item()
+        number = Value("number", ArraySpec((), DTYPES[type(seen)]))
+        self.numbers.add(number)
+        _bind(tracer, seen=Seen(seen), number=number)
+        return symbolic(Size.of(Symbol(number, 0, seen, "number")))
+
+    def _next(self, tracer: Any, depth: int) -> Any:
+        array = self.answers.next(depth + 1)
+        if array is None:
+            return None
+        if array.dtype != tracer.dtype or tuple(array.shape) != hints(tracer.shape):
+            raise TracingError(
+                f"Python reads the elements of an array of {tracer.dtype} with the sizes {hints(tracer.shape)}, which is one of "
+                f"{array.dtype} with the sizes {tuple(array.shape)} in a run without tracing: the function does not do the same twice"
+            )
+        if array.size > MOST:
+            raise TracingError(
+                f"Python reads {array.size} elements of an array, which would be constants of the recording. Compute with the array "
+                "instead (jnp.where, jax.lax.cond), or return it"
+            )
+        return np.asarray(array)
+
+
+def _bind(tracer: Any, **read: Any) -> None:
+    """The read stands in the program of the recording, also where code inside of a transformation reads an array of the outside."""
+    with core.set_current_trace(tracer._trace):
+        read_p.bind(tracer, **read)
+
+
+def _answer(name: str) -> Callable[..., Any]:
+    def answered(session: Session, original: Any, tracer: Any, *args: Any, **kwargs: Any) -> Any:
+        shown = session.trace
+        own = None if shown.reads is None or args or kwargs else shown.own_of(tracer)
+        if own is None:
+            return forward(original, tracer, *args, **kwargs)
+        if name == "item" and (number := shown.reads.number(own, 2)) is not None:
+            return number
+        frame = behind(sys._getframe(1))
+        found = shown.reads.elements(own, 2, lambda array: name == "__bool__" and current().loops.asked(frame, own, bool(array)))
+        return forward(original, tracer) if found is None else _READS[name](found)
+
+    return answered
+
+
+ANSWERS = tuple(Probe(jax.core.Tracer, name, STAND_IN, _answer(name)) for name in _READS)

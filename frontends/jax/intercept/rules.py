@@ -1,0 +1,159 @@
+"""Derivatives by rules of functions' own (``jax.custom_jvp``, ``jax.custom_vjp``) as traced programs.
+
+JAX's own ``jax.vjp`` of the call gives both programs of reverse mode: what it calls a VJP is a pytree whose leaves are the residuals. So a
+rule of forward mode is transposed by JAX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+from jax.extend.core import ClosedJaxpr, Literal
+
+from ....errors import TracingError
+from ....forwarding import forwards
+from ....ops.dtypes import is_floating, is_inexact
+from ....sizes import expression_of
+from ..dtypes import dtype_name
+from ..folders import JAX
+from ..nested import called
+
+RULED = frozenset({"custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr"})
+# functions of JAX whose public operation has the derivative of their rule in every target: name in JAX's sources -> public name
+_PUBLIC = {"relu": "jax.nn.relu", "relu6": "jax.nn.relu6", "logaddexp": "jax.numpy.logaddexp", "logaddexp2": "jax.numpy.logaddexp2"}
+
+
+def public_of(equation: Any) -> str | None:
+    """The public function that an equation calls on real arrays of one type and shape, and on numbers; None for any other."""
+    name, place = name_of(equation)
+    avals = [atom.aval for atom in (*equation.invars, *equation.outvars)]
+    if (
+        name not in _PUBLIC
+        or not place.startswith(JAX)
+        or len({aval.dtype for aval in avals}) != 1
+        or not is_floating(dtype_name(avals[0].dtype))
+    ):
+        return None
+    wanted = _shape(equation.outvars[0].aval)
+    alike = all(_shape(atom.aval) == wanted or isinstance(atom, Literal) for atom in equation.invars)
+    return _PUBLIC[name] if alike else None
+
+
+def _shape(aval: Any) -> tuple[Any, ...]:
+    """The shape as expressions, whose comparison decides nothing."""
+    return tuple(map(expression_of, aval.shape))
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The rule of one call. ``results`` are the places of its results that have a derivative, ``sources`` those of its operands that have
+    one.
+
+    ``forward`` gives the results and the residuals of the operands; ``backward`` takes the residuals and the cotangents of ``results`` and
+    gives those of ``sources``. In forward mode ``tangents`` takes the tangents of ``sources`` and the operands, and gives the results and
+    the tangents of ``results``.
+    """
+
+    results: tuple[int, ...]
+    sources: tuple[int, ...]
+    forward: ClosedJaxpr | None = None
+    backward: ClosedJaxpr | None = None
+    tangents: ClosedJaxpr | None = None
+
+
+def rule_of(equation: Any, places: Sequence[int], is_forward: bool) -> Rule:
+    """The rule of an equation with respect to the operands at these ``places``, of forward mode or of reverse mode. It is the user's code,
+    and may raise."""
+    results = tuple(place for place, var in enumerate(equation.outvars) if has_derivative(var.aval))
+    sources = tuple(place for place in places if has_derivative(equation.invars[place].aval))
+    if not results or not sources:
+        return Rule(results, sources)
+    call = _Call(equation, results, sources)
+    if is_forward and len(results) == len(equation.outvars):
+        return Rule(results, sources, tangents=call.tangents())
+    forward, backward = call.forward_and_backward()
+    if any(isinstance(item, jax.core.Tracer) for item in (*forward.consts, *backward.consts)):
+        raise TracingError("it closes over an array that depends on an argument; pass that to the function")
+    return Rule(results, sources, forward, backward)
+
+
+def has_derivative(aval: Any) -> bool:
+    """Whether there are tangents and cotangents of such an array."""
+    return is_inexact(dtype_name(aval.dtype))
+
+
+class _Call:
+    """The call that an equation makes, as a function of those operands that it is differentiated by.
+
+    A rule says nothing of what its function closes over, which JAX gives it as its first operands: their derivatives are 0 here.
+    """
+
+    def __init__(self, equation: Any, results: tuple[int, ...], sources: tuple[int, ...]) -> None:
+        self._equation, self._results, self._sources = equation, results, sources
+        self._operands = [_type(atom.aval) for atom in equation.invars]
+
+    def _of(self, operands: Sequence[Any]) -> Callable[..., tuple[list[Any], list[Any]]]:
+        """As a function of the sources, the results that have a derivative, and all results."""
+        primitive, params = self._equation.primitive, self._equation.params
+
+        @forwards
+        def call(*sources: Any) -> tuple[list[Any], list[Any]]:
+            given = list(operands)
+            closed_over = params.get("num_consts", 0)
+            for place, item in zip(self._sources, sources):
+                given[place] = jax.lax.stop_gradient(item) if place < closed_over else item
+            outcome = primitive.bind(*given, **primitive.get_bind_params(params))
+            made = list(outcome) if primitive.multiple_results else [outcome]
+            return [made[place] for place in self._results], made
+
+        return call
+
+    def _primals(self, operands: Sequence[Any]) -> list[Any]:
+        return [operands[place] for place in self._sources]
+
+    def tangents(self) -> ClosedJaxpr:
+        """The program of forward mode."""
+
+        def straight(tangents: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+            _, made, results = jax.jvp(self._of(operands), self._primals(operands), list(tangents), has_aux=True)
+            return [*results, *made]
+
+        return jax.make_jaxpr(straight)(self._primals(self._operands), self._operands)
+
+    def forward_and_backward(self) -> tuple[ClosedJaxpr, ClosedJaxpr]:
+        """The programs of reverse mode. Cotangents of complex arrays are the conjugates of JAX's."""
+        pulls: list[Any] = []
+
+        def forward(*operands: Any) -> list[Any]:
+            _, pull, results = jax.vjp(self._of(operands), *self._primals(operands), has_aux=True)
+            residuals, structure = jax.tree.flatten(pull)
+            pulls.append(structure)
+            return [*results, *residuals]
+
+        def backward(residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+            pull = jax.tree.unflatten(pulls[-1], residuals)
+            return [_conjugate(item) for item in pull([_conjugate(item) for item in cotangents])]
+
+        program = jax.make_jaxpr(forward)(*self._operands)
+        residuals = [_type(aval) for aval in program.out_avals[len(self._equation.outvars) :]]
+        cotangents = [_type(self._equation.outvars[place].aval) for place in self._results]
+        return program, jax.make_jaxpr(backward)(residuals, cotangents)
+
+
+def _conjugate(item: Any) -> Any:
+    return jax.numpy.conj(item) if jax.numpy.issubdtype(item.dtype, complex) else item
+
+
+def _type(aval: Any) -> Any:
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=getattr(aval, "weak_type", False))
+
+
+def name_of(equation: Any) -> tuple[str, str]:
+    """The name of the function that an equation calls, and where it was written (``file:line``)."""
+    program = called(equation)
+    info = (program.jaxpr.debug_info.func_src_info if program else None) or ""
+    name, _, place = info.partition(" at ")
+    return name or "a function", place

@@ -1,0 +1,98 @@
+"""Writes of JAX (``x.at[index].set(values)``) whose index has symbolic numbers: recorded as one call, which a row takes.
+
+JAX makes a scatter of them, and needs the numbers for it.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from ....forwarding import forward
+from ....recording.patches import STAND_IN, Probe, Probes, Session
+from ....sizes import expression_of, hint_of, is_symbolic
+from ..calls import recorded_as
+from ..names import SETITEM
+from ..sizes import ReadNumber, decided
+
+_COMBINED: dict[str, Callable[[Any, Any], Any] | None] = {
+    "set": None, "add": operator.add, "subtract": operator.sub, "multiply": operator.mul, "mul": operator.mul, "min": jax.numpy.minimum,
+    "max": jax.numpy.maximum,
+}  # fmt: skip
+_OTHERS = ("get", "apply", "divide", "power")
+
+
+@functools.cache
+def updates() -> Probes:
+    """Probes of the methods of ``x.at[index]``; JAX is started with the first one."""
+    reference = type(jax.numpy.zeros(1).at[0])
+    probes = [Probe(reference, name, STAND_IN, _answer(name)) for name in _COMBINED if hasattr(reference, name)]
+    return Probes(*probes, *(Probe(reference, name, STAND_IN, _left_to_jax) for name in _OTHERS))
+
+
+def _left_to_jax(session: Session, original: Callable[..., Any], reference: Any, *args: Any, **options: Any) -> Any:
+    return forward(original, type(reference)(reference.array, _for_jax(reference.index)), *args, **options)
+
+
+def _answer(name: str) -> Callable[..., Any]:
+    def updated(session: Session, original: Callable[..., Any], reference: Any, values: Any, **options: Any) -> Any:
+        x, index = reference.array, reference.index
+        items = index if type(index) is tuple else (index,)
+        if not any(map(_has_symbol, items)):
+            return forward(original, reference, values, **options)
+        if options or not isinstance(x, jax.Array) or not all(map(_is_plain, items)) or not _is_inside(items, x):
+            return forward(original, type(reference)(x, _for_jax(index)), values, **options)
+        if (combine := _COMBINED[name]) is not None:
+            values = combine(x[index], values)
+        values = jax.numpy.asarray(values).astype(x.dtype)
+        return recorded_as(SETITEM, _written, (x, index, values))
+
+    return updated
+
+
+def _written(x: Any, index: Any, values: Any) -> Any:
+    return x.at[_for_jax(index)].set(values)
+
+
+def _parts(item: Any) -> tuple[Any, ...]:
+    return (item.start, item.stop, item.step) if isinstance(item, slice) else (item,)
+
+
+def _has_symbol(item: Any) -> bool:
+    return any(map(is_symbolic, _parts(item)))
+
+
+def _is_plain(item: Any) -> bool:
+    """Whether this is a number, or a slice that goes forward."""
+    if isinstance(item, slice):
+        is_forward = item.step is None or (type(item.step) is int and item.step > 0)
+        return is_forward and not any(isinstance(part, ReadNumber) for part in _parts(item))
+    return item is Ellipsis or type(item) is int or (is_symbolic(item) and type(item) is not ReadNumber)
+
+
+def _is_inside(items: tuple[Any, ...], x: Any) -> bool:
+    """Whether an axis has each of the numbers: JAX reads none beyond its end, and writes to none."""
+    try:
+        np.broadcast_to(np.bool_(), tuple(hint_of(expression_of(size)) for size in x.shape))[tuple(map(_now, items))]
+    except IndexError:
+        return False
+    return True
+
+
+def _now(item: Any) -> Any:
+    parts = [hint_of(expression_of(part)) for part in _parts(item)]
+    return slice(*parts) if isinstance(item, slice) else parts[0]
+
+
+def _for_jax(index: Any) -> Any:
+    """The index with arrays in the place of symbols, which JAX treats alike; the ends of slices it has to know."""
+    if type(index) is tuple:
+        return tuple(map(_for_jax, index))
+    if isinstance(index, slice):
+        return slice(*(decided(expression_of(part)) for part in _parts(index)))
+    return index.__jax_array__() if is_symbolic(index) else index

@@ -1,0 +1,367 @@
+"""``scatter``: slices written, or added, at places that an array of indices tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from typing import Any
+
+from .....ir import Value
+from .....ops.dtypes import UNSIGNED, is_complex, is_inexact, is_integer
+from .....sizes import apply, hint_of, product
+from ....common.indexing import cut, holds
+from ..ranges import inside, is_inside
+from ..table import JaxBuilder, rows, tupled
+from .elementwise import known_number
+from .reductions import ordering
+
+_WHOLE = (None, None, 1)
+
+
+@rows.row("slice_p")
+def slice_(b: JaxBuilder, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
+    """``x[start:limit:stride]`` of every axis."""
+    steps = strides or (1,) * x.ndim
+    return b.getitem(x, key=tuple(_item(*bounds) for bounds in zip(start_indices, limit_indices, steps, x.shape)))
+
+
+def _item(start: Any, stop: Any, step: Any, size: Any) -> Any:
+    return (None if start == 0 else start, None if stop == size else stop, int(step))
+
+
+def starts_inside(b: JaxBuilder, x: Value, starts: tuple[Any, ...], sizes: tuple[Any, ...]) -> list[Any]:
+    """Where slices of these sizes begin: JAX moves them inside. 0 where the slice is the whole axis."""
+    return [_start(b, known_number(b, start), have, size) for start, have, size in zip(starts, x.shape, sizes)]
+
+
+def _start(b: JaxBuilder, start: Any, have: Any, size: Any) -> Any:
+    if have == size:
+        return 0
+    last = have - size
+    if isinstance(start, Value):
+        if is_inside(b, start, 0, last):
+            return start
+        top = last if isinstance(last, int) else b.full(shape=(), fill_value=last, dtype=start.dtype)
+        return b.clip(start, 0, top)
+    if hint_of(last) >= hint_of(start) >= 0:
+        if not isinstance(last, int) or not isinstance(start, int):
+            b.guard(apply("le", start, last))
+        return start
+    return apply("max", apply("min", start, last), 0)
+
+
+@rows.row("dynamic_slice_p")
+def dynamic_slice(b: JaxBuilder, x: Any, *starts: Any, slice_sizes: Any) -> Any:
+    """A slice of each axis, some of whose starts are computed."""
+    sizes = tuple(slice_sizes)
+    begin = starts_inside(b, x, starts, sizes)
+    key = tuple(_WHOLE if isinstance(at, Value) or have == size else (at, at + size, 1) for at, size, have in zip(begin, sizes, x.shape))
+    found = b.getitem(x, key=key)
+    computed = [axis for axis, at in enumerate(begin) if isinstance(at, Value)]
+    if not computed:
+        return found
+    return b.dynamic_slice(found, *(begin[axis] for axis in computed), axes=tuple(computed), sizes=tuple(sizes[axis] for axis in computed))
+
+
+@rows.row("dynamic_update_slice_p")
+def dynamic_update_slice(b: JaxBuilder, x: Any, update: Any, *starts: Any) -> Any:
+    """A slice written to."""
+    begin = starts_inside(b, x, starts, update.shape)
+    if not any(isinstance(at, Value) for at in begin):
+        return b.setitem(x, update, key=tuple((at, at + size, 1) for at, size in zip(begin, update.shape)))
+    axes = tuple(axis for axis, (have, size) in enumerate(zip(x.shape, update.shape)) if have != size or isinstance(begin[axis], Value))
+    return b.dynamic_update_slice(x, update, *(begin[axis] for axis in axes), axes=axes)
+
+
+class Places:
+    """Index arrays for the axes of ``x`` of which slices begin at computed places, or that are not taken whole.
+
+    The arrays have the axes of the batch of ``indices``, then one axis for each indexed axis that is kept (a window).
+    """
+
+    def __init__(
+        self,
+        b: JaxBuilder,
+        x: Value,
+        indices: Value,
+        sizes: tuple[Any, ...],
+        started: Any,
+        gone: Any,
+        batched: Any,
+        batch_of: Any,
+        as_given: bool = False,
+    ) -> None:
+        indices = b.astype(indices, dtype="int64") if indices.dtype in UNSIGNED else indices  # no target's own type of indices
+        self.b, self.x, self.sizes = b, x, sizes
+        self.batch = indices.shape[:-1]
+        self.started, self.gone, self.batched = tupled(started), tupled(gone), tupled(batched)
+        self.axes = [axis for axis in range(x.ndim) if axis in self.batched or axis in self.gone or not self._is_whole(axis)]
+        self.windows = [axis for axis in self.axes if axis not in self.gone and axis not in self.batched]
+        self.whole = [axis for axis in range(x.ndim) if axis not in self.axes]
+        self.rank = len(self.batch) + len(self.windows)
+        # whether an index that a user gave may count from the end, as every target lets it
+        self.as_given = as_given
+        self.inside: list[Value] = []  # whether each slice lies inside, where that is not known
+        self.batch_of = dict(zip(self.batched, tupled(batch_of)))
+        self.starts = {axis: pick_last(b, indices, place) for place, axis in enumerate(self.started)}
+
+    def _is_whole(self, axis: int) -> bool:
+        return bool(self.sizes[axis] == self.x.shape[axis])
+
+    def arrays(self, clip: bool) -> list[Value]:
+        """The index array of each indexed axis; ``clip`` moves slices inside, otherwise :attr:`inside` tells which are."""
+        dtype = next(iter(self.starts.values())).dtype if self.starts else "int32"
+        return [self._array(axis, dtype, clip) for axis in self.axes]
+
+    def _array(self, axis: int, dtype: str, clip: bool) -> Value:
+        b = self.b
+        if axis in self.batch_of:
+            place = self.batch_of[axis]
+            return self._reshaped(b.arange(stop=self.batch[place], dtype=dtype), place)
+        start = self._start(axis, clip)
+        if start is not None:
+            start = b.reshape(start, shape=(*start.shape, *(1,) * len(self.windows)))
+        if axis not in self.windows:
+            return start if start is not None else b.zeros(shape=(1,) * self.rank, dtype=dtype)
+        steps = self._reshaped(b.arange(stop=self.sizes[axis], dtype=dtype), len(self.batch) + self.windows.index(axis))
+        return steps if start is None else b.add(start, steps)
+
+    def _start(self, axis: int, clip: bool) -> Any:
+        """Where slices of an axis begin; None for 0."""
+        start = self.starts.get(axis)
+        if start is None or self._is_whole(axis) and self.sizes[axis] != 1 and axis not in self.gone:
+            return None
+        number = known_start(self.b, start)
+        if isinstance(number, int) and (known := self._known(number, axis)) is not None:
+            return known
+        b, last = self.b, self.x.shape[axis] - self.sizes[axis]
+        if is_inside(b, start, 0, last):
+            return start
+        raw = as_given(b, start, self.x.shape[axis]) if self.as_given and self.sizes[axis] == 1 else None
+        if raw is not None:
+            return inside(b, raw, self.x.shape[axis])
+        top = last if isinstance(last, int) else b.full(shape=(), fill_value=last, dtype=start.dtype)
+        if not clip:
+            self.inside.append(b.logical_and(b.greater_equal(start, 0), b.less_equal(start, top)))
+        return b.clip(start, 0, top)
+
+    def _known(self, number: int, axis: int) -> Any:
+        """A start known beforehand, where it lies inside; from here on it is taken to."""
+        if number < 0 or not holds(self.b, number + self.sizes[axis], self.x.shape[axis]):
+            return None
+        return self.b.full(shape=self.batch, fill_value=number, dtype=self.starts[axis].dtype)
+
+    def _reshaped(self, vector: Value, place: int) -> Value:
+        return self.b.reshape(vector, shape=tuple(vector.shape[0] if i == place else 1 for i in range(self.rank)))
+
+    def placed(self) -> list[tuple[str, int]]:
+        """What the axes of ``gather_nd`` are: ("batch", i) and ("axis", of x), in the order that it gives them."""
+        found: list[tuple[str, int]] = [("batch", i) for i in range(len(self.batch))] + [("axis", axis) for axis in self.windows]
+        rest: list[tuple[str, int]] = [("axis", axis) for axis in self.whole]
+        together = self.axes[-1] - self.axes[0] + 1 == len(self.axes)
+        place = self.axes[0] if together else 0
+        return [*rest[:place], *found, *rest[place:]]
+
+
+def pick_last(b: JaxBuilder, indices: Value, place: int) -> Value:
+    """One part of the index vectors along the last axis."""
+    found: Value = b.getitem(indices, key=(*((None, None, 1),) * (indices.ndim - 1), place))
+    return found
+
+
+def known_start(b: JaxBuilder, start: Any) -> Any:
+    """The number that all starts are, where that is known."""
+    return filled_with(b, _behind(b, start, _SAME_NUMBER))
+
+
+def _behind(b: JaxBuilder, item: Any, ops: Container[str]) -> Any:
+    """What an array was made of by these operations, one after the other, each of its first operand."""
+    while (node := b.maker(item)) is not None and node.op in ops:
+        item = node.inputs[0]
+    return item
+
+
+def filled_with(b: JaxBuilder, x: Any) -> Any:
+    """The number that an array was filled with, or None."""
+    node = b.maker(x)
+    return node.params["fill_value"] if node is not None and node.op == "full" else None
+
+
+def as_given(b: JaxBuilder, start: Value, size: Any) -> Value | None:
+    """Return the index that a user gave, where JAX has made negative ones count from the end: every target does that by itself."""
+    chosen = b.maker(_source(b, start))
+    if chosen is None or chosen.op != "where":
+        return None
+    index = chosen.inputs[2]
+    condition, shifted = map(b.maker, chosen.inputs[:2])
+    if condition is None or shifted is None:
+        return None
+    compares = condition.op == "less" and condition.inputs[0] is index and condition.inputs[1] == 0
+    adds = shifted.op == "add" and shifted.inputs[0] is index and _number(b, shifted.inputs[1]) == size
+    return index if compares and adds else None
+
+
+def _source(b: JaxBuilder, value: Value) -> Value:
+    """The array before a last axis of size 1 was added and taken away again."""
+    node = b.maker(value)
+    if node is not None and node.op == "getitem" and isinstance(node.inputs[0], Value) and node.params["key"][-1] == 0:
+        inner = b.maker(node.inputs[0])
+        if (
+            node.inputs[0].shape[-1] == 1
+            and inner is not None
+            and inner.op in ("reshape", "broadcast_to")
+            and inner.inputs[0].shape == value.shape
+        ):
+            source: Value = inner.inputs[0]
+            return source
+    return value
+
+
+def _number(b: JaxBuilder, item: Any) -> Any:
+    item = _behind(b, item, ("astype", "broadcast_to"))
+    number = filled_with(b, item)
+    return item if number is None else number
+
+
+_SAME_NUMBER = ("getitem", "astype", "reshape", "broadcast_to")
+
+
+@rows.row("gather_p")
+def gather(
+    b: JaxBuilder, x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any, fill_value: Any = None, **_: Any
+) -> Any:
+    """See XLA's Gather. Out of range, a slice is moved inside, or, where the mode says so, is filled."""
+    d, as_given = dimension_numbers, mode_name(mode) == "PROMISE_IN_BOUNDS"
+    gone, batched = d.collapsed_slice_dims, d.operand_batching_dims
+    places = Places(b, x, indices, tuple(slice_sizes), d.start_index_map, gone, batched, d.start_indices_batching_dims, as_given)
+    if not places.axes:
+        return _without_index(b, x, places, tupled(d.offset_dims))
+    fills = mode_name(mode) == "FILL_OR_DROP"
+    arrays = places.arrays(clip=not fills)
+    shape = b.result.hints
+    found = b.take(x, arrays[0], axis=places.axes[0]) if len(arrays) == 1 else b.gather_nd(x, *arrays, axes=tuple(places.axes))
+    order = _order(places, tupled(d.offset_dims), len(shape))
+    found = b.permute_dims(found, axes=order)
+    return _filled(b, found, places, tupled(d.offset_dims), fill_value) if places.inside else found
+
+
+def _order(places: Places, offset_dims: tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """The axes of the gathered array in the order of the result."""
+    have = places.placed()
+    kept = [axis for axis in range(places.x.ndim) if axis not in places.gone and axis not in places.batched]
+    windows = dict(zip(offset_dims, kept))
+    batch = iter(range(len(places.batch)))
+    wanted = [("axis", windows[i]) if i in windows else ("batch", next(batch)) for i in range(rank)]
+    return tuple(have.index(item) for item in wanted)
+
+
+def _without_index(b: JaxBuilder, x: Value, places: Places, offset_dims: tuple[int, ...]) -> Any:
+    """Every slice is the whole array."""
+    rank = x.ndim + len(places.batch)
+    shape: list[Any] = [None] * rank
+    for axis, place in enumerate(offset_dims):
+        shape[place] = x.shape[axis]
+    batch = iter(places.batch)
+    whole = tuple(next(batch) if size is None else size for size in shape)
+    spread = tuple(size if i in offset_dims else 1 for i, size in enumerate(whole))
+    return b.broadcast_to(b.reshape(x, shape=spread), shape=whole)
+
+
+def _filled(b: JaxBuilder, found: Value, places: Places, offset_dims: tuple[int, ...], fill_value: Any) -> Any:
+    are_inside = places.inside[0]
+    for more in places.inside[1:]:
+        are_inside = b.logical_and(are_inside, more)
+    batch = iter(places.batch)
+    mask = b.reshape(are_inside, shape=tuple(1 if i in offset_dims else next(batch) for i in range(found.ndim)))
+    return b.where(mask, found, default_fill(found.dtype) if fill_value is None else fill_value)
+
+
+def default_fill(dtype: str) -> Any:
+    """NaN, the smallest signed or the largest unsigned integer, or True (``jax.lax.gather``)."""
+    if is_inexact(dtype):
+        return float("nan")
+    if not is_integer(dtype):
+        return True
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    return 2**bits - 1 if dtype.startswith("u") else -(2 ** (bits - 1))
+
+
+def mode_name(mode: Any) -> str:
+    """``CLIP``, ``FILL_OR_DROP``, ``PROMISE_IN_BOUNDS``."""
+    return str(getattr(mode, "name", mode))
+
+
+_REDUCE = {"scatter": None, "scatter_add": "sum", "scatter_sub": "sum", "scatter_mul": "prod", "scatter_min": "min", "scatter_max": "max"}
+_ELEMENT = {"sum": "add", "prod": "multiply", "min": "minimum", "max": "maximum"}
+
+
+def _scatter(name: str, reduce: str | None) -> Callable[..., Any]:
+    def row(b: JaxBuilder, x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, mode: Any, **_: Any) -> Any:
+        x, updates = b.as_result(x), b.as_result(updates)
+        if reduce in ("min", "max") and is_complex(x.dtype):
+            return _by_order(
+                b, x, updates, lambda *ranks: _scattered(b, ranks[0], indices, ranks[1], dimension_numbers, mode_name(mode), reduce)
+            )
+        updates = b.negative(updates) if name == "scatter_sub" else updates
+        return _scattered(b, x, indices, updates, dimension_numbers, mode_name(mode), reduce)
+
+    return row
+
+
+def _by_order(b: JaxBuilder, x: Value, updates: Value, scattered: Callable[..., Any]) -> Any:
+    """What ``scattered`` finds for the places that the numbers have in their order: complex numbers are compared by nothing else."""
+    parts = [b.reshape(part, shape=(product(part.shape),)) for part in (x, updates)]
+    flat = b.concat(*parts, axis=0)
+    order = ordering(b, [flat], 0)
+    ranks = b.argsort(order, axis=0)
+    count = parts[0].shape[0]
+    mine, others = cut(b, ranks, 0, None, count), cut(b, ranks, 0, count, None)
+    found = scattered(b.reshape(mine, shape=x.shape), b.reshape(others, shape=updates.shape))
+    return b.take(b.take(flat, order, axis=0), found, axis=0)
+
+
+for _name, _kind in _REDUCE.items():
+    rows.row(f"{_name}_p")(_scatter(_name, _kind))
+
+
+def _scattered(b: JaxBuilder, x: Value, indices: Value, updates: Value, d: Any, mode: str, reduce: str | None) -> Any:
+    if x.ndim == updates.ndim == 0:  # the only element there is
+        return getattr(b, _ELEMENT[reduce])(x, updates) if reduce else updates
+    gone, batched = tupled(d.inserted_window_dims), tupled(d.operand_batching_dims)
+    windows = tupled(d.update_window_dims)
+    kept = [axis for axis in range(x.ndim) if axis not in gone and axis not in batched]
+    sizes = [1] * x.ndim
+    for place, axis in zip(windows, kept):
+        sizes[axis] = updates.shape[place]
+    places = Places(b, x, indices, tuple(sizes), d.scatter_dims_to_operand_dims, gone, batched, d.scatter_indices_batching_dims)
+    if not places.axes:
+        places.axes = places.windows = [0]
+        places.whole, places.rank = places.whole[1:], len(places.batch) + 1
+    arrays = places.arrays(clip=mode == "CLIP")  # XLA drops what lies outside, whatever was promised
+    batch = iter(range(len(places.batch)))
+    named = [("axis", kept[windows.index(i)]) if i in windows else ("batch", next(batch)) for i in range(updates.ndim)]
+    values = b.permute_dims(updates, axes=tuple(named.index(item) for item in places.placed()))
+    if places.inside:
+        return _dropping(b, x, values, arrays, places, reduce)
+    return b.scatter_nd(x, values, *arrays, axes=tuple(places.axes), reduce=reduce)
+
+
+def _dropping(b: JaxBuilder, x: Value, values: Value, arrays: list[Value], places: Places, reduce: str | None) -> Any:
+    """What lies outside adds nothing; what replaces goes to one more row at the end, which is cut off."""
+    inside = places.inside[0]
+    for more in places.inside[1:]:
+        inside = b.logical_and(inside, more)
+    inside = b.reshape(inside, shape=(*inside.shape, *(1,) * len(places.windows)))
+    if reduce in ("sum", "prod"):
+        shape = [1] * len(places.placed())
+        for i, (kind, number) in enumerate(places.placed()):
+            shape[i] = places.batch[number] if kind == "batch" else 1
+        nothing = b.operand(0 if reduce == "sum" else 1, values.dtype)
+        values = b.where(b.reshape(inside, shape=tuple(shape)), values, nothing)
+        return b.scatter_nd(x, values, *arrays, axes=tuple(places.axes), reduce=reduce)
+    axis = places.axes[0]
+    padding = tuple((0, 1) if i == axis else (0, 0) for i in range(x.ndim))
+    end = b.full(shape=(), fill_value=x.shape[axis], dtype=arrays[0].dtype)
+    larger = b.scatter_nd(
+        b.pad(x, padding=padding), values, b.where(inside, arrays[0], end), *arrays[1:], axes=tuple(places.axes), reduce=reduce
+    )
+    return b.getitem(larger, key=(*((None, None, 1),) * axis, (None, x.shape[axis], 1)))

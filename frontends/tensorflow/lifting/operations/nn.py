@@ -1,0 +1,317 @@
+"""Normalisation of images, and its gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .....ir import Value
+from .....ops.dtypes import is_complex
+from .....sizes import product
+from ..table import TensorFlowBuilder, alike, rows
+from .windows import is_first
+
+_SCALE, _SCALE_ALPHA = 1.0507009873554804934193349852946, 1.7580993408473768599402175208123
+
+
+rows.table({
+    "Relu": lambda b, x, **_: b.relu(b.array(x)),  # 0 below 0
+    "Relu6": lambda b, x, **_: b.relu6(b.array(x)),  # 0 below 0, 6 above 6
+    "LeakyRelu": lambda b, x, *, alpha, **_: b.leaky_relu(b.array(x), negative_slope=float(alpha)),  # another slope below 0
+    "Elu": lambda b, x, **_: b.elu(b.array(x), alpha=1.0),  # ``exp(x) - 1`` below 0
+    "Softsign": lambda b, x, **_: b.soft_sign(b.array(x)),  # ``x / (1 + abs(x))``
+})  # fmt: skip
+
+
+@rows.row("Selu")
+def selu(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """The scaled ``Elu``, whose slope at 0 is that of the right side."""
+    x = b.array(x)
+    return b.where(b.less(x, 0), b.selu(x), b.multiply(x, _SCALE))
+
+
+@rows.row("Softplus")
+def softplus(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """``log(1 + exp(x))``."""
+    x = b.array(x)
+    return b.softplus(x, beta=1.0, threshold=40.0 if x.dtype == "float64" else 20.0)
+
+
+@rows.row("Softmax")
+def softmax(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """Along the last axis."""
+    x = b.array(x)
+    return b.softmax(x, axis=x.ndim - 1)
+
+
+@rows.row("LogSoftmax")
+def log_softmax(b: TensorFlowBuilder, x: Any, **_: Any) -> Any:
+    """Along the last axis."""
+    x = b.array(x)
+    return b.log_softmax(x, axis=x.ndim - 1)
+
+
+# ------------------------------------------------------------------------------------- gradients
+def _nothing(b: TensorFlowBuilder, like: Any) -> Any:
+    return b.array(0, like.dtype)
+
+
+def _masked(b: TensorFlowBuilder, given: Any, there: Any) -> Any:
+    """A product, as TensorFlow has it: what is infinite or NaN is NaN where nothing flows."""
+    return b.multiply(given, b.astype(there, dtype=given.dtype))
+
+
+@rows.row("ReluGrad")
+def relu_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
+    """What flows back where ``x`` is above 0."""
+    given, x = b.arrays(given, x)
+    return _masked(b, given, b.greater(x, 0))
+
+
+@rows.row("Relu6Grad")
+def relu6_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
+    """What flows back between 0 and 6."""
+    given, x = b.arrays(given, x)
+    return _masked(b, given, b.logical_and(b.greater(x, 0), b.less(x, 6)))
+
+
+@rows.row("LeakyReluGrad")
+def leaky_relu_grad(b: TensorFlowBuilder, given: Any, x: Any, *, alpha: float, **_: Any) -> Any:
+    """``alpha`` of it up to 0."""
+    given, x = b.arrays(given, x)
+    return b.where(b.greater(x, 0), given, b.multiply(given, float(alpha)))
+
+
+@rows.row("EluGrad")
+def elu_grad(b: TensorFlowBuilder, given: Any, y: Any, **_: Any) -> Any:
+    """In terms of what ``Elu`` gave."""
+    given, y = b.arrays(given, y)
+    return b.where(b.less(y, 0), b.multiply(given, b.add(y, 1.0)), given)
+
+
+@rows.row("SeluGrad")
+def selu_grad(b: TensorFlowBuilder, given: Any, y: Any, **_: Any) -> Any:
+    """In terms of what ``Selu`` gave."""
+    given, y = b.arrays(given, y)
+    return b.where(b.less(y, 0), b.multiply(given, b.add(y, _SCALE_ALPHA)), b.multiply(given, _SCALE))
+
+
+@rows.row("SoftplusGrad")
+def softplus_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
+    """By the sigmoid of ``x``."""
+    given, x = b.arrays(given, x)
+    return b.multiply(given, b.sigmoid(x))
+
+
+@rows.row("SoftsignGrad")
+def softsign_grad(b: TensorFlowBuilder, given: Any, x: Any, **_: Any) -> Any:
+    """``1 / (1 + abs(x)) ** 2``."""
+    given, x = b.arrays(given, x)
+    return b.divide(given, b.square(b.add(b.abs(x), 1.0)))
+
+
+def _conjugate(b: TensorFlowBuilder, y: Any) -> Any:
+    return b.conj(y) if is_complex(y.dtype) else y
+
+
+def _unless_zero(b: TensorFlowBuilder, given: Any, found: Any) -> Any:
+    """0 where nothing flows, also to what is infinite or NaN."""
+    return b.where(b.equal(given, 0), _nothing(b, given), found)
+
+
+@rows.row("SigmoidGrad")
+def sigmoid_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
+    """In terms of what ``Sigmoid`` gave."""
+    y, given = b.arrays(y, given)
+    return b.multiply(b.multiply(given, y), b.subtract(1.0, y))
+
+
+@rows.row("TanhGrad")
+def tanh_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
+    """In terms of what ``Tanh`` gave."""
+    y, given = b.arrays(y, given)
+    return b.multiply(given, b.subtract(1.0, b.square(y)))
+
+
+@rows.row("SqrtGrad")
+def sqrt_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
+    """In terms of what ``Sqrt`` gave."""
+    y, given = b.arrays(y, given)
+    return _unless_zero(b, given, b.divide(b.multiply(given, 0.5), _conjugate(b, y)))
+
+
+@rows.row("RsqrtGrad")
+def rsqrt_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
+    """In terms of what ``Rsqrt`` gave."""
+    y, given = b.arrays(y, given)
+    y = _conjugate(b, y)
+    return _unless_zero(b, given, b.multiply(b.multiply(given, -0.5), b.multiply(b.square(y), y)))
+
+
+@rows.row("ReciprocalGrad", "InvGrad")
+def reciprocal_grad(b: TensorFlowBuilder, y: Any, given: Any, **_: Any) -> Any:
+    """In terms of what ``Reciprocal`` gave."""
+    y, given = b.arrays(y, given)
+    return _unless_zero(b, given, b.multiply(b.negative(given), b.square(_conjugate(b, y))))
+
+
+# ------------------------------------------------------------------------------------- losses
+rows.table({"L2Loss": lambda b, x, **_: b.multiply(b.sum(b.square(b.array(x))), 0.5)})  # half of the sum of squares
+
+
+@rows.row("SoftmaxCrossEntropyWithLogits")
+def softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: Any) -> Any:
+    """The loss of each row, and its gradient."""
+    logits, labels = b.arrays(logits, labels)
+    axis = b.recorded[1].ndim - 1
+    logits, labels = alike(b, logits, labels)
+    logarithms = b.log_softmax(logits, axis=axis)
+    slope = b.subtract(b.softmax(logits, axis=axis), b.stop_gradient(labels))
+    # TensorFlow's gradient is that of labels that add up to 1, whether they do or not
+    parts = b.with_gradient(b.negative(b.multiply(labels, logarithms)), logits, slope, labels, b.negative(logarithms))
+    return b.sum(parts, axis=axis), slope
+
+
+@rows.row("SparseSoftmaxCrossEntropyWithLogits")
+def sparse_softmax_cross_entropy(b: TensorFlowBuilder, logits: Any, labels: Any, **_: Any) -> Any:
+    """The loss of each row for the number of its class, and its gradient; NaN where there is no such class."""
+    logits, labels = b.array(logits), b.array(labels)
+    count = logits.shape[1]
+    column = b.reshape(labels, shape=(*labels.shape, 1))
+    chosen = b.equal(column, b.arange(start=0, stop=count, step=1, dtype=labels.dtype))
+    outside = b.logical_or(b.less(labels, 0), b.greater_equal(labels, b.array(count, labels.dtype)))
+    nan = b.array(float("nan"), logits.dtype)
+    logarithms = b.log_softmax(logits, axis=1)
+    loss = b.negative(b.sum(b.where(chosen, logarithms, _nothing(b, logits)), axis=1))
+    slope = b.subtract(b.softmax(logits, axis=1), b.astype(chosen, dtype=logits.dtype))
+    return b.where(outside, nan, loss), b.where(b.reshape(outside, shape=(*outside.shape, 1)), nan, slope)
+
+
+@rows.row("BiasAdd", "BiasAddV1")
+def bias_add(b: TensorFlowBuilder, value: Any, bias: Any, *, data_format: str = "NHWC", **_: Any) -> Any:
+    """A number for each channel."""
+    if is_first(data_format) and value.ndim > 2:
+        bias = b.reshape(bias, shape=(*bias.shape, *(1,) * (value.ndim - 2)))
+    return b.add(value, bias)
+
+
+def _channel_axis(x: Value, data_format: str) -> int:
+    return 1 if is_first(data_format) else x.ndim - 1
+
+
+def _spread(b: TensorFlowBuilder, vector: Value, rank: int, axis: int) -> Any:
+    """A vector over the channels, to broadcast."""
+    return vector if axis == rank - 1 else b.reshape(vector, shape=(*vector.shape, *(1,) * (rank - 1 - axis)))
+
+
+def _others(rank: int, axis: int) -> tuple[int, ...]:
+    return tuple(i for i in range(rank) if i != axis)
+
+
+def _fused(reserved: int) -> Callable[..., Any]:
+    def row(
+        b: TensorFlowBuilder, x: Any, scale: Any, offset: Any, mean: Any, variance: Any,
+        *, epsilon: float = 1e-4, exponential_avg_factor: float = 1.0, data_format: str = "NHWC", is_training: bool = True, **_: Any,
+    ) -> Any:  # fmt: skip
+        """The normalised array, the statistics that are kept, and what the gradient needs: gradients flow to the first of them alone."""
+        axis, rest = _channel_axis(x, data_format), b.zeros(shape=b.recorded[-1].hints, dtype="float32")
+        if not is_training:
+            fixed = _without_gradient(b, mean), _without_gradient(b, variance)
+            y = _normalised(b, x, *fixed, scale, offset, epsilon, axis)
+            return (y, *fixed, *fixed, rest)[: reserved + 3]
+        seen, spread = _statistics(b, x, axis)
+        y = _normalised(b, x, seen, spread, scale, offset, epsilon, axis)
+        seen, spread = b.stop_gradient(seen), b.stop_gradient(spread)
+        count = product(x.shape[i] for i in _others(x.ndim, axis))
+        number = b.array(count, scale.dtype)
+        unbiased = b.multiply(spread, b.divide(number, b.maximum(b.subtract(number, 1.0), b.array(1.0, scale.dtype))))
+        kept = (_moved(b, mean, seen, exponential_avg_factor), _moved(b, variance, unbiased, exponential_avg_factor))
+        return (y, *kept, seen, spread, rest)[: reserved + 3]
+
+    return row
+
+
+def _without_gradient(b: TensorFlowBuilder, x: Value) -> Value:
+    """Statistics that are kept, of which TensorFlow takes no gradient; those of a model are not trained."""
+    return x if x in b.graph.parameters.values() else b.stop_gradient(x)
+
+
+def _statistics(b: TensorFlowBuilder, x: Value, axis: int) -> tuple[Value, Value]:
+    wide = x if x.dtype in ("float32", "float64") else b.astype(x, dtype="float32")
+    axes = _others(x.ndim, axis)
+    return b.mean(wide, axis=axes), b.var(wide, axis=axes, correction=0)
+
+
+def _normalised(
+    b: TensorFlowBuilder, x: Value, mean: Value, variance: Value, scale: Value, offset: Value, epsilon: float, axis: int
+) -> Any:
+    if x.dtype == scale.dtype:
+        return b.batch_norm(x, mean, variance, scale, offset, epsilon=float(epsilon), axis=axis)
+    return b.astype(
+        b.batch_norm(b.astype(x, dtype=scale.dtype), mean, variance, scale, offset, epsilon=float(epsilon), axis=axis), dtype=x.dtype
+    )
+
+
+def _moved(b: TensorFlowBuilder, old: Any, new: Value, factor: float) -> Any:
+    """The running mean; only the new one where the factor is 1."""
+    if factor == 1:
+        return new
+    return b.add(b.multiply(b.stop_gradient(old), 1.0 - factor), b.multiply(new, float(factor)))
+
+
+rows.row("FusedBatchNorm", "FusedBatchNormV2")(_fused(reserved=2))
+rows.row("FusedBatchNormV3")(_fused(reserved=3))
+
+
+@rows.row("FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3")
+def fused_batch_norm_grad(
+    b: TensorFlowBuilder, y_backprop: Any, x: Any, scale: Any, reserve_space_1: Any, reserve_space_2: Any, *_: Any,
+    epsilon: float = 1e-4, data_format: str = "NHWC", is_training: bool = True, **__: Any,
+) -> Any:  # fmt: skip
+    """Gradients of the array, the scale and the offset; two more are empty, or zeros of a vector."""
+    axis, rank = _channel_axis(x, data_format), x.ndim
+    axes, dtype = _others(rank, axis), x.dtype
+    given, x = (b.astype(item, dtype=scale.dtype) for item in (y_backprop, x))
+    seen, variance = _statistics(b, x, axis) if is_training else tuple(map(b.stop_gradient, (reserve_space_1, reserve_space_2)))
+    mean, inverse = _spread(b, seen, rank, axis), b.rsqrt(b.add(variance, float(epsilon)))
+    unit = b.multiply(b.subtract(x, mean), _spread(b, inverse, rank, axis))
+    of_offset, of_scale = b.sum(given, axis=axes), b.sum(b.multiply(given, unit), axis=axes)
+    slope = _spread(b, b.multiply(scale, inverse), rank, axis)
+    if is_training:
+        count = b.array(product(x.shape[i] for i in axes), scale.dtype)
+        along = b.multiply(unit, _spread(b, b.divide(of_scale, count), rank, axis))
+        given = b.subtract(b.subtract(given, _spread(b, b.divide(of_offset, count), rank, axis)), along)
+    rest = (b.zeros(shape=spec.hints, dtype=spec.dtype) for spec in b.recorded[3:])
+    return b.astype(b.multiply(given, slope), dtype=dtype), of_scale, of_offset, *rest
+
+
+# ------------------------------------------------------------------------------------- neighbouring channels
+def _near(b: TensorFlowBuilder, x: Value, radius: int) -> Any:
+    """The sum over ``2 * radius + 1`` neighbouring channels, which stand last."""
+    axis = x.ndim - 1
+    padded = b.pad(x, padding=(*((0, 0),) * axis, (radius, radius)))
+    return b.sum(b.sliding_window(padded, axis=axis, size=2 * radius + 1), axis=x.ndim)
+
+
+def _base(b: TensorFlowBuilder, x: Value, radius: int, bias: float, alpha: float) -> Any:
+    return b.add(b.multiply(_near(b, b.square(x), radius), float(alpha)), float(bias))
+
+
+@rows.row("LRN")
+def lrn(
+    b: TensorFlowBuilder, input: Any, *, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, **_: Any
+) -> Any:
+    """Divided by a power of the squares of neighbouring channels."""
+    return b.multiply(input, b.pow(_base(b, input, depth_radius, bias, alpha), -float(beta)))
+
+
+@rows.row("LRNGrad")
+def lrn_grad(
+    b: TensorFlowBuilder, input_grads: Any, input_image: Any, output_image: Any,
+    *, depth_radius: int = 5, bias: float = 1.0, alpha: float = 1.0, beta: float = 0.5, **_: Any,
+) -> Any:  # fmt: skip
+    """What flows back to the element, and to its neighbours."""
+    base = _base(b, input_image, depth_radius, bias, alpha)
+    shared = _near(b, b.divide(b.multiply(input_grads, output_image), base), depth_radius)
+    own = b.multiply(input_grads, b.pow(base, -float(beta)))
+    return b.subtract(own, b.multiply(b.multiply(input_image, shared), 2.0 * float(alpha) * float(beta)))

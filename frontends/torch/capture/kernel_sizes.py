@@ -1,0 +1,267 @@
+"""Kernels that ``torch.vmap`` runs, and the public call of the user's that each belongs to.
+
+A transform takes public calls apart: below the user's ``F.multilabel_soft_margin_loss`` comes a division by the number of classes, which
+torch's code has computed from a size where nothing sees it. A number of a kernel that the call was not given ties the recording to its
+sizes.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import torch
+
+from ....errors import Signal
+from ....sizes import Size, hint_of, hints
+from ....trees import iterate_structure
+from ..basics import tensors as reads
+from ..basics.names import name_of, row_key
+from ..basics.tensors import hints as hints_of
+from ..compat import batch_axis, is_batched, is_wrapped, unwrapped
+from ..numbers.numbers import decide_all
+from ..numbers.sizes import expression_of, symbolic
+from .running import Running
+
+# ATen operations that take sizes or positions as numbers: inside of a transform these were computed from sizes by code that
+# cannot be seen, so the recording holds only for the sizes it has.
+_SIZED = frozenset(
+    {
+        "view",
+        "_unsafe_view",
+        "reshape",
+        "expand",
+        "slice",
+        "select",
+        "narrow",
+        "as_strided",
+        "repeat",
+        "unfold",
+        "split",
+        "split_with_sizes",
+    }
+)
+_SIZED_PREFIXES = ("new_", "zeros", "ones", "full", "empty", "arange", "slice_", "select_", "rand")
+_NO_SIZES = ("dim", "axis", "reduction", "correction")  # how names of arguments begin that are no sizes
+
+
+def is_sized(function: Any) -> bool:
+    """Whether the operation has sizes among its arguments."""
+    name = function._schema.name.partition("::")[2]
+    return name in _SIZED or (name.startswith(_SIZED_PREFIXES) and not name.endswith("_like"))
+
+
+def computing(kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The numbers of a kernel that it computes with: all but axes, and defaults of torch's schema."""
+    arguments = kernel._schema.arguments
+    given = [*zip(arguments, args), *((argument, kwargs[argument.name]) for argument in arguments if argument.name in kwargs)]
+    return _numbers_in([value for argument, value in given if not argument.name.startswith(_NO_SIZES) and not _is_default(argument, value)])
+
+
+def given_numbers(function: Callable[..., Any], arguments: Any) -> frozenset[Any]:
+    """The numbers that a public call has: those of its arguments, and its own."""
+    return frozenset(_numbers_in(arguments)) | _defaults(function)
+
+
+def _numbers_in(structure: Any) -> list[Any]:
+    """The plain numbers of a structure."""
+    return [item for item in iterate_structure(structure) if type(item) in (int, float)]
+
+
+def _is_default(argument: Any, value: Any) -> bool:
+    """Whether a number is the one that torch's schema has."""
+    return argument.has_default_value() and type(value) in (int, float) and argument.default_value == value
+
+
+@functools.lru_cache(maxsize=512)
+def _defaults(function: Callable[..., Any]) -> frozenset[Any]:
+    """The numbers that a function of torch written in Python takes where it is given none."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return frozenset()
+    return frozenset(parameter.default for parameter in parameters if type(parameter.default) in (int, float))
+
+
+_OTHERS = frozenset({"torch.autograd", "torch.autograd.graph", "torch._functorch.eager_transforms"})
+
+
+class _Tied(Signal):
+    """More than one size comes into question."""
+
+
+def levels(call: str | None) -> list[Any] | None:
+    """The sizes of the levels of ``torch.vmap`` that run now; None where none does, or outside of public calls anything else that computes
+    with sizes unseen."""
+    found: list[Any] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__", "")
+        if module in _OTHERS and call is None:
+            return None
+        if module == "torch._functorch.vmap" and frame.f_code.co_name in ("_flat_vmap", "inner"):
+            found.append(expression_of(frame.f_locals["batch_size"]))
+        frame = frame.f_back
+    return found or None
+
+
+def physical_sizes(capture: Running, tensor: torch.Tensor) -> tuple[Any, ...]:
+    """The sizes of a tensor as the body of ``torch.vmap`` sees it, or of another transform, which changes none."""
+    batched: list[int] = []
+    while is_wrapped(tensor):
+        if is_batched(tensor):
+            batched.append(batch_axis(tensor))
+        tensor = unwrapped(tensor)
+    value = capture.value(tensor)
+    sizes = [capture.size(value, axis) for axis in range(value.ndim)]
+    for axis in reversed(batched):
+        del sizes[axis]
+    return tuple(symbolic(size, capture.decide) for size in sizes)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel, what the call of the user's that it belongs to is and was given (none where it is vmap's own), and the sizes of the levels,
+    the inner one first."""
+
+    capture: Running
+    function: Any
+    args: tuple[Any, ...]
+    call: str | None
+    given: frozenset[Any]
+    batch: Sequence[Any]
+
+    @property
+    def own(self) -> list[Any]:
+        """The sizes of the array."""
+        return [self.capture.size(self.capture.value(self.args[0]), axis) for axis in range(self.args[0].ndim)]
+
+    @property
+    def wanted(self) -> list[Any]:
+        """The sizes that the kernel makes of them."""
+        return [expression_of(size) for size in self.args[1]]
+
+    def with_sizes(self) -> tuple[Any, ...] | None:
+        """The arguments with the sizes that stand behind the numbers; None where that cannot be told."""
+        try:
+            return _RULES[self.function._schema.name](self)
+        except (KeyError, _Tied):
+            return None
+
+    def making(self, sizes: Sequence[Any]) -> tuple[Any, ...]:
+        """The arguments with these sizes."""
+        return (self.args[0], [symbolic(size, self.capture.decide) for size in sizes], *self.args[2:])
+
+
+def _view(kernel: Kernel) -> tuple[Any, ...]:
+    """Axes of size 1 come or go: the others are those of the array, in order."""
+    own, kept = ([size for size in sizes if hint_of(size) != 1] for sizes in (kernel.own, kernel.wanted))
+    _only_if(hints(own) == hints(kept) and kernel.given.isdisjoint(kept))
+    for size in kernel.own:
+        if isinstance(size, Size) and size.hint == 1:
+            kernel.capture.decide(size)
+    left = iter(own)
+    return kernel.making([1 if _is_one(size) else next(left) for size in kernel.wanted])
+
+
+def _expand(kernel: Kernel) -> tuple[Any, ...]:
+    """What vmap gives back has its axis, whether the result depends on it or not. An array that has all sizes already (of a product) keeps
+    them."""
+    own, wanted, level = kernel.own, kernel.wanted, kernel.batch[0]
+    if hints(own) == hints(wanted) and kernel.given.isdisjoint(size for size in wanted if not _is_one(size)):
+        return kernel.making(own)
+    _only_if(kernel.call is None and (hint_of(level) != 1 or _is_one(level)))
+    pairs = list(zip([1] * (len(wanted) - len(own)) + own, wanted))
+    _only_if(all(hint_of(size) == hint_of(there) if not _is_one(there) else hint_of(size) in (1, hint_of(level)) for there, size in pairs))
+    return kernel.making([there if hint_of(there) == hint_of(size) else level for there, size in pairs])
+
+
+def _made(kernel: Kernel) -> tuple[Any, ...]:
+    """The axes of the levels that the array has, and what the user gave."""
+    _only_if(kernel.call == kernel.function._schema.name.removeprefix("aten::"))
+    return kernel.making([_own_or_given(kernel, size) for size in kernel.wanted])
+
+
+def _own_or_given(kernel: Kernel, number: Any) -> Any:
+    fitting = {size for size in kernel.own if hint_of(size) == number}
+    _only_if(len(fitting) == (number not in kernel.given))
+    return fitting.pop() if fitting else number
+
+
+def _first(kernel: Kernel) -> tuple[Any, ...]:
+    """The first of several elements, which is the first at every size; rules ask its type, and the user may write 0."""
+    axis, index = kernel.args[1:3]
+    _only_if(index == 0 and hint_of(kernel.own[axis]) > 1)
+    return kernel.args
+
+
+def _is_one(size: Any) -> bool:
+    return type(size) is int and size == 1
+
+
+def _only_if(holds: bool) -> None:
+    if not holds:
+        raise _Tied
+
+
+_RULES: dict[str, Callable[[Kernel], tuple[Any, ...]]] = {
+    "aten::view": _view,
+    "aten::_unsafe_view": _view,
+    "aten::expand": _expand,
+    "aten::select": _first,
+    "aten::new_empty": _made,
+    "aten::new_ones": _made,
+    "aten::new_zeros": _made,
+}
+
+
+class Vmapped:
+    """The public call that runs inside of a transform, by its name and what it was given."""
+
+    def __init__(self, capture: Running) -> None:
+        self.capture = capture
+        self._call: str | None = None
+        self._given: frozenset[Any] = frozenset()
+
+    def run(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The call, with sizes as numbers; the kernels that come meanwhile are its own."""
+        if name_of(function) in reads.BACKWARD:
+            return self.capture.backward_sizes.run(function, args, kwargs)
+        decide_all(self.capture, (args, kwargs))
+        key = row_key(name_of(function))
+        if key in reads.SIZES:
+            if key in _TOLD:
+                return _TOLD[key](physical_sizes(self.capture, args[0]), *hints_of(args[1:]), **hints_of(kwargs))
+            self.capture.fix_all_sizes()
+        before = self._call, self._given
+        self._call, self._given = key, given_numbers(function, hints_of((args, kwargs)))
+        try:
+            result = function(*hints_of(args), **hints_of(kwargs))
+        finally:
+            self._call, self._given = before
+        self.capture.backward_sizes.note([item for item in iterate_structure((result,)) if isinstance(item, torch.Tensor)])
+        return result
+
+    def told(self, function: Any, args: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """The arguments of a kernel that makes sizes, with those that stand behind its numbers; None where that cannot be told."""
+        batch = levels(self._call)
+        return None if batch is None else Kernel(self.capture, function, args, self._call, self._given, batch).with_sizes()
+
+    def explains(self, kernel: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether all numbers of a kernel, but its axes, are those of the public call or of torch's schema, or ``torch.vmap`` alone runs
+        and there are none."""
+        if is_sized(kernel) or self._call is None and levels(None) is None:
+            return False
+        return self._given.issuperset(computing(kernel, args, kwargs))
+
+
+def _size(sizes: tuple[Any, ...], dim: int | None = None) -> Any:
+    return torch.Size(sizes) if dim is None else sizes[dim]
+
+
+_TOLD: dict[str, Callable[..., Any]] = {"shape": _size, "size": _size}

@@ -1,0 +1,173 @@
+"""``tensor.data = data``: models update a weight so (momentum encoders, norms that are held below a bound).
+
+Recorded as a write to all of the tensor, of which ``data`` is a view from then on. That is the same where nobody else holds the memory that
+the tensor had, or that of ``data``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from ....errors import TracingError
+from ....ir.node import Node, Value
+from ....sizes import Size, Symbol, apply, hint_of
+from ..basics.names import name_of, row_key
+from ..compat import holders_of_memory, is_wrapped, no_torch_function
+from .running import Running
+
+# bare name -> behind how many arguments the sizes of the result stand, one by one or as a tuple
+_MADE = {"zeros": 0, "ones": 0, "empty": 0, "full": 0, "rand": 0, "randn": 0, "new_zeros": 1, "new_ones": 1, "new_empty": 1, "new_full": 1}
+
+
+def size_of(node: Node | None, value: Value, axis: int) -> Any:
+    """One size of an array: as the call ``node`` says it that made the array, so that nothing need be read or assumed, otherwise a
+    symbol."""
+    rank = value.ndim
+    if node is not None and node.key == "unsqueeze" and node.params.get("dim", node.inputs[-1]) in (axis, axis - rank):
+        return 1
+    before = None if node is None else _MADE.get(node.key)
+    if node is not None and before is not None:
+        given = node.inputs[before:]
+        sizes = given[0] if given and isinstance(given[0], (tuple, list)) else given
+        if len(sizes) == rank and (type(sizes[axis]) is int or isinstance(sizes[axis], Size) and sizes[axis].type is int):
+            return sizes[axis]
+    return Size.of(Symbol(value, axis, value.spec.shape[axis]))
+
+
+def _argument(inputs: tuple[Any, ...], params: dict[str, Any], position: int, name: str, default: Any) -> Any:
+    return inputs[position] if len(inputs) > position else params.get(name, default)
+
+
+def _assume(capture: Running, condition: Any) -> None:
+    if isinstance(condition, Size):
+        capture.decide(condition)
+
+
+def _axis(capture: Running, inputs: Any, dim: Any) -> int:
+    """Which axis a number means: one that was computed from sizes is decided."""
+    known: int = capture.decide(dim) if isinstance(dim, Size) else dim
+    return known % max(inputs[0].ndim, 1)
+
+
+def _extent(capture: Running, inputs: Any, dim: Any) -> Any:
+    return capture.size(inputs[0], _axis(capture, inputs, dim))
+
+
+def _squeeze(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
+    dim = _argument(inputs, params, 1, "dim", None)
+    rank = inputs[0].ndim
+    dims = range(rank) if dim is None else dim if isinstance(dim, (tuple, list)) else (dim,)
+    for axis in [_axis(capture, inputs, one) for one in dims] if rank else ():
+        _assume(capture, apply("eq", capture.size(inputs[0], axis), 1))
+
+
+def _unbind(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
+    count = _extent(capture, inputs, _argument(inputs, params, 1, "dim", 0))
+    _assume(capture, apply("eq", count, len(outputs)))
+
+
+def _split(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
+    size = _argument(inputs, params, 1, "split_size_or_sections", params.get("split_size", 1))
+    if not isinstance(size, (tuple, list)):
+        extent = _extent(capture, inputs, _argument(inputs, params, 2, "dim", 0))
+        _assume(capture, apply("eq", apply("max", _pieces(extent, size), 1), len(outputs)))
+
+
+def _chunk(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
+    extent = _extent(capture, inputs, _argument(inputs, params, 2, "dim", 0))
+    each = _pieces(extent, _argument(inputs, params, 1, "chunks", 1))
+    if hint_of(each) == 0:  # of nothing torch gives as many pieces as it was asked for
+        _assume(capture, apply("eq", extent, 0))
+    else:
+        _assume(capture, apply("eq", _pieces(extent, each), len(outputs)))
+
+
+def _sum_to_size(capture: Running, inputs: Any, params: Any, outputs: Any) -> None:
+    """Which axes are summed depends on all sizes."""
+    for axis in range(inputs[0].ndim):
+        extent = capture.size(inputs[0], axis)
+        _assume(capture, apply("eq", extent, hint_of(extent)))
+
+
+def _pieces(extent: Any, size: Any) -> Any:
+    """In how many parts of ``size`` an axis falls; a size of 0, which other calls may have, gives another number than this one."""
+    return (extent + size - 1) // apply("max", size, 1)
+
+
+STRUCTURE: dict[str, Callable[[Any, Any, Any, Any], None]] = {
+    "squeeze": _squeeze,
+    "unbind": _unbind,
+    "split": _split,
+    "unsafe_split": _split,
+    "chunk": _chunk,
+    "unsafe_chunk": _chunk,
+    "sum_to_size": _sum_to_size,
+}
+
+
+_PREFIX = "_foreach_"
+
+
+def _scaled(name: str) -> Callable[..., Any]:
+    method: Callable[..., Any] = getattr(torch.Tensor, name)
+    return lambda tensor, one, other, value=1: method(tensor, one, other, value=value)
+
+
+# What has another name for one tensor, or takes its arguments in another way.
+_ONE: dict[str, Callable[..., Any]] = {
+    "norm": lambda tensor, ord=2, dtype=None: torch.linalg.vector_norm(tensor, ord, dtype=dtype),
+    "maximum_": lambda tensor, other: tensor.clamp_(min=other),
+    "minimum_": lambda tensor, other: tensor.clamp_(max=other),
+    **{name: _scaled(name) for name in ("addcmul", "addcmul_", "addcdiv", "addcdiv_")},
+}
+NAMES = [name for name in dir(torch) if name.startswith(_PREFIX)]
+
+
+def foreach(capture: Running, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The results one by one, of a call that writes to its tensors these."""
+    key = row_key(name_of(function))
+    bare = key.removeprefix(_PREFIX)
+    one = _ONE.get(bare) or getattr(torch, bare, None) or getattr(torch.Tensor, bare)
+    given = (*args, *kwargs.values())
+    count = next(len(item) for item in given if isinstance(item, (list, tuple)))
+    with capture:
+        found = [one(*(_part(item, i) for item in args), **{name: _part(item, i) for name, item in kwargs.items()}) for i in range(count)]
+    return found if bare.endswith("_") else tuple(found)
+
+
+def _part(item: Any, place: int) -> Any:
+    return item[place] if isinstance(item, (list, tuple)) else item
+
+
+def give_memory(capture: Running, tensor: torch.Tensor, data: torch.Tensor) -> None:
+    """Records the assignment. ``TracingError`` where something else has a part in the memory of one of both, where they differ in more than
+    their elements, and for arguments and in a graph for torch, whose memory others may hold in later calls."""
+    recorder = capture.recorder
+    made = recorder.maker(recorder.base_of(capture.value(data)))
+    is_given = recorder.base_of(capture.value(tensor)) in recorder.graph.inputs
+    if capture.for_torch or is_given or made is None or _looks(tensor) != _looks(data) or _is_held(tensor) or _is_held(data):
+        raise TracingError(
+            f"{capture.here()}: memory is put under a tensor by assigning to its .data, which is recorded for other frameworks than torch, "
+            "between tensors of one shape and type that are no arguments and whose memory nothing else holds. Use copy_ instead"
+        )
+    with capture, torch.no_grad():
+        tensor.copy_(data)
+        view = tensor.detach()
+    recorder.track(data, capture.value(view))
+    with no_torch_function():
+        data.data = view
+
+
+def _looks(tensor: torch.Tensor) -> tuple[object, ...] | None:
+    with no_torch_function():
+        is_plain = tensor.layout == torch.strided and not is_wrapped(tensor)
+        return (tensor.dtype, tensor.device, tensor.shape, tensor.stride()) if is_plain else None
+
+
+def _is_held(tensor: torch.Tensor) -> bool:
+    """Whether another tensor, or an array of NumPy, looks at a tensor's memory; so for what is no plain tensor."""
+    with no_torch_function():
+        return _looks(tensor) is None or holders_of_memory(tensor) > 1 or not tensor.untyped_storage().resizable()

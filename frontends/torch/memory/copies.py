@@ -1,0 +1,136 @@
+"""``out=torch.empty(0)``: an array without elements, to which torch gives the shape of the result. The result of the call without it takes
+its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+from ....assumptions.disjoint_memory import overlap
+from ....errors import TracingError
+from ....forwarding import forward
+from ....trees import iterate_structure
+from ..basics.tensors import storage
+from ..compat import no_modes, no_torch_function
+from ..trace import Trace
+from .trace import MemoryTrace
+
+_COPIED = "graph_compiler"  # the place in a memo of the tensors that were copied; torch keeps its storages at "torch"
+
+
+def deep_copy(capture: Trace, function: Any, args: Any, kwargs: Any) -> Any:
+    """``torch.Tensor.__deepcopy__(tensor, memo)``, recorded without the memo, whose keys are identities of objects of this one call.
+
+    ``TracingError`` for tensors that share memory, whose copies share it as well: the recorded copies would not.
+    """
+    tensor, memo = args
+    if id(tensor) in memo:
+        return memo[id(tensor)]
+    before = memo.setdefault(_COPIED, [])
+    if any(storage(other) == storage(tensor) and overlap([other, tensor], [0]) for other in before):
+        raise TracingError(
+            f"{capture.here()}: copy.deepcopy copies tensors that are views of one memory, and its copies share memory again, which cannot "
+            "be recorded; copy the tensor that they are views of (clone), and take the views of the copy"
+        )
+    before.append(tensor)
+    memo[id(tensor)] = made = capture.record_call(function, capture.call, "__deepcopy__", (tensor, {}), kwargs)
+    return made
+
+
+_INTS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}  # by bytes of an element: NaN is equal to no float
+
+
+class Snapshot:
+    """A copy of a tensor's elements, taken once. To compare them reads both and makes nothing: a tenth of the time of another copy.
+
+    >>> weight = torch.tensor([1.0, float("nan")])
+    >>> now = Snapshot(weight)
+    >>> now.is_of(weight), now.is_of(weight + 1)
+    (True, False)
+    """
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        with _unseen():
+            self._bits = _bits(tensor).clone()
+
+    def is_of(self, tensor: torch.Tensor) -> bool:
+        """Whether the tensor holds the same, bit by bit."""
+        with _unseen():
+            return torch.equal(_bits(tensor), self._bits)
+
+
+def elements_of(tensor: torch.Tensor) -> bytes:
+    """A copy of the elements, to be compared."""
+    with _unseen():
+        plain = _physical(tensor).contiguous()
+        if plain.untyped_storage().resizable():  # and would not be any more
+            plain = plain.clone()
+        return plain.view(-1).view(torch.uint8).cpu().numpy().tobytes() if plain.numel() else b""
+
+
+def _bits(tensor: torch.Tensor) -> torch.Tensor:
+    plain = _physical(tensor)
+    return (torch.view_as_real(plain) if plain.is_complex() else plain).view(_INTS[plain.itemsize // (2 if plain.is_complex() else 1)])
+
+
+def _physical(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor.detach().resolve_conj().resolve_neg()
+
+
+@contextmanager
+def _unseen() -> Iterator[None]:
+    """Inside of the block no mode sees what is done."""
+    with no_torch_function(), no_modes():
+        yield
+
+
+def is_empty_out(capture: MemoryTrace, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether the function has made all arrays of ``out=`` without elements, whatever the sizes of its arguments, and each has its own
+    memory.
+
+    Not where a gradient is asked for, with which torch refuses ``out=``.
+    """
+    if kwargs.get("out") is None or torch.is_grad_enabled() and any(tensor.requires_grad for tensor in _tensors((args, kwargs))):
+        return False
+    tensors = _tensors(kwargs["out"])
+    apart = len({storage(tensor) for tensor in tensors}) == len(tensors)
+    return bool(tensors) and apart and all(tensor.numel() == 0 and _is_own(capture, tensor) for tensor in tensors)
+
+
+def filled(capture: MemoryTrace, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Records the call without ``out=``; the arrays given there stand for its results from then on. ``TracingError`` where they have other
+    types."""
+    given = kwargs["out"]
+    for operand in _tensors((args, kwargs)):
+        capture.depends_on("requires_grad", operand)
+    with capture:
+        result = forward(function, *args, **{name: item for name, item in kwargs.items() if name != "out"})
+    for out, computed in zip(_tensors(given), _tensors(result)):
+        if out.dtype != computed.dtype:
+            raise TracingError(
+                f"{capture.here()}: the array passed as out= has no elements and the type {out.dtype}, and the result has "
+                f"{computed.dtype}, which cannot be recorded; pass an array of the type of the result, or none"
+            )
+        capture.run(_fill, (out, computed), {})
+        capture.recorder.track(out, capture.value(computed))
+        capture.memory.note(out, capture.value(computed))
+    return given if isinstance(given, torch.Tensor) else type(result)(given)
+
+
+def _fill(out: torch.Tensor, computed: torch.Tensor) -> None:
+    with torch.no_grad():
+        out.resize_(computed.shape).copy_(computed)
+
+
+def _is_own(capture: MemoryTrace, tensor: torch.Tensor) -> bool:
+    value = capture.value(tensor)
+    sizes = (capture.size(value, axis) for axis in range(value.ndim))
+    is_made = capture.recorder.maker(value) is not None and capture.recorder.base_of(value) is value
+    return is_made and any(type(size) is int and size == 0 for size in sizes)
+
+
+def _tensors(out: Any) -> list[torch.Tensor]:
+    return [item for item in iterate_structure(out) if isinstance(item, torch.Tensor)]

@@ -1,0 +1,110 @@
+"""Weights on the device ``meta``, which have no elements yet: zeros stand in their places while the function is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+from ....ops.dtypes import is_inexact
+from ....recording.reachability.containers import MISSING, Kind
+from ....recording.reachability.snapshot import Held, World
+from ....trees import map_structure
+from ..basics.tensors import dtype_name
+from .parameters import Weights
+
+_KEY, _WANTED = "grad", "requires_grad"
+
+
+def _pairs(tensor: torch.Tensor) -> dict[Any, Any]:
+    """An array that a write has given a history is put back by others: of its own it wants no gradient."""
+    held = tensor.grad if tensor.is_leaf else None
+    wanted = {_WANTED: tensor.is_leaf and tensor.requires_grad}
+    return wanted if held is None else {_KEY: held, **wanted}
+
+
+def _put(tensor: torch.Tensor, key: Any, value: Any) -> None:
+    if key == _KEY:
+        tensor.grad = None if value is MISSING else value
+    elif tensor.is_leaf:
+        tensor.requires_grad_(value)
+
+
+GRADIENT = Kind(_pairs, _put, dotted=True)
+
+
+def gradients_in(world: World, weights: Weights) -> list[Held]:
+    """The gradients of all weights, and of other tensors in the world that may need one, as something that holds them.
+
+    >>> weight = torch.ones(2, requires_grad=True)
+    >>> [held] = gradients_in(World([("kept", {"weight": weight})]), Weights(abs))
+    >>> held.name_of("grad"), held.kind.pairs(weight)
+    ("kept['weight'].grad", {'requires_grad': True})
+    """
+    found: dict[int, Held] = {}
+    for held, key, item in world.parts:
+        for tensor in _trainable(item) if isinstance(item, (torch.Tensor, tuple)) else ():
+            name = weights.name_of(tensor) or held.name_of(key)
+            found.setdefault(id(tensor), Held(name, tensor, GRADIENT, _pairs(tensor)))
+    return list(found.values())
+
+
+def _trainable(item: Any) -> Iterator[torch.Tensor]:
+    """A leaf of a type that has gradients, also where it stands in a tuple, which is no container of its own."""
+    if isinstance(item, tuple):
+        for part in item:
+            yield from _trainable(part)
+    elif isinstance(item, torch.Tensor) and item.is_leaf and is_inexact(dtype_name(item.dtype)):
+        yield item
+
+
+@contextmanager
+def stood_in(weights: Weights) -> Iterator[None]:
+    """Inside of the block modules hold zeros where they hold tensors of ``meta``; afterwards they hold those again.
+
+    A non-persistent buffer counts as a persistent one meanwhile: the recording would take its zeros for a constant.
+    """
+    names = weights.awaited()
+    places = [place for name in names for place in weights.places_of(name)]
+    before = [holder[key] for holder, key in places]
+    fleeting = list(_fleeting(weights))
+    try:
+        for name in names:
+            weights.put(name, zeros_like(weights.held(name)))
+        for keys, key in fleeting:
+            keys.discard(key)
+        yield
+    finally:
+        for (holder, key), tensor in zip(places, before):
+            holder[key] = tensor
+        for keys, key in fleeting:
+            keys.add(key)
+
+
+def _fleeting(weights: Weights) -> Iterator[tuple[set[str], str]]:
+    for module in weights.modules():
+        keys: set[str] = getattr(module, "_non_persistent_buffers_set", set())
+        yield from ((keys, key) for key in list(keys) if (held := module._buffers.get(key)) is not None and held.is_meta)
+
+
+def zeros_like(tensor: torch.Tensor) -> torch.Tensor:
+    """Zeros on the CPU: memory that the operating system gives only where it is written to, however large the tensor is.
+
+    >>> zeros_like(torch.empty(2, dtype=torch.bfloat16, device="meta"))
+    tensor([0., 0.], dtype=torch.bfloat16)
+    """
+    count = tensor.untyped_storage().nbytes() // tensor.itemsize
+    plain = torch.from_numpy(np.zeros(count * tensor.itemsize, np.uint8)).view(tensor.dtype)
+    return plain.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
+
+
+def with_elements(structure: Any) -> Any:
+    """The arguments of a call, with zeros in the place of tensors of ``meta``."""
+    return map_structure(lambda item: _example(item) if isinstance(item, torch.Tensor) and item.is_meta else item, structure)
+
+
+def _example(tensor: torch.Tensor) -> torch.Tensor:
+    return zeros_like(tensor.detach()).requires_grad_(tensor.requires_grad)

@@ -1,0 +1,285 @@
+"""What a recording asks of modules: the ``training`` flag, and all weights or buffers (``parameters()``); only these become guards."""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from ....assumptions.input_attribute import InputAttribute, attribute_of
+from ....errors import TracingError
+from ....forwarding import forwards
+from ....recording import Reached
+from ....recording.code.ownership import owner_of
+from ....recording.environment_guards.guards import EnvironmentGuard
+from ....recording.patches import NOTE, Probe, Probes, Session
+from ....recording.patches.patch import Place
+from ....recording.reachability.outside import is_plain
+from ....recording.reachability.references import original_of
+from ....recording.reachability.walk import Policy, places_of
+from ..basics.arguments import is_array
+from ..basics.tensors import is_captured
+from ..trace import Trace
+
+Modules = Sequence[torch.nn.Module]
+
+
+class Modes:
+    """Modes of outermost modules and of their parts. ``deciding`` are modules whose classes say themselves, by a ``train()`` of their own,
+    what a mode is for their parts."""
+
+    def __init__(self, outermost: Modules, deciding: Modules) -> None:
+        self._outermost, self._deciding = outermost, deciding
+        self._known: dict[bool, tuple[_State, list[bool]]] = {}
+
+    @contextmanager
+    def inside(self, mode: bool) -> Iterator[None]:
+        """Inside of the block the outermost modules are in this mode: one that is leaves its parts in theirs, as a frozen backbone in a
+        model that is trained, but for parts with a ``train()`` of their own. Afterwards each is in its own.
+
+        ``train()`` is called where the modules are not as they were at its last call.
+        """
+        others = [*(module for module in self._outermost if module.training != mode), *self._deciding]
+        before, after = self._known.get(mode, (None, None))
+        if before is None or not before.holds(others):
+            before, after = _State(others), None
+        try:
+            if after is None:
+                for module in others:
+                    module.train(mode)
+                self._known[mode] = before, [part.training for part in before.parts]
+            else:
+                _set(before.parts, after)
+            yield
+        finally:
+            _set(before.parts, before.modes)
+
+
+class _State:
+    """What ``train()`` of modules goes by, as it is now: their parts, the modes of these, and the attributes of the modules."""
+
+    def __init__(self, modules: Modules) -> None:
+        self.modules = modules
+        self.parts = list(dict.fromkeys(part for module in modules for part in module.modules()))
+        self.modes = [part.training for part in self.parts]
+        self._items = self._read()
+
+    def holds(self, modules: Modules) -> bool:
+        """Whether these are the modules, and all is as it was."""
+        if not _are_same(modules, self.modules) or [part.training for part in self.parts] != self.modes:
+            return False
+        return _are_same(self._read(), self._items)
+
+    def _read(self) -> list[Any]:
+        inner = [module for part in self.parts for module in part._modules.values()]
+        return [*inner, *(value for module in self.modules for value in vars(module).values())]
+
+
+def _are_same(items: Sequence[Any], others: Sequence[Any]) -> bool:
+    return len(items) == len(others) and all(map(operator.is_, items, others))
+
+
+def _set(parts: Modules, modes: Sequence[bool]) -> None:
+    for part, mode in zip(parts, modes):
+        if part.training != mode:
+            part.training = mode
+
+
+Read = Callable[[torch.Tensor, str], None]
+
+
+class AttributeReads:
+    """Notes which attributes of arguments and captured tensors are read: those that the arguments have in their ``__dict__``, and those
+    that a tensor turns out not to have. What code of torch, numpy or the recording asks does not count.
+
+    What an argument has, or has not, becomes an assumption of the graph; that a captured tensor has none, one of the ``facts``.
+    ``TracingError`` where an attribute of an argument holds more than a number or a text, and where the function puts one on an argument.
+    """
+
+    def __init__(self, capture: Trace, session: Session, tensors: list[Any]) -> None:
+        self.facts: list[EnvironmentGuard] = []
+        self._capture, self._session = capture, session
+        self._before = [(tensor, dict(vars(tensor))) for tensor in tensors if isinstance(tensor, torch.Tensor)]
+
+    def places(self) -> list[Place]:
+        """What stands in the class of tensors meanwhile. It refers to this object, so no object may keep it: arrays are to go with their
+        last user, and wait for no collector."""
+        places: list[Place] = [(torch.Tensor, "__getattr__", self._missed())]
+        for _, held in self._before:
+            places += [(torch.Tensor, name, _Attribute(name, self._read)) for name in held if not hasattr(torch.Tensor, name)]
+        return places
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """After the block the arguments have the attributes of before. ``TracingError`` where the block has put some on one."""
+        try:
+            yield
+            if any((vars(tensor) or held) and _identities(vars(tensor)) != _identities(held) for tensor, held in self._before):
+                raise TracingError(
+                    f"{self._capture.recorder.graph.name} puts attributes on a tensor that is an argument, which a graph cannot do; return "
+                    "what they hold"
+                )
+        finally:
+            for tensor, held in self._before:
+                vars(tensor).clear()
+                vars(tensor).update(held)
+            self._before.clear()
+
+    def _missed(self) -> Callable[[torch.Tensor, str], Any]:
+        @forwards
+        def missed(tensor: torch.Tensor, name: str) -> Any:
+            if not name.startswith("__") and not _asks_for_itself():
+                self._read(tensor, name)
+            raise AttributeError(f"{type(tensor).__name__!r} object has no attribute {name!r}")
+
+        return missed
+
+    def _read(self, tensor: torch.Tensor, name: str) -> None:
+        if not self._session.hears():
+            return
+        given = [index for index, one in enumerate(self._capture.input_tensors) if one is tensor]
+        held = vars(tensor).get(name)
+        if given and not is_plain(held):
+            raise TracingError(
+                f"{self._capture.here()}: .{name} of a tensor that is an argument is read, which holds a {type(held).__name__} and is no "
+                "part of the call; pass it as an argument of its own"
+            )
+        if given:
+            self._capture.recorder.graph.assume(InputAttribute(given[0], name, attribute_of(tensor, name)))
+        elif name not in vars(tensor) and is_captured(self._capture, tensor):
+            self.facts.append(EnvironmentGuard("{} not in {}.__dict__", (name, tensor), f"the attribute {name} of a captured tensor"))
+
+
+def _identities(held: dict[str, Any]) -> dict[str, int]:
+    """What stands under the names of the user's; marks for ``torch.compile`` (``_dynamo_static_input_type``) are no part of a graph."""
+    return {name: id(item) for name, item in held.items() if not name.startswith("_dynamo_")}
+
+
+def _asks_for_itself() -> bool:
+    """Whether the code that asks for an attribute is that of a framework, or of the recording."""
+    return owner_of(sys._getframe(2)) in ("framework", "own")
+
+
+class _Attribute:
+    """A data descriptor: it comes before the tensor's ``__dict__``, where the attribute still lives."""
+
+    def __init__(self, name: str, read: Read) -> None:
+        self._name, self._read = name, read
+
+    @forwards
+    def __get__(self, tensor: torch.Tensor | None, owner: type) -> Any:
+        if tensor is not None and not _asks_for_itself():
+            self._read(tensor, self._name)
+        if tensor is None or self._name not in vars(tensor):
+            raise AttributeError(f"{owner.__name__!r} object has no attribute {self._name!r}")
+        return vars(tensor)[self._name]
+
+    def __set__(self, tensor: torch.Tensor, held: Any) -> None:
+        vars(tensor)[self._name] = held
+
+    def __delete__(self, tensor: torch.Tensor) -> None:
+        del vars(tensor)[self._name]
+
+
+# Whose methods read what the user gave them, or sets between calls: the rate of an optimiser, say.
+_WHOLE = (torch.distributions.Distribution, torch.optim.Optimizer, torch.optim.lr_scheduler.LRScheduler, torch.amp.GradScaler)
+_CALLED = frozenset({"backward", "jvp", "setup_context", "vjp", "vmap"})  # beside forward, by torch.autograd.Function
+_HIDDEN = frozenset(vars(torch.nn.Module()))  # parameters, buffers and training flags are read where they matter
+
+
+def has_attributes(item: Any) -> bool:
+    """Whether somebody has put attributes of their own on a tensor."""
+    return isinstance(item, torch.Tensor) and bool(vars(item))
+
+
+def _is_leaf(item: Any) -> bool:
+    return is_array(item) and not has_attributes(item) or isinstance(item, (torch.jit.ScriptModule, torch.Generator))
+
+
+POLICY = Policy(_is_leaf, hidden=_HIDDEN, whole=_WHOLE, called=_CALLED)
+
+
+def reached_modules(objects: Iterable[Any]) -> Iterator[tuple[str, torch.nn.Module]]:
+    """The modules that these callables and objects refer to, at any depth, with the names of the variables, attributes or keys that hold
+    them. Modules are not looked into: what is theirs is what torch says, ``named_parameters``.
+
+    >>> [name for name, _ in reached_modules([[{"policy": torch.nn.Linear(2, 1)}]])]
+    ['policy']
+    """
+    found: dict[int, torch.nn.Module] = {}
+
+    def is_leaf(item: Any) -> bool:
+        if isinstance(item, torch.nn.Module):
+            found.setdefault(id(item), item)
+        return id(item) in found or _is_leaf(item)
+
+    places = places_of(Reached(objects, replace(POLICY, is_leaf=is_leaf)))
+    names = {id(original_of(item)): name for name, item, _ in reversed(places)}
+    yield from ((names.get(key) or type(module).__name__.lower(), module) for key, module in found.items())
+
+
+TRAINING, MEMBERS = "training flags", "members"
+
+
+class _Flag:
+    """A data descriptor: it comes before the module's ``__dict__``, where the flag still lives."""
+
+    def __init__(self, probe: Probe, probes: Probes, original: Any) -> None:
+        self._probe, self._probes = probe, probes
+
+    @forwards
+    def __get__(self, module: torch.nn.Module | None, owner: type) -> Any:
+        if module is None or "training" not in vars(module):
+            raise AttributeError(f"{owner.__name__} has no attribute 'training'")
+        for session in self._probes.here():
+            self._probe.on_read(session, module)
+        return vars(module)["training"]
+
+    def __set__(self, module: torch.nn.Module, value: Any) -> None:
+        vars(module)["training"] = value
+
+    def __delete__(self, module: torch.nn.Module) -> None:
+        del vars(module)["training"]
+
+
+def _flag_read(session: Session, module: torch.nn.Module) -> None:
+    session.note(TRAINING, module)
+
+
+def _members_asked(session: Session, module: torch.nn.Module, *args: Any, **kwargs: Any) -> None:
+    session.note(MEMBERS, module)
+
+
+# A model has a flag in each of its modules, most of which nobody looks at; checking them all would be most of a call of a small graph. A
+# weight that is added later, and that no layer computes with, is seen by nothing but the second row.
+MODULE_READS = (Probe(torch.nn.Module, "training", _Flag, _flag_read), Probe(torch.nn.Module, "_named_members", NOTE, _members_asked))
+
+
+def member_facts(session: Session) -> list[EnvironmentGuard]:
+    """Each module whose ``parameters()``, ``named_buffers()`` and the like were asked for has the weights and buffers that it had.
+
+    >>> from ....recording.patches import probing
+    >>> model = torch.nn.Linear(2, 2)
+    >>> with probing(Probes(*MODULE_READS), Session()) as session:
+    ...     total = sum(weight.numel() for weight in model.parameters())
+    >>> [fact.what for fact in member_facts(session)]
+    ['which weights a Linear has', 'which buffers a Linear has']
+    """
+    modules = {id(module): module for root in session.noted(MEMBERS) for module in root.modules()}
+    return [fact for module in modules.values() for fact in _names(module)]
+
+
+def _names(module: torch.nn.Module) -> Iterator[EnvironmentGuard]:
+    for kind, held in (("weights", module._parameters), ("buffers", module._buffers)):
+        if isinstance(held, dict):  # not those of scripted modules
+            yield EnvironmentGuard("[*{}] == {}", (held, [*held]), f"which {kind} a {type(module).__name__} has", held)
+
+
+def reads_unseen(module: torch.nn.Module) -> bool:
+    """Whether the module's class has a ``training`` of its own, which hides the reads."""
+    return any("training" in vars(cls) for cls in type(module).__mro__ if cls is not torch.nn.Module)

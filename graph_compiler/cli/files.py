@@ -1,0 +1,252 @@
+"""Results by name, and the files that they are written to."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import nearest
+from ..ir.graph import Graph as IRGraph
+from ..registration import entry_method
+from ..trees import paths
+from .exits import WrongInput
+
+_NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>.+)", re.DOTALL)
+_SPEC = re.compile(r"(?P<dtype>[A-Za-z]\w*)\[(?P<sizes>[\d\s,]*)\](?::(?P<below>\d+))?")
+_DTYPES = (
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+)
+_BELOW = 10  # whole numbers are drawn below this: small enough for most tables that they look up
+
+Given = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+def parsed(texts: Sequence[str]) -> Given:
+    """Return positional and named arguments for texts such as ``["x=float32[2,3]", "n=4"]``. Arrays are
+    random, with a fixed seed.
+
+    >>> parsed(["int64[2]:3", "flag=true"])
+    ((array([2, 1]),), {'flag': True})
+    """
+    generator = np.random.default_rng(0)
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for text in texts:
+        named = _NAMED.fullmatch(text)
+        if named is None:
+            args.append(_value(text, text, generator))
+        elif named["name"] in kwargs:
+            raise WrongInput(f"--input {named['name']} is given twice")
+        else:
+            kwargs[named["name"]] = _value(named["value"], text, generator)
+    return tuple(args), kwargs
+
+
+def _value(text: str, whole: str, generator: np.random.Generator) -> Any:
+    if spec := _SPEC.fullmatch(text):
+        return _drawn(spec, whole, generator)
+    if text.endswith((".npy", ".npz")):
+        return _array_of(Path(text))
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise WrongInput(
+            f"--input {whole} is none: an array is written float32[2,3] (whole numbers below 100: int64[2,3]:100) or file.npy, another "
+            "value as in JSON"
+        ) from None
+
+
+def _drawn(spec: re.Match[str], whole: str, generator: np.random.Generator) -> Any:
+    dtype = spec["dtype"]
+    if dtype not in _DTYPES:
+        raise WrongInput(f"--input {whole}: there is no data type {dtype}{nearest(dtype, _DTYPES)}")
+    shape = tuple(int(size) for size in spec["sizes"].split(",") if size.strip())
+    if dtype.startswith(("int", "uint", "bool")):
+        below = 2 if dtype == "bool" else int(spec["below"] or _BELOW)
+        return generator.integers(0, max(1, below), shape).astype(dtype)
+    return generator.standard_normal(shape).astype(dtype)
+
+
+# ------------------------------------------------------------------------------ files
+def read(files: Sequence[Path], dtypes: dict[str, str]) -> Given:
+    """Arguments from files: .npz by name (``arr_0`` by position), .npy by position, .json by name or, of a list, by position.
+
+    Numbers in JSON become arrays of the ``dtypes`` that the graph has for inputs of these names.
+    """
+    args: list[Any] = []
+    kwargs: dict[str, Any] = {}
+    for file in files:
+        if not file.is_file():
+            raise WrongInput(f"there is no file {file}")
+        reader = _READERS.get(file.suffix)
+        if reader is None:
+            raise WrongInput(f"{file} is none of {', '.join(_READERS)}")
+        more, named = reader(file, dtypes)
+        args += more
+        kwargs.update(named)
+    return tuple(args), kwargs
+
+
+def _read_npz(file: Path, dtypes: dict[str, str]) -> tuple[list[Any], dict[str, Any]]:
+    held = _loaded(file)
+    by_position = sorted((int(name[4:]), name) for name in held if re.fullmatch(r"arr_\d+", name))
+    return [held.pop(name) for _, name in by_position], held
+
+
+def _read_npy(file: Path, dtypes: dict[str, str]) -> tuple[list[Any], dict[str, Any]]:
+    return [_loaded(file)], {}
+
+
+def _read_json(file: Path, dtypes: dict[str, str]) -> tuple[list[Any], dict[str, Any]]:
+    try:
+        held = json.loads(file.read_text("utf-8"))
+    except ValueError as problem:
+        raise WrongInput(f"{file} is no JSON: {problem}") from None
+    names = list(dtypes)
+    if isinstance(held, dict):
+        return [], {name: _as_array(item, dtypes.get(name), file) for name, item in held.items()}
+    if isinstance(held, list):
+        return [_as_array(item, dtypes.get(names[place]) if place < len(names) else None, file) for place, item in enumerate(held)], {}
+    raise WrongInput(f"{file} holds neither an object of inputs by name nor a list of them")
+
+
+_READERS: dict[str, Callable[[Path, dict[str, str]], tuple[list[Any], dict[str, Any]]]] = {
+    ".npz": _read_npz,
+    ".npy": _read_npy,
+    ".json": _read_json,
+}
+
+
+def _as_array(item: Any, dtype: str | None, file: Path) -> Any:
+    if dtype is None:
+        return item
+    try:
+        return np.asarray(item, dtype)
+    except (ValueError, TypeError) as problem:
+        raise WrongInput(f"{file} holds what is no array of {dtype}: {problem}") from None
+
+
+def _array_of(file: Path) -> Any:
+    if not file.is_file():
+        raise WrongInput(f"there is no file {file}")
+    return _loaded(file)
+
+
+def _loaded(file: Path) -> Any:
+    """Return the array in a file, or a dict of its arrays. Raise `WrongInput` if it cannot be read."""
+    try:
+        held = np.load(file, allow_pickle=False)
+        if not isinstance(held, np.lib.npyio.NpzFile):
+            return held
+        with held:
+            return dict(held)
+    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as problem:
+        raise WrongInput(f"{file} holds no arrays that can be read: {problem}") from None
+
+
+# ------------------------------------------------------------------------------ arguments
+def fitted(given: Given, graph: IRGraph) -> Given:
+    """Return the arguments in the form in which the graph was recorded: some may have to move from positions
+    to names, or from names to positions.
+    """
+    (args, kwargs), found = given, list(paths(graph.input_tree))
+    by_place = {path[1]: value.name for path, value in zip(found, graph.inputs) if path[0] == 0 and len(path) == 2}
+    by_name = list(dict.fromkeys(path[1] for path in found if path[0] == 1 and path[1] not in kwargs))
+    places = min(len(args), len(by_place))
+    named = {**dict(zip(by_name, args[places:])), **kwargs}
+    more = [named.pop(by_place[place]) for place in sorted(by_place) if place >= places and by_place[place] in named]
+    return (*args[:places], *more, *args[places + len(by_name) :]), named
+
+
+def names_of_arguments(function: Any) -> list[str]:
+    """Return the names of the parameters of a callable for messages; an empty list if it has no signature."""
+    try:
+        return list(inspect.signature(entry_method(function, function)).parameters)
+    except (TypeError, ValueError):
+        return []
+
+
+SUFFIXES = (".npz", ".npy", ".json")
+
+
+def named(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the leaves of a result as numpy arrays or plain values, each with its path.
+
+    >>> [name for name, _ in named({"logits": np.ones(2), "states": [np.ones(1), None]})]
+    ['logits', 'states.0', 'states.1']
+    """
+    parts = _parts(result)
+    if parts is None:
+        yield name or "result", np.asarray(result) if hasattr(result, "shape") else result
+    for part, inner in parts or ():
+        yield from named(inner, f"{name}.{part}" if name else str(part))
+
+
+def _parts(result: Any) -> list[tuple[Any, Any]] | None:
+    """Return (key, part) pairs of a container, or None for a leaf."""
+    if isinstance(result, Mapping):
+        return list(result.items())
+    if is_dataclass(result) and not isinstance(result, type):
+        return [(field.name, getattr(result, field.name)) for field in fields(result)]
+    if isinstance(result, (tuple, list)):
+        return list(zip(getattr(result, "_fields", range(len(result))), result))
+    return None
+
+
+def as_json(leaves: Mapping[str, Any]) -> dict[str, Any]:
+    """Return results as numbers, strings and nested lists."""
+    return {name: _plain(leaf) for name, leaf in leaves.items()}
+
+
+def _plain(leaf: Any) -> Any:
+    if not isinstance(leaf, (np.ndarray, np.generic)):
+        return leaf if isinstance(leaf, (bool, int, float, str, type(None))) else repr(leaf)
+    if leaf.dtype.kind == "c":
+        return {"real": leaf.real.tolist(), "imag": leaf.imag.tolist()}
+    return (leaf.astype(np.float32) if leaf.dtype.kind not in "biuf" else leaf).tolist()
+
+
+def write(leaves: Mapping[str, Any], path: Path) -> None:
+    """Write results to a file in the format of its suffix. Raise `WrongInput` for several arrays and `.npy`."""
+    if path.suffix == ".json":
+        path.write_text(json.dumps(as_json(leaves)), "utf-8")
+        return
+    arrays = {name: leaf for name, leaf in leaves.items() if isinstance(leaf, np.ndarray)}
+    if path.suffix == ".npz":
+        np.savez(path, **arrays)  # type: ignore[arg-type]
+    elif len(arrays) == 1:
+        np.save(path, next(iter(arrays.values())))
+    else:
+        raise WrongInput(f"{path} holds one array, and the result has {len(arrays)}: write it to .npz or .json")
+
+
+def checked_path(path: Path, suffixes: tuple[str, ...], force: bool) -> Path:
+    """Return `path` if it may be written to; raise `WrongInput` otherwise, before any long computation."""
+    if suffixes and path.suffix not in suffixes:
+        raise WrongInput(f"{path} is to be one of {', '.join(suffixes)}")
+    if not path.resolve().parent.is_dir():
+        raise WrongInput(f"there is no folder {path.parent}")
+    if path.exists() and not force:
+        raise WrongInput(f"{path} is there already; --force replaces it")
+    return path

@@ -1,0 +1,170 @@
+"""Weights of all layers as one array: ``stacked_weights(parameters, "encoder.layer.*.weight", range(12))``.
+
+The helper returns the stacked array if the runtime has stored one, and stacks the layers' weights
+otherwise. So the function accepts weights under their own names and returns gradients under these, without
+stacking on each call.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..ir.graph import Graph
+from ..ir.node import Node, Value, distinct
+from ..passes.repeats.layers import difference
+
+
+class Held(NamedTuple):
+    """Entry of a dict that the function is passed: ``holder[name]``."""
+
+    holder: str
+    name: str
+
+
+class Weight(NamedTuple):
+    """Entry whose name contains the layer index.
+
+    before, after: text around the index; `after` is None if all layers read the same entry.
+    more: difference between the number in the name and the layer index.
+    """
+
+    holder: str
+    before: str
+    after: str | None = None
+    more: int = 0
+
+    def text(self, index: str) -> str:
+        """Return the expression for the entry, with the layer index in the variable `index`.
+
+        >>> print(Weight("parameters", "layer.", ".weight").text("index"), Weight("parameters", "embed").text("index"))
+        parameters[f"layer.{index}.weight"] parameters["embed"]
+        """
+        if self.after is None:
+            return f"{self.holder}[{quoted(self.before)}]"
+        number = f"{index} + {self.more}" if self.more > 0 else f"{index} - {-self.more}" if self.more else index
+        before, after = (part.replace("{", "{{").replace("}", "}}") for part in (self.before, self.after))
+        return f"{self.holder}[f{quoted(f'{before}{{{number}}}{after}')}]"
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Weights that the function of a region reads by layer index.
+
+    weights: entry for the position of an input.
+    numbers: layer index for each call.
+    """
+
+    weights: Mapping[int, Weight]
+    numbers: Mapping[Node, int]
+
+    @property
+    def holders(self) -> list[str]:
+        """Names of the dicts that the function reads."""
+        return sorted({weight.holder for weight in self.weights.values()}, reverse=True)
+
+
+NOTHING = Numbered({}, {})
+
+
+def numbered_calls(graph: Graph) -> dict[int, Numbered]:
+    """Return, for each block that several calls run (by `id`), the weights that its function reads by layer
+    index.
+    """
+    calls: dict[int, list[Node]] = {}
+    for node in distinct(graph.nodes):
+        if node.op == "call" and not node.params["checkpoint"]:
+            calls.setdefault(id(node.regions[0].block), []).append(node)
+    if not calls:
+        return {}
+    held = {value: Held("parameters", name) for name, value in graph.parameters.items()}
+    held.update((value, Held("constants", name)) for name, (value, _) in graph.constants.items())
+    return {block: _numbered(nodes, held) for block, nodes in calls.items() if len(nodes) > 1}
+
+
+def _numbered(nodes: Sequence[Node], held: Mapping[Value, Held]) -> Numbered:
+    numbers: list[int] = []
+    weights: dict[int, Weight] = {}
+    for place, operands in enumerate(zip(*(node.inputs for node in nodes))):
+        entries = [held.get(operand) if isinstance(operand, Value) else None for operand in operands]
+        names, holders = [entry.name for entry in entries if entry], {entry.holder if entry else "" for entry in entries}
+        if len(names) < len(nodes) or len(holders) > 1:
+            continue
+        (holder,) = holders
+        if len(set(names)) == 1:
+            weights[place] = Weight(holder, names[0])
+        elif (found := common(names)) is not None:
+            before, after, own = found
+            numbers = numbers or own
+            if len({one - other for one, other in zip(own, numbers)}) == 1:
+                weights[place] = Weight(holder, before, after, own[0] - numbers[0])
+    return Numbered(weights, dict(zip(nodes, numbers)))
+
+
+def common(names: Sequence[str]) -> tuple[str, str, list[int]] | None:
+    """Return the text before and after the only number that differs between names, and the numbers. Return
+    None if more differs.
+    """
+    another = next(name for name in names if name != names[0])
+    pairs = [difference(names[0] if name != names[0] else another, name) for name in names]
+    found = [pair for pair in pairs if pair is not None]
+    if len(found) < len(names) or len({(pair.before, pair.after) for pair in found}) != 1:
+        return None
+    return found[0].before, found[0].after, [pair.other for pair in found]
+
+
+def quoted(name: str) -> str:
+    """Return the name in double quotes, unless it needs escapes."""
+    plain = repr(name)
+    return f'"{name}"' if plain == f"'{name}'" and '"' not in name else plain
+
+
+HELPER = "stacked_weights"  # of the prelude of a target
+
+
+class Stack(NamedTuple):
+    """Weights that are stacked. `*` in the name stands for the layer number."""
+
+    name: str
+    numbers: tuple[int, ...]
+
+    def names(self) -> list[str]:
+        """Return the names of the layers' weights.
+
+        >>> Stack("layer.*.weight", (0, 1)).names()
+        ['layer.0.weight', 'layer.1.weight']
+        """
+        return [self.name.replace("*", str(number)) for number in self.numbers]
+
+    def together(self) -> str:
+        """Return the name of the stacked array.
+
+        >>> Stack("layer.*.weight", (0, 1)).together()
+        'layer.0,1.weight'
+        """
+        return self.name.replace("*", ",".join(map(str, self.numbers)))
+
+    def text(self) -> str:
+        """Return the call of the helper."""
+        count = len(self.numbers)
+        numbers = f"range({count})" if self.numbers == tuple(range(count)) else repr(self.numbers)
+        return f"{HELPER}(parameters, {quoted(self.name)}, {numbers})"
+
+
+def stacks_of(graph: Graph) -> dict[Node, Stack]:
+    """Return the nodes that stack parameters whose names differ only in a number. Nothing else may read or
+    replace these parameters.
+    """
+    uses = Counter(value for node in graph.nodes for value in node.uses)
+    uses.update(graph.roots())
+    written = {effect.target for effect in graph.effects if effect.kind == "buffer"}
+    names = {value: name for name, value in graph.parameters.items() if uses[value] == 1 and name not in written}
+    found = {}
+    for node in graph.nodes:
+        if node.op == "stack" and node.params["axis"] == 0 and all(item in names for item in node.inputs):
+            told = common([names[item] for item in node.inputs]) if len(node.uses) == len(node.inputs) > 1 else None
+            if told is not None and "*" not in f"{told[0]}{told[1]}":
+                found[node] = Stack(f"{told[0]}*{told[1]}", tuple(told[2]))
+    return found

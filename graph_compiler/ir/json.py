@@ -1,0 +1,532 @@
+"""Graphs as JSON, without the elements of arrays. Reading checks the form of all data and executes nothing.
+
+Nested arguments without a JSON form carry a tag: ``{"!": "tuple", "v": [...]}``, ``{"!": "value", "v":
+3}``, ``{"!": "size", "v": [...]}``. Values are indices into a table of values. Framework objects such as
+dtypes and devices are converted by the caller's ``spell`` and ``read``.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import enum
+import importlib
+import logging
+import math
+import re
+import sys
+import types
+from collections.abc import Callable, Mapping
+from itertools import zip_longest
+from typing import Any
+
+from ..errors import InvalidFile
+from ..ops.registry import ArraySpec
+from ..registration import trait
+from ..sizes import FUNCTIONS, Apply, Size, Symbol
+from ..trees import Branch, Fixed, Leaf, Setting, Static, Tree, TypedLeaf, stand_in
+from .assumption import Assumption
+from .graph import Effect, Graph, Guard, Randomness, TargetDemands
+from .node import DEEPEST, Block, CallRecord, Node, Origin, Region, Value
+
+_PLAIN: dict[str, type] = {"tuple": tuple, "list": list, "dict": dict, "OrderedDict": collections.OrderedDict}
+_NUMBERS: dict[str, type] = {"int": int, "float": float}
+log = logging.getLogger("graph_compiler")
+
+
+def tree_to_json(tree: Tree, item: Callable[[Any], Any]) -> Any:
+    """Return the JSON form of a tree. `item` writes keys and static values."""
+    if isinstance(tree, Leaf):
+        return {"number": tree.type.__name__} if isinstance(tree, TypedLeaf) and tree.type in _NUMBERS.values() else "*"
+    if isinstance(tree, Static):
+        fixed = isinstance(tree.value, Fixed)
+        value = tree.value.value if fixed else tree.value
+        return {"of_class": _name_of(value)} if isinstance(value, type) and not fixed else {"fixed" if fixed else "static": item(value)}
+    items = [(key, child) for key, child in zip(tree.keys, tree.children) if not isinstance(key, Setting)]  # a setting may be code
+    children = [tree_to_json(child, item) for _, child in items]
+    cls = tree.type
+    return {"class": _name_of(cls), "form": _form(cls), "keys": [item(key) for key, _ in items], "children": children}
+
+
+def _name_of(cls: type) -> str:
+    return cls.__name__ if _PLAIN.get(cls.__name__) is cls else f"{cls.__module__}:{cls.__qualname__}"
+
+
+def _form(cls: type) -> str:
+    if issubclass(cls, tuple):
+        return "namedtuple" if hasattr(cls, "_fields") or hasattr(cls, "n_sequence_fields") else "tuple"
+    return "list" if issubclass(cls, (list, collections.deque)) else "dict"
+
+
+def tree_from_json(data: Any, item: Callable[[Any], Any], known: KnownClasses) -> Tree:
+    """Return the tree for its JSON form. `known` returns the class for a module and name."""
+    if data == "*":
+        return Leaf()
+    if not isinstance(data, dict):
+        raise InvalidFile("a tree is not of the right form")
+    if "number" in data:
+        cls = _NUMBERS.get(data["number"]) if isinstance(data["number"], str) else None
+        if cls is None:
+            raise InvalidFile(f"{data['number']!r:.80} is no class of numbers")
+        return TypedLeaf(cls)
+    if "static" in data:
+        return Static(item(data["static"]))
+    if "of_class" in data:
+        return Static(_named_class(data["of_class"], known))
+    if "fixed" in data:
+        return Static(Fixed(item(data["fixed"])))
+    keys = tuple(map(item, data["keys"]))
+    children = tuple(tree_from_json(child, item, known) for child in data["children"])
+    if len(keys) != len(children):
+        raise InvalidFile("a tree has other keys than children")
+    return Branch(_class(data["class"], data["form"], keys, known), keys, children)
+
+
+def _class(name: Any, form: Any, keys: tuple[Any, ...], known: KnownClasses) -> type:
+    if not isinstance(name, str):
+        raise InvalidFile(f"{name!r} is no class")
+    if name in _PLAIN:
+        return _PLAIN[name]
+    module, _, qualified = name.partition(":")
+    found = known(module, qualified)
+    if found is not None:
+        return found
+    known.note_unknown(module, qualified, form)
+    if form == "namedtuple":
+        return _namedtuple(qualified, keys)
+    return {"tuple": tuple, "list": list}.get(form, dict)
+
+
+def _named_class(name: Any, known: KnownClasses) -> type:
+    """Return a class that is itself a static value. Raise `InvalidFile` if it is unknown, since nothing can
+    replace it.
+    """
+    module, _, qualified = name.partition(":") if isinstance(name, str) else ("", "", "")
+    found = _PLAIN.get(module) if not qualified else known(module, qualified)
+    if found is None:
+        raise InvalidFile(f"the class {qualified or name} of {module}, which is not known here; import its module before")
+    return found
+
+
+def _namedtuple(name: str, keys: tuple[Any, ...]) -> type:
+    try:
+        return stand_in(name.rpartition(".")[2], [str(key) for key in keys])
+    except ValueError:
+        return tuple
+
+
+class KnownClasses:
+    """Lookup of classes that a file may name.
+
+    Only libraries that a frontend trusts (`Traits.results`) are imported because a file names them.
+    Objects are created without running their code, so classes of the standard library with finalizers, and
+    classes that are no containers, are rejected.
+    """
+
+    def __init__(self, given: Mapping[tuple[str, str], type] | None = None) -> None:
+        """Create a lookup among `given`, or among imported modules if it is None."""
+        self._given = given
+        self._unknown: set[tuple[str, str]] = set()
+
+    def __call__(self, module: str, name: str) -> type | None:
+        """Return the class with this module and qualified name, or None if it is unknown or must not be
+        created.
+        """
+        if self._given is not None:
+            return self._given.get((module, name))
+        is_trusted = module.startswith(trait("results"))
+        found: Any = _imported(module) if is_trusted else sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if not isinstance(found, type) or (found.__module__, found.__qualname__) != (module, name):
+            return None
+        is_pythons = module.partition(".")[0] in sys.stdlib_module_names
+        is_plain = issubclass(found, tuple) or (issubclass(found, Mapping) and dataclasses.is_dataclass(found))
+        takes = (is_plain or is_trusted or not is_pythons) and not hasattr(found, "__del__") and not issubclass(found, _NEVER)
+        return found if takes else None
+
+    def note_unknown(self, module: str, name: str, form: Any) -> None:
+        """Log a warning, once per class, that a plain container replaces it."""
+        if (module, name) not in self._unknown:
+            self._unknown.add((module, name))
+            log.warning(
+                "the file holds a %s, which is not known here; a plain %s is used in its place. Import %s before, where it has the "
+                "class under this name",
+                name, form, module,
+            )  # fmt: skip
+
+
+# What a container or an object with attributes is not.
+_NEVER = (type, BaseException, types.ModuleType, enum.Enum)
+
+
+def _imported(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        return None
+
+
+Spell = Callable[[Any], "str | None"]
+Read = Callable[[str], Any]
+LINE = re.compile(r"[^\"\\\x00-\x1f\x7f\u0085\u2028\u2029]*")  # fit for a comment, a docstring and a quoted message
+NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+DTYPE = re.compile(r"[A-Za-z_]\w*(<\w+>)?", re.ASCII)  # those of random keys name their generator: key<fry>
+KEY = re.compile(r"[\w.\-/ :]+", re.ASCII)
+_MOST = 1 << 48
+_MOST_TERMS, _MOST_FACTORS = 1000, 64  # of one size
+_FLAGS = ("no_grad", "aside", "random", "strided", "weak", "read")  # of a recorded call
+_RECORDED = ("result", "writes", "views", *_FLAGS)
+_KINDS = ("size", "stride", "item", "number")
+_HAS_SMALL_NUMBERS = frozenset({"pow", "lshift", "rshift"})
+
+
+class Encoder:
+    """Writer of one graph. `spell` returns the text of a framework object, or None if it has none."""
+
+    def __init__(self, graph: Graph, spell: Spell) -> None:
+        self.graph, self.spell = graph, spell
+        self.numbers: dict[Value, int] = {}
+        self.values: list[Value] = []
+        self.key = graph.randomness.key
+
+    def graph_json(self) -> dict[str, Any]:
+        """Return the graph as JSON data. Raise `InvalidFile` if it refers to objects of this process."""
+        graph = self.graph
+        _refuse_unsaved(graph)
+        for value in (*graph.sources(), *([self.key] if self.key else []), *(v for node in graph.nodes for v in node.outputs)):
+            self.number(value)
+        body = {
+            "name": named(graph.name),
+            "dialect": graph.dialect,
+            "inputs": [self.number(value) for value in graph.inputs],
+            "input_tree": tree_to_json(graph.input_tree, self.item),
+            "parameters": {matching(KEY, name): self.number(value) for name, value in graph.parameters.items()},
+            "constants": {matching(KEY, name): self.number(value) for name, (value, _) in graph.constants.items()},
+            "nodes": [self._node(node) for node in graph.nodes],
+            "outputs": self.item(graph.outputs),
+            "output_tree": tree_to_json(graph.output_tree, self.item),
+            "assumptions": [[assumption.kind, assumption.to_json(self)] for assumption in graph.all_assumptions()],
+            "effects": [[e.kind, e.target, self.number(e.value)] for e in graph.effects],
+            "key": self.number(self.key) if self.key else None,
+            "number_outputs": list(graph.number_outputs),
+            "demands": self._demands(),
+        }
+        body["values"] = [[named(value.name), value.dtype, [self.item(dim) for dim in value.shape]] for value in self.values]
+        return body
+
+    def _demands(self) -> list[Any]:
+        demands = self.graph.demands
+        return [demands.matmul_precision, _line(demands.source_only), _line(demands.wide), demands.casts_are_written]
+
+    def number(self, value: Value) -> int:
+        """Return the index of `value` in the table of values."""
+        if value not in self.numbers:
+            self.numbers[value] = len(self.values)
+            self.values.append(value)
+        return self.numbers[value]
+
+    def _node(self, node: Node) -> list[Any]:
+        outputs = [self.number(value) for value in node.outputs]
+        return [
+            node.op,
+            self.item(tuple(node.inputs)),
+            self.item(dict(node.params)),
+            self.origin(node.origin),
+            self._record(node),
+            outputs,
+            [self._region(region) for region in node.regions],
+        ]
+
+    def _region(self, region: Region) -> list[Any]:
+        block = region.block
+        return [
+            region.name,
+            [self.number(value) for value in block.inputs],
+            [self._node(node) for node in block.nodes],
+            self.item(list(block.outputs)),
+            [[self._atom(symbol), self.item(size)] for symbol, size in region.sizes.items()],
+        ]
+
+    def _record(self, node: Node) -> dict[str, Any] | None:
+        """Return the properties of a recorded call that generated code needs; None for canonical nodes. `key`
+        follows from the name of the call.
+        """
+        if node.record is None:
+            return None
+        given = {name: getattr(node.record, name) for name in _RECORDED}
+        return {name: self.item(item) for name, item in given.items() if item is not None and item is not False and item not in ((), {})}
+
+    def origin(self, origin: Origin) -> list[Any]:
+        """Return the JSON form of a source location."""
+        return [_line(origin.file), origin.line, _line(origin.module), _line(origin.call)]
+
+    def item(self, item: Any) -> Any:
+        """Return the JSON form of an argument, nested or not. Raise `InvalidFile` for objects that have none."""
+        if item is None or type(item) in (bool, int, str) or (type(item) is float and math.isfinite(item)):
+            return item
+        if isinstance(item, Value):
+            return {"!": "value", "v": self.number(item)}
+        if isinstance(item, Size):
+            return {"!": "size", "v": [[[self._atom(atom) for atom in monomial], factor] for monomial, factor in item.terms()]}
+        if isinstance(item, dict):
+            return {"!": "dict", "v": [[self.item(key), self.item(part)] for key, part in item.items()]}
+        if isinstance(item, (tuple, list)):
+            parts = [self.item(part) for part in item]
+            return parts if isinstance(item, list) else {"!": "tuple", "v": parts}
+        return self._tagged(item)
+
+    def _tagged(self, item: Any) -> Any:
+        if isinstance(item, slice):
+            return {"!": "slice", "v": [self.item(part) for part in (item.start, item.stop, item.step)]}
+        if item is Ellipsis:
+            return {"!": "ellipsis", "v": None}
+        if type(item) is float:
+            return {"!": "float", "v": str(item)}
+        if type(item) is complex:
+            return {"!": "complex", "v": [self.item(item.real), self.item(item.imag)]}
+        text = self.spell(item)
+        if text is None:
+            raise InvalidFile(
+                f"{self.graph.name} cannot be saved: a file cannot hold an object of type {type(item).__name__} ({item!r:.80})"
+            )
+        return {"!": "object", "v": text}
+
+    def _atom(self, atom: Any) -> list[Any]:
+        if isinstance(atom, Symbol):
+            return ["symbol", self.number(atom.source), atom.axis, self.item(atom.hint), atom.kind]
+        return ["apply", atom.function, [self.item(argument) for argument in atom.arguments]]
+
+
+def named(text: str) -> str:
+    """Return `text` with characters that generated code cannot use in a name replaced by underscores."""
+    return re.sub(r"[^\w.]", "_", text, flags=re.ASCII) or "value"
+
+
+def _line(text: str) -> str:
+    return "".join(char if LINE.fullmatch(char) else "/" for char in text)
+
+
+class Decoder:
+    """Reader of one graph.
+
+    read: returns the framework object for a text, or raises.
+    arrays: constants by name.
+    kinds: classes of assumptions by name.
+    key_of: returns the name of a recorded call without its module.
+    known: classes that the file may name.
+    """
+
+    def __init__(
+        self,
+        data: dict[str, Any],
+        read: Read,
+        arrays: dict[str, Any],
+        kinds: Mapping[str, type[Assumption]],
+        key_of: Callable[[str], str],
+        known: KnownClasses | None = None,
+    ) -> None:
+        self.known = known or KnownClasses()
+        self.data, self.read, self.arrays, self.kinds, self.key_of = data, read, arrays, kinds, key_of
+        self.inputs: list[Value] = []
+        self.regions: dict[tuple[int, ...], tuple[Any, Region]] = {}  # by their depth and inputs, with what is written of them
+        self.values = [Value(matching(KEY, name), ArraySpec((), matching(DTYPE, dtype))) for name, dtype, _ in data["values"]]
+        for value, (_, dtype, shape) in zip(self.values, data["values"]):
+            value.spec = ArraySpec(tuple(self._dim(dim) for dim in shape), dtype)
+
+    def graph(self) -> Graph:
+        """Return the graph, which is not verified yet. Raise `InvalidFile` for malformed data."""
+        data = self.data
+        graph = Graph(matching(KEY, data["name"]), matching(NAME, data["dialect"]))
+        graph.inputs = self.inputs = [self.value(number) for number in data["inputs"]]
+        graph.input_tree, graph.output_tree = (tree_from_json(data[name], self.item, self.known) for name in ("input_tree", "output_tree"))
+        graph.parameters = {matching(KEY, name): self.value(number) for name, number in data["parameters"].items()}
+        graph.constants = {matching(KEY, name): (self.value(number), self.arrays[name]) for name, number in data["constants"].items()}
+        if data["key"] is not None:
+            graph.randomness = Randomness(self.value(data["key"]))
+        graph.number_outputs = tuple(map(_place, data["number_outputs"]))
+        graph.demands = _demands(*data["demands"])
+        graph.nodes = [self._node(1, *node) for node in data["nodes"]]
+        graph.outputs = self.item(data["outputs"])
+        assumptions = [self.kinds[_one_of(kind, tuple(self.kinds))].from_json(about, self) for kind, about in data["assumptions"]]
+        graph.guards = [assumption for assumption in assumptions if isinstance(assumption, Guard)]
+        graph.assumptions = tuple(assumption for assumption in assumptions if not isinstance(assumption, Guard))
+        graph.effects = [
+            Effect(_one_of(kind, ("argument", "buffer", "constant")), target, self.value(number))
+            for kind, target, number in data["effects"]
+        ]
+        return graph
+
+    def value(self, number: Any) -> Value:
+        """Return the value at an index of the table. Raise `InvalidFile` if there is none."""
+        if type(number) is not int or not 0 <= number < len(self.values):
+            raise InvalidFile(f"there is no value {number!r}")
+        return self.values[number]
+
+    def _dim(self, data: Any) -> Any:
+        dim = self.item(data)
+        if not isinstance(dim, Size) and (type(dim) is not int or not 0 <= dim < _MOST):
+            raise InvalidFile(f"{dim!r} is no size")
+        return dim
+
+    def _node(
+        self, depth: int, op: str, inputs: Any, params: Any, origin: Any, record: Any, outputs: list[int], regions: list[Any]
+    ) -> Node:
+        inputs, params = self.item(inputs), self.item(params)
+        if type(op) is not str or not isinstance(inputs, tuple) or not isinstance(params, dict):
+            raise InvalidFile("a node is not of the right form")
+        made = tuple(self.value(number) for number in outputs)
+        params = {matching(NAME, name): item for name, item in params.items()}
+        inner = tuple(self._region(depth, *region) for region in regions)
+        return Node(op, inputs, params, self.origin(origin), made, self._record(op, record, len(made)), inner)
+
+    def _region(self, depth: int, name: str, inputs: list[int], nodes: list[Any], outputs: Any, sizes: list[Any]) -> Region:
+        if depth > DEEPEST:
+            raise InvalidFile(f"regions are more than {DEEPEST} deep")
+        written = (name, nodes, outputs, sizes)
+        found = self.regions.get((depth, *inputs))
+        if found is not None and found[0] == written:  # one function, called again
+            return found[1]
+        block = Block(tuple(map(self.value, inputs)), tuple(self._node(depth + 1, *node) for node in nodes), tuple(self.item(outputs)))
+        region = Region(matching(NAME, name), block, {self._symbol(symbol): self.item(size) for symbol, size in sizes})
+        self.regions[(depth, *inputs)] = written, region
+        return region
+
+    def _symbol(self, data: Any) -> Symbol:
+        atoms = [*self._atom(data).atoms()]
+        if len(atoms) != 1 or not isinstance(atoms[0], Symbol):
+            raise InvalidFile("what a region has in common with the outside is no size")
+        return atoms[0]
+
+    def _record(self, op: str, data: Any, count: int) -> CallRecord | None:
+        if (data is None) != (self.data["dialect"] == "canonical"):
+            raise InvalidFile(f"{op:.80} is a call of a canonical graph, or has no record in one of recorded calls")
+        if data is None:
+            return None
+        known: dict[str, Any] = {_one_of(name, _RECORDED): self.item(item) for name, item in data.items()}
+        writes, views = known.get("writes", ()), known.get("views", {})
+        if not isinstance(writes, tuple) or not all(isinstance(value, Value) for value in writes):
+            raise InvalidFile(f"{op:.80} writes to what is no value")
+        places = isinstance(views, dict) and all(type(place) is int and 0 <= place < count for place in views)
+        if not places or not all(isinstance(value, Value) for value in views.values()):
+            raise InvalidFile(f"{op:.80} views what is no value")
+        if any(type(known.get(name, False)) is not bool for name in _FLAGS):
+            raise InvalidFile(f"a property of {op:.80} is no truth value")
+        return CallRecord(self.key_of(op), **known)
+
+    def origin(self, data: Any) -> Origin:
+        """Return the source location for its JSON form."""
+        file, line, module, call = data
+        if type(line) is not int:
+            raise InvalidFile(f"{line!r} is no line number")
+        return Origin(matching(LINE, file), line, matching(LINE, module), matching(LINE, call))
+
+    def item(self, data: Any) -> Any:
+        """Return the argument for its JSON form, nested or not."""
+        if data is None or isinstance(data, (bool, int, float, str)):
+            return data
+        if isinstance(data, list):
+            return [self.item(part) for part in data]
+        return _READERS[_one_of(data.get("!"), tuple(_READERS))](self, data["v"])
+
+    def _size(self, data: Any) -> Any:
+        if len(data) > _MOST_TERMS or any(len(atoms) > _MOST_FACTORS for atoms, _ in data):
+            raise InvalidFile("a size has too many terms")
+        parts: list[Any] = [self._product(atoms, factor) for atoms, factor in data] or [0]
+        while len(parts) > 1:  # in pairs, for each sum costs what it is long
+            parts = [left + right for left, right in zip_longest(parts[::2], parts[1::2], fillvalue=0)]
+        total = parts[0]
+        if abs(total.hint if isinstance(total, Size) else total) >= _MOST:
+            raise InvalidFile("a size is too large")
+        return total
+
+    def _product(self, atoms: Any, factor: Any) -> Any:
+        product: Any = _number(factor)
+        for atom in atoms:
+            product = self._atom(atom) if type(product) is int and product == 1 else product * self._atom(atom)
+        return product
+
+    def _atom(self, data: Any) -> Size:
+        kind, *rest = data
+        if _one_of(kind, ("symbol", "apply")) == "symbol":
+            number, axis, hint, what = rest
+            source = self.value(number)
+            if type(axis) is not int or not 0 <= axis < max(len(self.data["values"][number][2]), 1):
+                raise InvalidFile(f"{source.name} has no axis {axis!r}")
+            return Size.of(Symbol(source, axis, _number(hint), _one_of(what, _KINDS)))
+        function, arguments = rest
+        arguments = tuple(map(self.item, arguments))
+        if not all(isinstance(argument, (Size, int, float)) for argument in arguments):
+            raise InvalidFile(f"{function} of what is no size")
+        if _one_of(function, tuple(FUNCTIONS)) in _HAS_SMALL_NUMBERS and not (
+            isinstance(arguments[1], (int, float)) and abs(arguments[1]) <= 16
+        ):
+            raise InvalidFile(f"{function} with an exponent that is too large")
+        return Size.of(Apply(function, arguments))
+
+
+_READERS: dict[str, Callable[[Decoder, Any], Any]] = {
+    "value": lambda decoder, data: decoder.value(data),
+    "size": lambda decoder, data: decoder._size(data),
+    "tuple": lambda decoder, data: tuple(map(decoder.item, data)),
+    "dict": lambda decoder, data: {decoder.item(key): decoder.item(part) for key, part in data},
+    "slice": lambda decoder, data: slice(*map(decoder.item, data)),
+    "ellipsis": lambda decoder, data: Ellipsis,
+    "float": lambda decoder, data: float(_one_of(data, ("inf", "-inf", "nan"))),
+    "complex": lambda decoder, data: complex(*map(decoder.item, data)),
+    "object": lambda decoder, data: decoder.read(_spelled(data)),
+}
+
+
+def _spelled(text: Any) -> str:
+    """Return the text of a framework object, which may contain quotes: the framework's reader accepts only
+    texts that it could have written.
+    """
+    if not isinstance(text, str):
+        raise InvalidFile(f"{text!r:.80} is no text")
+    return text
+
+
+def _number(item: Any) -> Any:
+    if type(item) not in (int, float, bool) or not abs(item) < _MOST:
+        raise InvalidFile(f"{item!r} is no number of a reasonable size")
+    return item
+
+
+def matching(pattern: re.Pattern[str], text: Any) -> str:
+    """Return `text` if the whole of it matches `pattern`; raise `InvalidFile` otherwise, since it becomes
+    part of generated source.
+    """
+    if not isinstance(text, str) or not pattern.fullmatch(text):
+        raise InvalidFile(f"{text!r:.80} is no legal name here")
+    return text
+
+
+def _place(item: Any) -> int:
+    if type(item) is not int or item < 0:
+        raise InvalidFile(f"{item!r:.80} is no place of an output")
+    return item
+
+
+def _demands(precision: Any, source_only: Any, wide: Any, casts_are_written: Any = False) -> TargetDemands:
+    precision = None if precision is None else _one_of(precision, ("highest", "high", "default"))
+    return TargetDemands(precision, matching(LINE, source_only), matching(LINE, wide), casts_are_written is True)
+
+
+def _refuse_unsaved(graph: Graph) -> None:
+    """Raise `InvalidFile` if the graph refers to objects of this process."""
+    unsaved = {
+        "state": graph.state.places,
+        "call inputs": graph.call_inputs,
+        "random state": graph.randomness.recorded_from,
+        "shared memory": graph.shared_memory,
+    }
+    for name, item in unsaved.items():
+        if item:
+            raise InvalidFile(f"{graph.name} cannot be saved: a file has no place for its {name}")
+
+
+def _one_of(item: Any, known: tuple[str, ...]) -> str:
+    if item not in known:
+        raise InvalidFile(f"{item!r:.80} is none of {', '.join(known)}")
+    return str(item)

@@ -1,0 +1,505 @@
+"""``Parallel``: a function of a batch, each device with its part of it."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..contracts import DeviceAxis, Parallelism, Spread
+from ..contracts.parallelism import REDUCTIONS, Arrays, Opened
+from ..errors import CallMismatch, GuardFailed, InvalidOption, NotCompilable, nearest
+from ..forwarding import forward
+from ..recording.faults import is_fault
+from ..runtime import Graph
+from ..runtime.boundary import public
+from ..runtime.options import require_function
+from ..transforms.functions import is_array, is_value
+from ..trees import Path, Tree, flatten, likeness, paths, unflatten
+from .engines import engine_named, framework_of_call, name_of
+
+concat = REDUCTIONS[0]
+"""Value of ``reduce=``: join the devices' results along the first axis. Numbers become an array with one for each device."""
+mean = REDUCTIONS[1]
+"""Value of ``reduce=``: the mean over the devices."""
+sum = REDUCTIONS[2]
+"""Value of ``reduce=``: the sum over the devices."""
+first = REDUCTIONS[3]
+"""Value of ``reduce=``: the results of the first device, for results that are equal on all devices."""
+none = REDUCTIONS[4]
+"""Value of ``reduce=``: a list with the result of each device of this process."""
+
+
+def require_reduction(reduce: Any) -> None:
+    """``InvalidOption`` for what is neither the name of a reduction nor a function."""
+    if reduce not in REDUCTIONS if isinstance(reduce, str) else not callable(reduce):
+        close = nearest(reduce, REDUCTIONS) if isinstance(reduce, str) else ""
+        raise InvalidOption(
+            f"reduce= is {reduce!r}, and has to be one of {', '.join(map(repr, REDUCTIONS))}, or a function of the results of all devices, "
+            f"stacked along a first axis{close}"
+        )
+
+
+__all__ = ["concat", "first", "mean", "none", "require_reduction", "sum"]
+
+
+class GivenCall:
+    """Arguments of a call: their arrays, and the rest. ``static`` are positions of what is part of the program; ``is_flat``: there is
+    nothing but arrays, by position, beside it."""
+
+    def __init__(self, args: Sequence[Any], kwargs: dict[str, Any], static: Sequence[int]) -> None:
+        self.static = {place: args[place] for place in static}
+        self.places = [place for place in range(len(args)) if place not in self.static]
+        values = [*(args[place] for place in self.places), *kwargs.values()]
+        are_arrays = all(map(is_array, values))
+        self.is_flat = are_arrays and not kwargs
+        if are_arrays:
+            order, self.tree = _tree_of_arrays(len(self.places), tuple(kwargs))
+            self.leaves = [values[place] for place in order]
+        else:
+            self.leaves, self.tree = flatten((values[: len(self.places)], kwargs), is_array)
+
+
+@functools.lru_cache(maxsize=256)
+def _tree_of_arrays(count: int, names: tuple[str, ...]) -> tuple[list[int], Tree]:
+    """Of a call whose arguments are arrays and nothing else: so many, and these; and the order of the leaves."""
+    return flatten((list(range(count)), dict(zip(names, range(count, count + len(names))))), lambda item: type(item) is int)
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """The arguments of a call without its arrays: programs keep it, and with it no array."""
+
+    static: dict[int, Any]
+    tree: Tree
+    is_flat: bool
+
+    def of(self, arrays: Arrays) -> tuple[list[Any], dict[str, Any]]:
+        """By position and by name, with these arrays."""
+        args, kwargs = ([*arrays], {}) if self.is_flat else unflatten(self.tree, arrays)
+        for place in sorted(self.static):
+            args.insert(place, self.static[place])
+        return args, kwargs
+
+
+class SplitCall:
+    """The arrays of a call, and for each whether it is split along its first axis.
+
+    ``replicated`` are positions of arguments that are whole on each device; None where their layout tells. ``key`` is equal for calls that
+    the same program serves.
+    """
+
+    def __init__(self, engine: Parallelism, name: str, axis: DeviceAxis, given: GivenCall, replicated: Sequence[int] | None) -> None:
+        self._engine, self._name, self._axis, self._replicated = engine, name, axis, replicated
+        self.static, self._places, self.tree, leaves = given.static, given.places, given.tree, given.leaves
+        self.arguments = Arguments(given.static, given.tree, given.is_flat)
+        self.arrays: Arrays = list(map(engine.array, leaves))
+        if replicated is None:
+            self.split = tuple(bool(leaf.shape) and not engine.is_replicated(leaf, axis) for leaf in leaves)
+        else:
+            self.split = tuple(bool(leaf.shape) and self._is_batch(path) for leaf, path in zip(leaves, self._paths))
+
+    @functools.cached_property
+    def _paths(self) -> list[Path]:
+        return list(paths(self.tree))
+
+    def _is_batch(self, path: Path) -> bool:
+        return path[0] == 1 or self._places[path[1]] not in (self._replicated or ())
+
+    @functools.cached_property
+    def key(self) -> Hashable:
+        """What a program is made for."""
+        return self.tree, self.split, tuple((tuple(array.shape), array.dtype) for array in self.arrays), tuple(self.static.items())
+
+    def unhashable(self, problem: TypeError) -> InvalidOption:
+        """The error for a static argument that cannot be hashed."""
+        return InvalidOption(
+            f"Parallel of {self._name}: static_argnums= names argument {', '.join(map(str, self.static))}, and what was given cannot be "
+            f"hashed ({problem}); static arguments are numbers, texts and the like. An array that is the same for all devices goes "
+            "through parallel.replicate, or replicated_argnums="
+        )
+
+    def require_even(self, local_batch: bool) -> None:
+        """``CallMismatch`` where the first axes of what is split differ, or do not divide into the devices."""
+        count = self._axis.local if local_batch else self._axis.size
+        batches = [place for place, is_split in enumerate(self.split) if is_split]
+        for place in batches:
+            shape, first = self.arrays[place].shape, self.arrays[batches[0]].shape[0]
+            if shape[0] % count:
+                raise CallMismatch(
+                    f"Parallel of {self._name}: {self._words(place)} has the shape {list(shape)}, and its first axis, of {shape[0]}, does "
+                    f"not divide into {count} devices; pass a multiple of {count}, or, where it is no batch, give it by parallel.replicate "
+                    "or replicated_argnums="
+                )
+            if shape[0] != first:
+                raise CallMismatch(
+                    f"Parallel of {self._name}: {self._words(batches[0])} has a first axis of {first}, and {self._words(place)} the shape "
+                    f"{list(shape)}; all batches have one size. What is no batch goes through parallel.replicate or replicated_argnums="
+                )
+
+    def _words(self, place: int) -> str:
+        """``argument 0`` or ``argument 'x'``, and where in it."""
+        path = self._paths[place]
+        argument = repr(path[1]) if path[0] == 1 else str(self._places[path[1]])
+        return f"argument {argument}" + "".join(f"[{key!r}]" for key in path[2:])
+
+    def first_part(self) -> tuple[list[Any], dict[str, Any]]:
+        """Arguments as the first device gets them."""
+        parts = [array[: array.shape[0] // self._axis.size] if is_split else array for array, is_split in zip(self.arrays, self.split)]
+        return self.arguments.of(parts)
+
+
+_ALONE = flatten(0.0, is_value)[1]  # of a result that is one array
+
+
+class FlatFunction:
+    """A function as one of arrays, as a device runs it; :meth:`result` puts its result together from others.
+
+    The first ``names`` of the arrays are parameters, which the function takes as a dict in front.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], names: Sequence[str] | None, given: Arguments, engine: Parallelism, framework: str
+    ) -> None:
+        self._function, self._names, self._given, self._engine, self._framework = function, names, given, engine, framework
+        self._result: Tree | None = None
+        self.is_of_one_array = False  # what it has returned
+
+    def __call__(self, arrays: Arrays) -> Arrays:
+        count = len(self._names or ())
+        leading = [] if self._names is None else [dict(zip(self._names, arrays))]
+        args, kwargs = self._given.of(arrays[count:])
+        found = self._function(*leading, *args, **kwargs)
+        leaves, self._result = ([found], _ALONE) if is_array(found) else flatten(found, is_value)
+        self.is_of_one_array = self._result is _ALONE
+        native = list(map(self._engine.array, leaves))
+        for array, leaf in zip(native, leaves):
+            if array is None:
+                name = getattr(self._function, "__name__", "the function")
+                raise CallMismatch(f"Parallel of {name}: it gives a {type(leaf).__name__}, which is no array of {self._framework}")
+        return native
+
+    def result(self, arrays: Arrays) -> Any:
+        """What the function has returned, with these arrays."""
+        assert self._result is not None
+        return unflatten(self._result, arrays)
+
+    def places(self) -> list[str]:
+        """Where each array stands in the result, in words."""
+        assert self._result is not None
+        return ["".join(f"[{key!r}]" for key in path) for path in paths(self._result)]
+
+
+@dataclass
+class _Program:
+    """A function of arrays on all devices. ``is_checked``: results that have to be equal on all devices were found to be so."""
+
+    flat: FlatFunction
+    run: Callable[[Arrays], Arrays]
+    is_checked: bool
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """Parameters by name as a module or a graph gave them, and as they are on all devices."""
+
+    given: Mapping[str, Any]
+    placed: Arrays
+
+    def is_of(self, parameters: Mapping[str, Any]) -> bool:
+        """Whether they are these."""
+        return [*parameters] == [*self.given] and all(map(operator.is_, self.given.values(), parameters.values()))
+
+
+class _Means:
+    """Framework, devices and function of the calls of one `Parallel`.
+
+    framework: name of the framework.
+    engine: the framework's implementation of parallelism.
+    axis: the devices.
+    opened: the function with its parameters as arguments, for functions that close over parameters; None
+        for others.
+    """
+
+    def __init__(self, framework: str, engine: Parallelism, axis: DeviceAxis, opened: Opened | None) -> None:
+        self.framework, self.engine, self.axis, self.opened = framework, engine, axis, opened
+        self.kinds = engine.likenesses()
+        self._sent = _Sent({}, [])
+
+    def sent(self) -> _Sent:
+        """Return the parameters on all devices. Those sent before are reused while they are the same arrays."""
+        if self.opened is not None and not self._sent.is_of(parameters := dict(self.opened.parameters)):
+            self._sent = _Sent(parameters, self.engine.everywhere(list(parameters.values()), self.axis))
+        return self._sent
+
+    def live(self) -> list[tuple[Callable[[], Any], Any]] | None:
+        """What tells that the parameters are the same as now, and what it gives as long as they are; None where nothing does."""
+        try:
+            return [(live, live()) for live in self.opened.live()] if self.opened is not None else []
+        except GuardFailed:  # of weights that were replaced by others of another shape
+            return None
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """What a call is run by: the next one, too, if its arguments are ``alike``, and the parameters are the same."""
+
+    means: _Means
+    alike: list[Any]
+    live: list[tuple[Callable[[], Any], Any]] | None
+    placed: Arrays
+    program: _Program
+
+    def is_current(self) -> bool:
+        """Whether the parameters are those that were placed."""
+        try:
+            for live, given in self.live or ():
+                if live() is not given:
+                    return False
+        except GuardFailed:
+            return False
+        return self.live is not None
+
+
+class Parallel:
+    """Function that runs on several devices, each with its part of the batch. It is called as the original is.
+
+    Arrays are split along their first axis, in the order of the devices. These are not split: what
+    :func:`replicate` returned, arguments in ``replicated_argnums``, arrays without axes, Python numbers, and
+    the parameters of a graph. JAX runs it as a compiled ``jax.shard_map``, TensorFlow as a
+    ``tf.distribute.MirroredStrategy`` in a ``tf.function``, torch in one process for each device (start them
+    with ``torchrun``, and call ``torch.distributed.init_process_group``). Inside it, :func:`psum` and the
+    other collectives use ``axis_name``.
+
+    Args:
+        function: Graph, torch module, or function of torch, JAX or TensorFlow.
+        devices: A number, for the first devices; JAX devices, names of TensorFlow devices, or a torch
+            ``DeviceMesh`` of one axis. Default: all.
+        reduce: What becomes of the results. ``"concat"`` joins them along the first axis, ``"mean"`` and
+            ``"sum"`` reduce over the devices, ``"first"`` returns results that are equal on all devices
+            (checked by the first call), ``"none"`` a list with one array for each device of this process. A
+            function gets the results stacked along a new first axis.
+        axis_name: Name of the axis for collectives.
+        static_argnums: Positions of arguments that are part of the program.
+        replicated_argnums: Positions of arguments that are not split. Default: told from the layout of the
+            arrays.
+        local_batch: Each process passes the part of its own devices instead of the whole batch.
+
+    Raises:
+        InvalidOption: An option is invalid, or a static argument is not hashable.
+        CallMismatch: Batches differ in size or do not divide into the devices; or results differ under
+            ``"first"``.
+        NotCompilable: The function is NumPy's, or a graph changes state.
+        CollectiveFailed: Another process has ended, waits elsewhere, or has a batch of another size.
+
+    >>> import jax.numpy as jnp
+    >>> from graph_compiler import parallel
+    >>> parallel.Parallel(lambda x: x / parallel.psum(x.sum(), "device"), devices=jnp.ones(1).devices())(jnp.ones(4)).tolist()
+    [0.25, 0.25, 0.25, 0.25]
+    """
+
+    @public
+    def __init__(
+        self,
+        function: Any,
+        devices: Any = None,
+        reduce: str | Callable[[Any], Any] = concat,
+        axis_name: str = "device",
+        static_argnums: int | Sequence[int] = (),
+        *,
+        replicated_argnums: int | Sequence[int] | None = None,
+        local_batch: bool = False,
+    ) -> None:
+        require_function("Parallel", function)
+        require_reduction(reduce)
+        if not isinstance(axis_name, str):
+            raise InvalidOption(f"axis_name= is {axis_name!r}, and has to be a text")
+        self.function, self.devices, self.reduce, self.axis_name, self.local_batch = function, devices, reduce, axis_name, local_batch
+        self._static = _positions("static_argnums", static_argnums)
+        self._replicated = None if replicated_argnums is None else _positions("replicated_argnums", replicated_argnums)
+        self._means: dict[tuple[type, ...], _Means] = {}  # classes of arrays in the arguments ->
+        self._programs: dict[Hashable, _Program] = {}
+        self._known: set[Hashable] = set()  # keys of calls that were checked
+        self._ready: _Ready | None = None
+        self.__name__ = f"Parallel({name_of(function)})"
+        self.__doc__ = getattr(function, "__doc__", None)
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__} over {self.axis_name!r}>"
+
+    @public
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        arrays: Arrays = []
+        ready = self._ready
+        if ready is None or likeness((*args, kwargs), ready.means.kinds, arrays) != ready.alike or not ready.is_current():
+            ready, arrays = self._made_ready(args, kwargs)
+        program = ready.program
+        try:
+            results = program.run([*ready.placed, *arrays])
+        except GuardFailed:
+            if not self._record(self._split(ready.means, self._given(args, kwargs)), True):
+                raise
+            return self(*args, **kwargs)
+        if not program.is_checked:
+            self._require_equal(ready.means, program.flat, results)
+            program.is_checked = True
+        return results[0] if program.flat.is_of_one_array else program.flat.result(results)
+
+    def _made_ready(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[_Ready, Arrays]:
+        """What a call is run by, and its arrays."""
+        given = self._given(args, kwargs)
+        means = self._means_for(given, args, kwargs)
+        call = self._split(means, given)
+        self._check(call)
+        live, sent = means.live(), means.sent()
+        key = means.framework, call.key, tuple(sent.given)
+        program = self._programs.get(key)
+        if program is None:
+            program = self._programs[key] = self._program(means, call, list(sent.given))
+        arrays: Arrays = []
+        ready = _Ready(means, likeness((*args, kwargs), means.kinds, arrays), live, sent.placed, program)
+        is_as_given = len(arrays) == len(call.arrays) and all(map(operator.is_, arrays, call.arrays))
+        self._ready = ready if is_as_given and not self._has_checks() else None
+        return ready, call.arrays
+
+    def _means_for(self, given: GivenCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Means:
+        """Those of the framework, for which the classes of the arrays decide."""
+        kinds = tuple(map(type, given.leaves))
+        found = self._means.get(kinds) if kinds else None
+        if found is None:
+            framework = framework_of_call(self.function, args, kwargs)
+            known = [means for means in self._means.values() if means.framework == framework]
+            found = self._means[kinds] = known[0] if known else self._new_means(framework)
+        return found
+
+    def _new_means(self, framework: str) -> _Means:
+        engine = engine_named(framework, self.__name__)
+        opened = _OpenGraph(self.function) if isinstance(self.function, Graph) else engine.opened(self.function)
+        return _Means(framework, engine, engine.axis(self.devices, self.axis_name), opened)
+
+    def _split(self, means: _Means, given: GivenCall) -> SplitCall:
+        return SplitCall(means.engine, name_of(self.function), means.axis, given, self._replicated)
+
+    def _given(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> GivenCall:
+        return GivenCall(args, kwargs, [_place(place, args, self.__name__) for place in self._static])
+
+    def _check(self, call: SplitCall) -> None:
+        """A call of a new form is checked, and a graph recorded for it."""
+        try:
+            is_new = call.key not in self._known
+        except TypeError as problem:
+            raise call.unhashable(problem) from None
+        if is_new:
+            call.require_even(self.local_batch)
+        self._record(call, is_new)
+        self._known.add(call.key)
+
+    def _program(self, means: _Means, call: SplitCall, names: list[str]) -> _Program:
+        of_parameters = means.opened is not None
+        flat = FlatFunction(means.opened or self.function, names if of_parameters else None, call.arguments, means.engine, means.framework)
+        how = Spread(means.axis, (*(False for _ in names), *call.split), self._reduction(), self.local_batch, len(names))
+        return _Program(flat, means.engine.spread(flat, how), self.reduce != first)
+
+    def _reduction(self) -> str | Callable[[Any], Any]:
+        """``reduce=``, whose failure names it."""
+        given = self.reduce
+        if isinstance(given, str):
+            return given
+
+        def reduced(stacked: Any) -> Any:
+            try:
+                found = forward(given, stacked)
+            # The function is the user's, and may raise anything.
+            except Exception as problem:
+                if is_fault(problem):
+                    raise
+                raise self._misreduced(f"fails with {type(problem).__name__}: {problem}", stacked) from problem
+            if not is_value(found):
+                raise self._misreduced(f"gives a {type(found).__name__}, and has to give an array", stacked)
+            return found
+
+        return reduced
+
+    def _misreduced(self, what: str, stacked: Any) -> CallMismatch:
+        return CallMismatch(
+            f"{self.__name__}: the function reduce= {what}; it is given the results of all devices, stacked along a first axis: "
+            f"{list(stacked.shape)}"
+        )
+
+    def _record(self, call: SplitCall, is_new: bool) -> bool:
+        """Records a graph for the part of one device, where this is a new form of a call, or elements decide, and none of its variants
+        fits; whether it did."""
+        graph = self.function
+        if not isinstance(graph, Graph) or not (is_new or self._has_checks()):
+            return False
+        before = len(graph.variants)
+        _record_first(graph, call)
+        if len(graph.variants) > before:
+            self._programs.clear()
+            self._ready = None
+        return len(graph.variants) > before
+
+    def _has_checks(self) -> bool:
+        """Whether elements decide which variant of a graph runs."""
+        return isinstance(self.function, Graph) and any(variant.program.checks for variant in self.function.variants)
+
+    def _require_equal(self, means: _Means, flat: FlatFunction, results: Arrays) -> None:
+        differ = [means.engine.differing(array, means.axis) for array in results]
+        if any(differ):
+            where = ", ".join(f"result{place}" for place, found in zip(flat.places(), differ) if found)
+            raise CallMismatch(
+                f"{self.__name__}: reduce= is 'first', and {where} differs between the devices; take parallel.pmean(result, "
+                f"{self.axis_name!r}) inside of the function, or reduce='mean', 'concat' or 'none'"
+            )
+
+
+def _positions(option: str, given: Any) -> tuple[int, ...]:
+    found = tuple(given) if isinstance(given, (tuple, list, range)) else (given,)
+    if any(type(number) is not int or number < 0 for number in found):
+        raise InvalidOption(f"{option}= is {given!r}, and has to be a position of an argument, or several, counted from 0")
+    return found
+
+
+def _place(place: int, args: tuple[Any, ...], name: str) -> int:
+    if place >= len(args):
+        raise CallMismatch(f"{name}: static_argnums= names argument {place}, and {len(args)} are given by position")
+    return place
+
+
+def _record_first(graph: Graph, call: SplitCall) -> None:
+    """Records a graph for the part of one device, where none of its variants fits."""
+    args, kwargs = call.first_part()
+    if all(variant.match(tuple(args), kwargs) is None for variant in graph.variants if not variant.state):
+        target = graph.pipeline.target.target
+        if not any(map(target.is_traced, call.arrays)):
+            graph.add_variant(tuple(args), kwargs, "the part of a batch for one device")
+
+
+class _OpenGraph:
+    """A graph as a function of its parameters."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph, self.__name__ = graph, graph.name
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Those of the moment, by name."""
+        return self._graph.parameters
+
+    def live(self) -> Sequence[Callable[[], Any]]:
+        """Those of each variant: nothing runs here that writes to them."""
+        return [variant.parameters for variant in self._graph.variants]
+
+    def __call__(self, parameters: Mapping[str, Any], /, *args: Any, **kwargs: Any) -> Any:
+        """The result of a call that changes no state."""
+        result, state = self._graph._purely(parameters, args, kwargs, kwargs.pop("rng", None))
+        if state:
+            changed = ", ".join(f"argument {key}" if str(key).isdigit() else key for key in state)
+            raise NotCompilable(
+                f"Parallel of {self._graph.name}: each device would change {changed} in its own way. Call "
+                "graph.functional(parameters, x) in a function of yours, and return the result and parallel.pmean(state, axis_name); or "
+                "set the model to eval()"
+            )
+        return result

@@ -1,0 +1,1 @@
+"""Simplifications that apply to every program: dead code, common subexpressions, constants, guards."""

@@ -1,0 +1,93 @@
+"""Guards on sizes as short as they can be said: solved for the size they are about, and without those that others imply."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Union
+
+from ...ir.graph import Graph, Guard
+from ...sizes import Compared, Size, Symbol, apply, comparison, isolate, substitute
+from ..driver import only_with
+
+Number = Union[int, float]  # floats are infinite
+Row = tuple[Guard, Compared]
+
+# comparison of a size with a number -> the least and the greatest size of which it is true; ``ne`` beside them leaves one size out
+_RANGES: dict[str, Callable[[int], tuple[Number, Number]]] = {
+    "eq": lambda n: (n, n),
+    "ge": lambda n: (n, math.inf),
+    "le": lambda n: (-math.inf, n),
+}
+
+
+@only_with(guards=True)
+def simplify_guards(graph: Graph) -> tuple[Graph, bool]:
+    """The graph with fewer and shorter guards on entry, which hold for the same calls.
+
+    A guard that compares with a number is solved for its size: of ``(n - 1) // 2 + 1 >= 3`` is left ``n >= 5``. Of several about one size
+    the strongest stay, and none that follows from sizes that are fixed: of ``2 <= n``, ``n != 0``, ``n == 10`` and ``min(n, 12) >= 8`` is
+    left ``n == 10``. Those that stay stand in the place of the first, for guards behind it may be computed only where it holds
+    (``10 // n``).
+    """
+    entry = {id(guard) for guard in graph.entry_guards()}
+    rows = [each for guard in graph.guards for each in (_solved(guard) if id(guard) in entry else [(guard, None)])]
+    rows = _unsettled(rows)
+    groups: dict[Size, list[Row]] = {}
+    for guard, compared in rows:
+        if compared is not None:
+            groups.setdefault(compared.size, []).append((guard, compared))
+    kept: list[Guard] = []
+    for guard, compared in rows:
+        group = groups[compared.size] if compared is not None else None
+        if group is None or guard is group[0][0]:
+            kept += [guard] if group is None else _strongest(group)
+    return (graph, False) if kept == graph.guards else (graph.derive(guards=kept), True)
+
+
+def _solved(guard: Guard) -> Iterator[tuple[Guard, Compared | None]]:
+    """The guard about the innermost size, none where it always holds; others as they are, without a comparison."""
+    found = comparison(guard.condition)
+    row = isolate(found) if found is not None else None
+    if found is None or row is False:
+        yield guard, None
+    elif isinstance(row, Compared):
+        condition: Any = guard.condition if row.size == found.size else apply(row.function, row.size, row.number)
+        yield replace(guard, condition=condition), row
+
+
+def _fixes(row: Compared) -> Symbol | None:
+    """The size that a comparison leaves one number for."""
+    if row.function != "eq":
+        return None
+    (monomial, _), *more = row.size.terms()
+    return monomial[0] if not more and len(monomial) == 1 and isinstance(monomial[0], Symbol) else None
+
+
+def _unsettled(rows: list[tuple[Guard, Compared | None]]) -> list[tuple[Guard, Compared | None]]:
+    """The guards without those that sizes with one number decide."""
+    fixed = {symbol: row.number for _, row in rows if row is not None and (symbol := _fixes(row)) is not None}
+    return [(guard, row) for guard, row in rows if (row is not None and _fixes(row) is not None) or not _follows(guard.condition, fixed)]
+
+
+def _follows(condition: Any, fixed: dict[Symbol, int]) -> bool:
+    """Whether a condition is true because of sizes that are fixed."""
+    symbols = set(condition.symbols()) if isinstance(condition, Size) else set()
+    return bool(symbols) and symbols <= fixed.keys() and substitute(condition, fixed.__getitem__) is True
+
+
+def _strongest(group: list[Row]) -> list[Guard]:
+    """Of comparisons of one size, those that imply the others."""
+    ranges = [_RANGES[row.function](row.number) for _, row in group if row.function != "ne"]
+    low, high = max((least for least, _ in ranges), default=-math.inf), min((greatest for _, greatest in ranges), default=math.inf)
+    kept, settled = [], {(0, -math.inf), (1, math.inf)}  # the ends of the range that are checked
+    for guard, row in sorted(group, key=lambda each: each[1].function != "eq"):
+        if row.function == "ne":
+            is_needed = low <= row.number <= high
+        else:
+            ends = {end for end in enumerate(_RANGES[row.function](row.number)) if end in ((0, low), (1, high))}
+            is_needed = not ends <= settled
+            settled |= ends
+        kept += [guard] if is_needed else []
+    return kept

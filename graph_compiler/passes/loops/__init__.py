@@ -1,0 +1,1 @@
+"""Optimizations of loops: operands of scans, invariant code, trip counts, range checks."""

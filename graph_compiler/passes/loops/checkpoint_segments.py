@@ -1,0 +1,107 @@
+"""Loops in segments of about ``sqrt(n)`` steps, for gradients of long loops in little memory.
+
+A gradient of a ``scan`` keeps what each of its ``n`` steps computed. In segments of ``s`` steps it keeps what is carried into each of the
+``n / s`` segments, and runs one segment at a time again: about ``n / s + s`` steps are kept, which is least for ``s = sqrt(n)``. The
+forward pass is computed twice. The length of a segment is fixed by the length that was recorded; other lengths have other numbers of
+segments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ...ir.builder import Body, Builder
+from ...ir.graph import Graph
+from ...ir.node import Block, Node, Value
+from ...ir.rewrite import Rewriter
+from ...ops.registry import ArraySpec
+from ...sizes import hint_of
+from ..driver import Pass
+
+_FEWEST = 8  # steps: of fewer there is nothing to save
+
+
+def _segmented(block: Block) -> Block:
+    """The block with its canonical scans in segments."""
+    rewriter = Rewriter(block)
+    for node in block.nodes:
+        node = rewriter.rewritten(node)
+        if node.op != "scan" or node.record is not None or hint_of(node.params["length"]) < _FEWEST:
+            rewriter.append(node)
+            continue
+        scratch = Graph("scratch", "canonical")
+        outputs = _Segments(Builder(scratch, node.origin, rewriter.maker), node).outputs()
+        for part in scratch.nodes:
+            rewriter.append(part)
+        rewriter.replace(node.outputs, outputs)
+    return rewriter.finish()
+
+
+class _Segments:
+    """One loop: all whole segments, and a loop over the steps that are left, which comes first where the loop runs backwards."""
+
+    def __init__(self, build: Builder, node: Node) -> None:
+        self.build, self.node = build, node
+        carried, length = node.params["carried"], node.params["length"]
+        own = carried + node.params["sequences"]
+        self.state, self.sequences, self.captured = node.inputs[:carried], node.inputs[carried:own], node.inputs[own:]
+        self.steps = math.isqrt(hint_of(length))
+        self.count = length // self.steps
+        self.whole, self.left = self.count * self.steps, length - self.count * self.steps
+
+    def outputs(self) -> tuple[Any, ...]:
+        """What the loop gives."""
+        if isinstance(self.left, int) and self.left == 0:
+            return self._in_segments(self.state)
+        first, second = (self._rest, self._in_segments) if self.node.params["reverse"] else (self._in_segments, self._rest)
+        count = len(self.state)
+        before = first(self.state)
+        after = second(before[:count])
+        pairs = zip(*((after, before) if self.node.params["reverse"] else (before, after)))
+        joined = [self.build.concat(*pair, axis=0) for pair in list(pairs)[count:]]
+        return (*after[:count], *joined)
+
+    def _in_segments(self, state: Sequence[Any]) -> tuple[Any, ...]:
+        build, params = self.build, self.node.params
+        rows = [build.getitem(item, key=((None, self.whole, 1), *_rest_of(item))) for item in self.sequences]
+        segments = [build.reshape(item, shape=(self.count, self.steps, *item.shape[1:])) for item in rows]
+        inputs = [Value(item.name, item.spec) for item in state]
+        inputs += [Value(item.name, ArraySpec((self.steps, *item.shape[1:]), item.dtype)) for item in rows]
+        body = self._body(inputs)
+        options = {"carried": len(state), "sequences": len(rows), "length": self.count, "reverse": params["reverse"], "checkpoint": True}
+        found = self._named(build.run("scan", [*state, *segments], [body], **options))
+        count = len(state)
+        return (*found[:count], *(build.reshape(item, shape=(self.whole, *item.shape[2:])) for item in found[count:]))
+
+    def _body(self, inputs: Sequence[Value]) -> Body:
+        """The same loop over one segment."""
+        count = len(self.state)
+        specs = [value.spec for value in self.node.outputs]
+        specs[count:] = [ArraySpec((self.steps, *spec.shape[1:]), spec.dtype) for spec in specs[count:]]
+        outputs = tuple(Value(value.name, spec) for value, spec in zip(self.node.outputs, specs))
+        params = {**self.node.params, "length": self.steps}
+        step = Node("scan", (*inputs, *self.captured), params, self.node.origin, outputs, regions=self.node.regions)
+        return Body("segment", inputs, [step], outputs)
+
+    def _rest(self, state: Sequence[Any]) -> tuple[Any, ...]:
+        """The steps that make no whole segment."""
+        build, params = self.build, {**self.node.params, "length": self.left}
+        rows = [build.getitem(item, key=((self.whole, item.shape[0], 1), *_rest_of(item))) for item in self.sequences]
+        specs = [value.spec for value in self.node.outputs]
+        specs[len(state) :] = [ArraySpec((self.left, *spec.shape[1:]), spec.dtype) for spec in specs[len(state) :]]
+        return self._named(build.append("scan", (*state, *rows, *self.captured), params, tuple(specs), self.node.regions))
+
+    def _named(self, made: tuple[Value, ...]) -> tuple[Value, ...]:
+        for value, old in zip(made, self.node.outputs):
+            value.name = old.name
+        return made
+
+
+def _rest_of(item: Value) -> tuple[Any, ...]:
+    return ((None, None, 1),) * (item.ndim - 1)
+
+
+segment_scans = Pass("segment_scans", _segmented, "deep")
+"""Pass that runs long ``scan`` loops in segments: their gradient stores about ``2 sqrt(n)`` iterations."""

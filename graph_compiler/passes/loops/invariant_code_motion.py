@@ -1,0 +1,155 @@
+"""What the steps of a loop compute without the step before is computed before the loop: what is the same in all of them once, and numbers
+of the rows of sequences for all rows at once.
+
+Arrays grow by neither: a mask, or a row that is repeated, is made where it is used. For targets whose loops count in arrays, whose
+compilers leave such things in each step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ...ir.builder import Body, Builder
+from ...ir.node import Block, Node, Value, values_in
+from ...ir.rewrite import Rewriter
+from ...ops.dtypes import is_integer
+from ...ops.rules import ELEMENTWISE
+from ..driver import Pass
+from ..masking.ragged import Agreed
+from .open_loops import OpenLoop
+
+_BY_ELEMENT = frozenset((*ELEMENTWISE, "where", "astype"))
+_MAKE = frozenset(("arange", "full", "zeros", "ones"))
+_MAY_FAIL = frozenset(("divide", "floor_divide", "trunc_divide", "remainder", "fmod", "pow"))
+"""Of whole numbers some targets refuse them where nothing says that a step is taken at all."""
+_CHEAP = frozenset((
+    "abs", "add", "astype", "bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
+    "ceil", "clip", "divide", "equal", "floor", "greater", "greater_equal", "less", "less_equal", "logical_and", "logical_not",
+    "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative", "not_equal", "positive", "reciprocal", "relu", "round",
+    "sign", "sqrt", "square", "subtract", "trunc", "where",
+))  # fmt: skip
+"""An instruction or two, which a step computes while it waits for the step before. For all rows at once they are an array to be written and
+read again."""
+
+
+def _with_early(block: Block) -> Block:
+    rewriter = Rewriter(block)
+    for node in map(rewriter.rewritten, block.nodes):
+        loop = _Loop(node) if node.op == "scan" and any(map(_may_be_early, node.regions[0].block.nodes)) else None
+        if loop is None or not loop.finds():
+            rewriter.append(node)
+        else:
+            rewriter.replace(node.outputs, loop.written(Agreed.into(rewriter, node.origin)))
+    return rewriter.finish()
+
+
+early_values = Pass("early_values", _with_early, "deep", ("scan",))
+"""The graph with such values before its loops."""
+
+
+def _may_be_early(node: Node) -> bool:
+    """Whether an operation has one result, which looks at no more than one place of each operand, and does not fail."""
+    if node.op in _MAKE or node.op == "getitem":
+        return True
+    return node.op in _BY_ELEMENT and len(node.outputs) == 1 and not (node.op in _MAY_FAIL and is_integer(node.outputs[0].dtype))
+
+
+class _Loop(OpenLoop):
+    def __init__(self, node: Node) -> None:
+        super().__init__(node)
+        self.light: set[Value] = set()
+        """What is the same in all steps, and made where it is used."""
+        self.once: dict[Value, Node] = {}
+        """What is the same in all steps, and made before them."""
+        for each in filter(_may_be_early, self.nodes):
+            if all(value not in self.made or value in self.light or value in self.once for value in each.uses):
+                self._note(each)
+        self.at_once = self._of_rows()
+
+    def _note(self, node: Node) -> None:
+        (made,) = node.outputs
+        read = [item for item in node.inputs if isinstance(item, Value) and item not in self.light]
+        if any(item.ndim >= made.ndim for item in read):
+            self.once[made] = node
+        else:
+            self.light.add(made)
+
+    def _of_rows(self) -> dict[Value, Node]:
+        """The numbers that are computed of numbers of the rows, where that makes sequences fewer, or no more and is work."""
+        rows = {row for row in self.rows if row.ndim == 0}
+        found: dict[Value, Node] = {}
+        for node in self.nodes:
+            if node.op in _BY_ELEMENT and _may_be_early(node) and node.outputs[0].ndim == 0 and self._is_of_rows(node, rows | found.keys()):
+                found[node.outputs[0]] = node
+        left = self._read_later(found)
+        made, gone = sum(value in left for value in found), sum(row not in left for row in rows)
+        is_work = any(node.op not in _CHEAP for node in found.values())
+        return found if 0 < made < gone or (0 < made == gone and is_work) else {}
+
+    def _is_of_rows(self, node: Node, early: set[Value]) -> bool:
+        if not all(isinstance(item, Value) and item.ndim == 0 or isinstance(item, (bool, int, float)) for item in node.inputs):
+            return False
+        if not self.is_still(node.params):
+            return False
+        return all(item in early or item not in self.made or item in self.once for item in node.uses) and any(
+            item in early for item in node.uses
+        )
+
+    def _read_later(self, early: Mapping[Value, Node]) -> set[Value]:
+        """What is read by the outputs, and by nodes that stay in the loop."""
+        left = (node.uses for node in self.nodes if not self._is_made(node, early))
+        return {value for uses in left for value in uses} | {*values_in(self.outputs)}
+
+    def _is_made(self, node: Node, early: Mapping[Value, Node]) -> bool:
+        """Whether what a node makes is there before the loop."""
+        return any(value in self.once or value in early for value in node.outputs)
+
+    def finds(self) -> bool:
+        """Whether anything is early."""
+        return bool(self.once or self.at_once)
+
+    # ------------------------------------------------------------------------------ what is made
+    def written(self, build: Builder) -> tuple[Value, ...]:
+        """The results of the loop, behind what is computed before it."""
+        outside = Rewriter(Block((), tuple(self.nodes), tuple(self.outputs)))
+        inner = Rewriter(Block((), tuple(self.nodes), tuple(self.outputs)))
+        for value, node in self._needed():
+            outside.replace((value,), (self._again(build, outside, node),))
+        inner.replace(tuple(self.once), tuple(map(outside.value, self.once)))
+        sequences = dict(zip(self.rows, self.node.inputs[self.carried :]))
+        sequences.update(self._sequences(build, outside))
+        for node in self.nodes:
+            if not self._is_made(node, self.at_once):
+                inner.append(inner.rewritten(node))
+        outputs = [inner.mapped(item) for item in self.outputs]
+        read = {value for node in inner.nodes for value in node.uses}.union(values_in(outputs))
+        sequences = {row: array for row, array in sequences.items() if row in read}
+        body = Body(self.node.regions[0].name, [*self.state, *sequences], inner.nodes, outputs)
+        params = {**self.node.params, "sequences": len(sequences)}
+        results: tuple[Value, ...] = build.run("scan", [*self.given, *sequences.values()], [body], **params)
+        for made, old in zip(results, self.node.outputs):
+            made.name = old.name
+        return results
+
+    def _needed(self) -> Iterator[tuple[Value, Node]]:
+        """What is made once, and what is light and read by that, in order."""
+        read: set[Value] = set()
+        for node in reversed(self.nodes):
+            if any(value in self.once or (value in self.light and value in read) for value in node.outputs):
+                read.update(node.uses)
+        for node in self.nodes:
+            yield from ((value, node) for value in node.outputs if value in self.once or (value in self.light and value in read))
+
+    def _sequences(self, build: Builder, outside: Rewriter) -> dict[Value, Value]:
+        """The sequences of numbers that are computed at once, by what stands for them in a step."""
+        vectors = dict(zip(self.rows, self.node.inputs[self.carried :]))
+        for value, node in self.at_once.items():
+            inputs = [vectors.get(item, outside.value(item)) if isinstance(item, Value) else item for item in node.inputs]
+            vectors[value] = getattr(build, node.op)(*inputs, **outside.mapped(node.params))
+        return {value: vectors[value] for value in self.at_once}
+
+    @staticmethod
+    def _again(build: Builder, outside: Rewriter, node: Node) -> Value:
+        made: Value = getattr(build, node.op)(*outside.mapped(node.inputs), **outside.mapped(node.params))
+        outside.name(made, node.outputs[0])
+        return made

@@ -1,0 +1,67 @@
+"""Loops whose body is open: its nodes read values and sizes of the outside, so that what changes from step to step can be told from what
+does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...ir.copying import inline
+from ...ir.node import Node, Value, values_in
+from ...ops.registry import ArraySpec
+
+WHOLE = (None, None, 1)
+
+
+class OpenLoop:
+    """A ``scan`` with an open body: ``state`` is what it carries, ``rows`` are the rows of its sequences."""
+
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.length, self.carried = node.params["length"], node.params["carried"]
+        own = self.carried + node.params["sequences"]
+        self.given = node.inputs[: self.carried]
+        region, rows = node.regions[0], [ArraySpec(item.shape[1:], item.dtype) for item in node.inputs[self.carried : own]]
+        specs = [*(item.spec for item in self.given), *rows]
+        inputs = [Value(value.name, spec) for value, spec in zip(region.block.inputs, specs)]
+        self.state, self.rows = inputs[: self.carried], inputs[self.carried :]
+        nodes: list[Node] = []
+        self.outputs = inline(region, [*inputs, *node.inputs[own:]], nodes.append)
+        self.nodes = nodes
+        self.made = {value for each in nodes for value in each.outputs} | {*inputs}
+
+    def is_still(self, key: Any) -> bool:
+        """Whether a key is the same in all steps."""
+        return self.made.isdisjoint(values_in(key))
+
+    def history(self, place: int) -> History | None:
+        """What a step does with a carried array; None where that is more than to read and write places of it."""
+        found = History(self.state[place])
+        for node in self.nodes:
+            if not found.versions.isdisjoint(node.uses) and not found.takes(node):
+                return None
+        given_on = [value for value in values_in(self.outputs) if value in found.versions]
+        return found if found.writes and given_on == [self.outputs[place]] != [found.array] else None
+
+
+class History:
+    """The versions of one carried array in a step, each written from one before it, and what reads and writes them."""
+
+    def __init__(self, array: Value) -> None:
+        self.array = array
+        self.versions: set[Value] = {array}
+        self.reads: list[Node] = []
+        self.writes: list[Node] = []
+
+    def takes(self, node: Node) -> bool:
+        """Notes a node that reads or writes a place of a version, and nothing else of one; False where it does more."""
+        if node.op not in ("getitem", "setitem") or not self.versions.isdisjoint(values_in((node.inputs[1:], node.params))):
+            return False
+        if node.op == "getitem":
+            self.reads.append(node)
+            return True
+        value, made = node.inputs[1], node.outputs[0]
+        if made.dtype != self.array.dtype or (isinstance(value, Value) and value.dtype != made.dtype):
+            return False
+        self.writes.append(node)
+        self.versions.add(made)
+        return True

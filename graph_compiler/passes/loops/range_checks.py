@@ -1,0 +1,249 @@
+"""Checks inside of loops and branches that always hold, for the number of a step lies between known ends.
+
+Where statements are traced, each place in ``for i in range(n): for j in range(i + 1, n): x[i, j]`` is a number of an array, and is checked
+in each step. Here whole numbers are sums of sizes and of the numbers of steps, and what a loop or a branch says of them are *facts*: sums
+that are no less than 0. A comparison is certain where its difference is a sum of facts and of sizes.
+
+Numbers that a program reads, or that are no counters, may wrap around: they are compared, but nothing is computed of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...ir.graph import Graph, guard_of
+from ...ir.node import Block, Node, Region, Value
+from ...ops.bounds import nonnegative
+from ...ops.control import own_operands
+from ...ops.dtypes import is_integer
+from ...ops.registry import ArraySpec
+from ...sizes import Size, Symbol, substitute
+from ..masking.bounded_loops import not_cut_off
+
+Facts = tuple[Any, ...]
+_STEP = ArraySpec((), "int64")  # of numbers of Python's, which do not wrap around
+_MOST = 8  # facts that are summed
+
+
+def without_certain(graph: Graph) -> Graph:
+    """A canonical graph without such checks; itself where it has none."""
+    constants = {value: int(array) for value, array in graph.constants.values() if value.spec == _STEP}
+    nodes = _Checks(constants).kept(graph.nodes, ())
+    return graph if all(map(_is, nodes, graph.nodes)) else graph.derive(nodes=nodes)
+
+
+@dataclass(slots=True)
+class _Checks:
+    """What is known of the values of a graph, in sizes of its outermost block."""
+
+    numbers: dict[Value, Any] = field(default_factory=dict)
+    sizes: dict[Symbol, Any] = field(default_factory=dict)
+    makers: dict[Value, Node] = field(default_factory=dict)
+    steps: list[Value] = field(default_factory=list)
+    """The numbers of steps, those of outer loops first."""
+
+    def kept(self, nodes: Iterable[Node], facts: Facts) -> list[Node]:
+        """The nodes of a block in which the facts hold; all where there are none."""
+        kept = []
+        for node in nodes:
+            guard = guard_of(node) if facts else None
+            if guard is None or guard.expected is not True or not self._is_certain(guard.condition, facts):
+                kept.append(self._inside(node, facts) if node.op in _ENTERED else node)
+            self._note(node)
+        return kept
+
+    def _note(self, node: Node) -> None:
+        for value in node.outputs:
+            self.makers[value] = node
+        if node.op in _NUMBERS and node.outputs[0].spec == _STEP:
+            operands = [self._told(item) for item in node.inputs or (node.params["fill_value"],)]
+            if None not in operands and (number := _NUMBERS[node.op](*operands)) is not None:
+                self.numbers[node.outputs[0]] = number
+
+    def _told(self, item: Any) -> Any:
+        """A number in sizes of the outermost block and numbers of steps; None where it is more than that."""
+        if isinstance(item, Size) and item.type is int:
+            return substitute(item, self._size)
+        return self.numbers.get(item) if isinstance(item, Value) else item if type(item) is int else None
+
+    def _size(self, symbol: Symbol) -> Any:
+        return self.sizes.get(symbol, self.numbers.get(symbol.source, Size.of(symbol)) if symbol.kind == "item" else Size.of(symbol))
+
+    def _compared(self, item: Any) -> Any:
+        """As :meth:`_told`; another whole number is a symbol."""
+        told = self._told(item)
+        is_whole = told is None and isinstance(item, Value) and not item.shape and is_integer(item.dtype)
+        return Size.of(Symbol(item, 0, 0, "item")) if is_whole else told
+
+    # ------------------------------------------------------------------------------ regions
+    def _inside(self, node: Node, facts: Facts) -> Node:
+        first = int(node.op == "branch")
+        own = first + own_operands(node.op, node.params)
+        inside = facts if first else self._with_first((*facts, *self._counted(node)))
+        regions = []
+        for place, region in enumerate(node.regions):
+            self._enter(node, region, own, first)
+            known = (*inside, *self._facts(node.inputs[0], bool(place))) if first else inside
+            regions.append(self._region(region, known))
+            if region.name == "condition":
+                inside = self._with_first((*inside, *self._facts(region.block.outputs[0], True)))
+        return node if all(map(_is, regions, node.regions)) else replace(node, regions=tuple(regions))
+
+    def _region(self, region: Region, facts: Facts) -> Region:
+        block = region.block
+        nodes = self.kept(block.nodes, facts)
+        is_same = len(nodes) == len(block.nodes) and all(map(_is, nodes, block.nodes))
+        return region if is_same else replace(region, block=Block(block.inputs, tuple(nodes), block.outputs))
+
+    def _enter(self, node: Node, region: Region, own: int, first: int) -> None:
+        """What is known of what a region captures, and of the counters of a loop."""
+        self.sizes.update((symbol, self._told(size)) for symbol, size in region.sizes.items())
+        inputs = region.block.inputs
+        for inner, outer in zip(inputs[own - first :], node.inputs[own:]):
+            if outer in self.makers:
+                self.makers[inner] = self.makers[outer]
+            if (number := self._told(outer)) is not None:
+                self.numbers[inner] = number
+        if not first:
+            self.numbers.update(self._counters(node, inputs))
+
+    def _counted(self, node: Node) -> Facts:
+        """What the number of a step of a loop is."""
+        self.steps.append(Value("step", _STEP))
+        step = self._step()
+        length = self._told(node.params.get("length"))
+        return (step,) if length is None else (step, not_cut_off(length) - 1 - step)
+
+    def _with_first(self, facts: Facts) -> Facts:
+        """What holds in a step, and what holds because there is a first one."""
+        step = self._step()
+        found = ((fact, *self._innermost(fact)) for fact in facts)
+        return (*facts, *(fact - step * by for fact, symbol, by in found if symbol and symbol.source is self.steps[-1] and by < 0))
+
+    def _step(self) -> Any:
+        return Size.of(Symbol(self.steps[-1], 0, 0, "item"))
+
+    def _counters(self, node: Node, inputs: Sequence[Value]) -> Iterator[tuple[Value, Any]]:
+        """What a loop counts in what it carries and in the rows of its sequences."""
+        body, carried, step = node.regions[-1].block, node.params["carried"], self._step()
+        for place, start in enumerate(map(self._told, node.inputs[:carried])):
+            by = _counts(body, body.outputs[place], body.inputs[place])
+            if start is not None and by is not None:
+                yield inputs[place], start + by * step
+        for row, array in zip(inputs[carried:], node.inputs[carried : carried + node.params.get("sequences", 0)]):
+            made = self.makers.get(array)
+            ends = [self._told(made.params[name]) for name in ("start", "step")] if made is not None and made.op == "arange" else [None]
+            if row.spec == _STEP and None not in ends:
+                number = self._told(node.params["length"]) - 1 - step if node.params["reverse"] else step
+                yield row, ends[0] + ends[1] * number
+
+    # ------------------------------------------------------------------------------ truth values
+    def _facts(self, truth: Any, holds: bool) -> Iterator[Any]:
+        """What is no less than 0 where a truth value is ``holds``."""
+        node = self.makers.get(truth)
+        if node is None:
+            return
+        if (inner := self._same_truth(node)) is not None:
+            yield from self._facts(inner, holds is not (node.op == "logical_not"))
+        elif node.op == "branch":
+            yield from self._of_branch(node, node.outputs.index(truth), holds)
+        elif node.op == ("logical_and" if holds else "logical_or"):
+            for item in node.inputs:
+                yield from self._facts(item, holds)
+        elif node.op in _COMPARED:
+            yield from self._differences(node, holds)
+
+    def _of_branch(self, node: Node, place: int, holds: bool) -> Iterator[Any]:
+        """``a and b`` is a branch, of which one side gives ``a`` itself: where that would be the other answer, ``b`` was asked."""
+        index, sides = node.inputs[0], [region.block.outputs[place] for region in node.regions]
+        asked = self._asked(index) if index.dtype == "bool" else None
+        for taken, side in enumerate(sides):
+            if asked is not None and self._asked(side) is asked and bool(taken) is not holds:
+                yield from self._facts(index, not taken)
+                yield from self._facts(sides[not taken], holds)
+
+    def _asked(self, truth: Any) -> Node | None:
+        """The node that answers a truth value which others copy."""
+        node = self.makers.get(truth)
+        inner = None if node is None or node.op == "logical_not" else self._same_truth(node)
+        return node if inner is None else self._asked(inner)
+
+    def _is_certain(self, truth: Any, facts: Facts) -> bool:
+        node = self.makers.get(truth)
+        if node is None:
+            return False
+        if node.op == "logical_and":
+            return all(self._is_certain(item, facts) for item in node.inputs)
+        differences = list(self._differences(node, True)) if node.op in _COMPARED else []
+        return bool(differences) and all(self._is_sum(difference, facts, _MOST) for difference in differences)
+
+    def _differences(self, node: Node, holds: bool) -> Iterator[Any]:
+        left, right = map(self._compared, node.inputs)
+        if left is not None and right is not None:
+            yield _COMPARED[node.op](left, right) if holds else _COMPARED[_OTHERWISE[node.op]](left, right)
+
+    def _same_truth(self, node: Node) -> Any:
+        """The truth value that a node turns, copies, or writes as a number and compares with 0."""
+        if node.op in ("logical_not", "copy"):
+            return node.inputs[0]
+        written = self.makers.get(node.inputs[0]) if node.op == "not_equal" and node.inputs[1:] == (0,) else None
+        return written.inputs[0] if written is not None and written.op == "astype" and written.inputs[0].dtype == "bool" else None
+
+    def _is_sum(self, number: Any, facts: Facts, left: int) -> bool:
+        """Whether a number is a sum of some of the facts and of what is no less than 0: the number of the innermost step goes first."""
+        if nonnegative(number):
+            return True
+        symbol, factor = self._innermost(number)
+        found = ((fact, *self._innermost(fact)) for fact in facts) if left else ()
+        rests = (number - fact * (factor // by) for fact, other, by in found if other == symbol and factor * by > 0 and factor % by == 0)
+        return any(self._is_sum(rest, facts, left - 1 if symbol else 0) for rest in rests)
+
+    def _innermost(self, number: Any) -> tuple[Symbol | None, int]:
+        """The number of a step that no other one in a sum is inside of, and its factor, which is 0 where it is no term of its own; None of
+        a sum of sizes."""
+        symbols = [symbol for symbol in number.symbols() if symbol.kind == "item"] if isinstance(number, Size) else []
+        if not symbols:
+            return None, 1
+        found = max(symbols, key=lambda symbol: self.steps.index(symbol.source) if symbol.source in self.steps else -1)
+        factors = [factor for monomial, factor in number.terms() if monomial == (found,)]
+        return found, factors[0] if factors and symbols.count(found) == 1 else 0
+
+
+def _is(one: Any, other: Any) -> bool:
+    return one is other
+
+
+def _counts(body: Block, made: Any, counter: Value) -> int | None:
+    """What a step adds to a number that it is given; None where it does more than that."""
+    if made is counter:
+        return 0
+    node = body.maker(made) if isinstance(made, Value) else None
+    if node is None or made.spec != _STEP or node.op not in _ADDED:
+        return None
+    before = _counts(body, node.inputs[0], counter)
+    by = node.inputs[1] if len(node.inputs) > 1 else 0
+    return None if before is None or type(by) is not int else before + _ADDED[node.op] * by
+
+
+_ENTERED = frozenset(("scan", "while_loop", "branch"))
+_ADDED = {"add": 1, "subtract": -1, "copy": 0}
+_COMPARED: dict[str, Callable[[Any, Any], Any]] = {
+    "less": lambda one, other: other - one - 1,
+    "less_equal": lambda one, other: other - one,
+    "greater": lambda one, other: one - other - 1,
+    "greater_equal": lambda one, other: one - other,
+}
+_OTHERWISE = {"less": "greater_equal", "less_equal": "greater", "greater": "less_equal", "greater_equal": "less"}
+
+
+_NUMBERS: dict[str, Callable[..., Any]] = {
+    "add": lambda one, other: one + other,
+    "subtract": lambda one, other: one - other,
+    "multiply": lambda one, other: one * other,
+    "floor_divide": lambda one, other: one if other == 1 else None,
+    "negative": lambda number: -number,
+    **dict.fromkeys(("copy", "astype", "full"), lambda number: number),
+}
+"""Whole numbers, of those that a node is given; None where they are not known."""

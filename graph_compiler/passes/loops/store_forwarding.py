@@ -1,0 +1,193 @@
+"""Elements that were just written are taken from what was written, and a write that the next one covers is left out.
+
+``a[i, j] -= x`` and then ``a[i, j] /= y`` are two writes to one place. XLA writes in place where nothing reads the array of before any
+more. Between two writes it copies the array, in each step of a loop.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import defaultdict
+from typing import Any
+
+from ...ir.builder import Builder
+from ...ir.node import Block, Node, Value, values_in
+from ...ir.rewrite import Rewriter
+from ...ops.bounds import nonnegative, position
+from ...sizes import apply
+from ..driver import Pass
+
+Key = tuple[Any, ...]
+
+
+def _forwarded(block: Block) -> Block:
+    return _Forwarding(block).run() if _writes_again(block) else block
+
+
+forward_writes = Pass("forward_writes", _forwarded, "deep", ("setitem",))
+"""The graph with what was written in the place of what is read there; ``dce`` then drops the writes that nothing reads."""
+
+
+def forwarded(block: Block) -> Block:
+    """The same of one block, without the writes that nothing reads then."""
+    if not _writes_again(block):
+        return block
+    made = _Forwarding(block).run()
+    read = set(values_in(made.outputs))
+    kept: list[Node] = []
+    for node in reversed(made.nodes):
+        if node.op != "setitem" or not read.isdisjoint(node.outputs):
+            kept.append(node)
+            read.update(node.uses)
+    return Block(made.inputs, tuple(kept[::-1]), made.outputs)
+
+
+def _writes_again(block: Block) -> bool:
+    """Whether anything reads, or writes to, what a write has made."""
+    return any(node.op in ("getitem", "setitem") and _write(block.maker(node.inputs[0])) for node in block.nodes)
+
+
+def _write(node: Node | None) -> bool:
+    return node is not None and node.op == "setitem"
+
+
+class _Forwarding:
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.rewriter = Rewriter(block)
+        self.uses: dict[Value, list[Node]] = defaultdict(list)
+        for node in block.nodes:
+            for value in node.uses:
+                self.uses[value].append(node)
+        self.given = set(values_in(block.outputs))
+
+    def run(self) -> Block:
+        for node in self.block.nodes:
+            written = self.block.maker(node.inputs[0]) if node.op in ("getitem", "setitem") else None
+            new = self.rewriter.rewritten(node)
+            found = self._found(node, new, written) if written is not None and _write(written) else None
+            if found is None:
+                self.rewriter.append(new)
+            else:
+                self.rewriter.name(found, node.outputs[0])
+                self.rewriter.replace(node.outputs, (found,))
+        return self.rewriter.finish()
+
+    def _found(self, node: Node, new: Node, written: Node) -> Value | None:
+        """What stands for a read of the array that ``written`` has made, or for a write to it."""
+        write = self.rewriter.maker(self.rewriter.value(written.outputs[0]))
+        assert write is not None
+        build, key = Builder.into(self.rewriter, node.origin), new.params["key"]
+        if node.op == "getitem" and _selects(new) == _selects(write) and self._is_told(written):
+            return _whole(build, node, write)
+        if not self._is_covered(written):
+            return None
+        if node.op == "setitem":
+            covering: Value = build.setitem(write.inputs[0], new.inputs[1], key=write.params["key"])
+            return covering
+        return _chosen(build, write, key)
+
+    def _is_covered(self, written: Node) -> bool:
+        """Whether what ``written`` makes is read where that can be told without it, and then written to at the same place."""
+        array = written.outputs[0]
+        if array.dtype != written.inputs[0].dtype:
+            return False
+        writes = [user for user in self.uses[array] if user.op != "getitem"]
+        if array in self.given or len(writes) != 1 or not _covers(writes[0], written):
+            return False
+        return self._is_told(written)
+
+    def _is_told(self, written: Node) -> bool:
+        """Whether all reads of what ``written`` makes can do without it. Where one cannot, the others read the array, too: what was
+        written would have to be kept beside it, or computed again."""
+        return all(_is_told(user, written) for user in self.uses[written.outputs[0]] if user.op == "getitem")
+
+
+def _covers(node: Node, written: Node) -> bool:
+    array = written.outputs[0]
+    return _write(node) and node.inputs[0] is array and node.inputs[1] is not array and _selects(node) == _selects(written)
+
+
+def _is_told(read: Node, written: Node) -> bool:
+    key, other = _selects(read), _selects(written)
+    if key == other:
+        return _is_taken(read, written)
+    are_apart = apart(read.params["key"], written.params["key"], written.outputs[0].shape)
+    return are_apart or (_is_taken(read, written) and _is_alike(key, other))
+
+
+def _selects(node: Node) -> Key:
+    """The key of a node, in the same words where the same is selected: from where on, and of how many elements."""
+    sizes = iter(node.inputs[0].shape)
+    return tuple(item if item is None else _told(item, next(sizes)) for item in node.params["key"])
+
+
+def _told(item: Any, size: Any) -> Any:
+    if not isinstance(item, tuple):
+        return position(item, size, 0)
+    start, stop, step = position(item[0], size, 0), position(item[1], size, size), item[2]
+    count = stop - start
+    return start, count if step != 1 or nonnegative(count) else apply("max", count, 0), step
+
+
+def _is_taken(read: Node, written: Node) -> bool:
+    """Whether what was written can be what is read: it may be broadcast, but is not cast."""
+    value = written.inputs[1]
+    return not isinstance(value, Value) or value.dtype == read.outputs[0].dtype
+
+
+def _is_alike(key: Key, other: Key) -> bool:
+    """Whether the keys select one and the same where the single places that they name are equal, and nothing in common elsewhere."""
+    return len(key) == len(other) and all(one == two or not (_is_wide(one) or _is_wide(two)) for one, two in zip(key, other))
+
+
+def _is_wide(item: Any) -> bool:
+    return item is None or isinstance(item, tuple)
+
+
+def _whole(build: Builder, read: Node, write: Node) -> Value | None:
+    """What was written, in the shape of the place."""
+    value, spec = write.inputs[1], read.outputs[0].spec
+    if not _is_taken(read, write):
+        return None
+    if isinstance(value, Value):
+        whole: Value = build.broadcast_to(value, shape=spec.shape)
+        return whole
+    full: Value = build.full(shape=spec.shape, fill_value=value, dtype=spec.dtype)
+    return full
+
+
+def _chosen(build: Builder, write: Node, key: Key) -> Value:
+    """``x[key]`` after a write to another place, or maybe to the same one."""
+    before: Value = write.inputs[0]
+    read: Value = build.getitem(before, key=key)
+    if apart(key, write.params["key"], before.shape):
+        return read
+    gaps = [_gap(one, two, size) for one, two, size in zip(key, write.params["key"], before.shape) if not _is_wide(one) and one != two]
+    same = functools.reduce(build.logical_and, [build.equal(build.full(shape=(), fill_value=gap, dtype="int64"), 0) for gap in gaps])
+    chosen: Value = build.where(same, write.inputs[1], read)
+    return chosen
+
+
+def _gap(one: Any, two: Any, size: Any) -> Any:
+    """How far one place of an axis is from another."""
+    return position(one, size, 0) - position(two, size, 0)
+
+
+def apart(key: Key, other: Key, shape: tuple[Any, ...]) -> bool:
+    """Whether two keys certainly have no element in common."""
+    if None in key or None in other:
+        return False
+    return any(_areapart(_range(one, size), _range(two, size)) for one, two, size in zip(key, other, shape))
+
+
+def _range(item: Any, size: Any) -> tuple[Any, Any]:
+    """The first place that an item of a key takes, and the one behind the last."""
+    if isinstance(item, tuple):
+        return position(item[0], size, 0), position(item[1], size, size)
+    place = position(item, size, 0)
+    return place, place + 1
+
+
+def _areapart(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
+    return nonnegative(other[0] - one[1]) or nonnegative(one[0] - other[1])

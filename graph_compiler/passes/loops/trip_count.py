@@ -1,0 +1,350 @@
+"""Axes that steps and branches index have the places that are read, for targets that compile what is never taken.
+
+``while i < n: s += x[i]`` takes no step where ``x`` is empty, and ``for i in range(n - k + 1): x[i:i + k]`` none where it is shorter than
+``k``. JAX has no form for ``x[i]`` of an array without elements. So what a region reads at computed places gets zeros behind it, as many as
+are missing, which are none in all other calls.
+
+For functions of frameworks that refuse such places: the check that their graphs carry fails where one of the zeros is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ...ir.builder import Builder
+from ...ir.copying import inline
+from ...ir.graph import Graph
+from ...ir.node import Block, Node, Region, Value
+from ...ir.rewrite import Rewriter
+from ...ops.bounds import nonnegative
+from ...ops.control import own_operands
+from ...ops.dtypes import ITEMSIZE, SIGNED, is_inexact
+from ...sizes import Apply, Size, Symbol, apply, substitute
+from ..driver import only_with
+from ..masking.bounded_loops import not_cut_off
+
+Interval = tuple[Any, Any]  # the least and the greatest number that an element can be; None where that is not known
+_OPEN: Interval = (None, None)
+_BITS_OF_SIZES = 31
+
+# operations of canonical graphs, and those of graphs that stay in JAX's own
+_SAME = frozenset({"astype", "asarray", "convert_element_type_p"})
+_COMPARED = {
+    "less": "<", "lt_p": "<", "less_equal": "<=", "le_p": "<=",
+    "greater": ">", "gt_p": ">", "greater_equal": ">=", "ge_p": ">=",
+}  # fmt: skip
+_OTHERWISE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+_ENTERED = ("scan", "while_loop", "branch")
+
+
+@only_with("while_loop")
+def trip_bounds(graph: Graph) -> tuple[Graph, bool]:
+    """The graph whose loops know how many steps they have at most, where that can be told."""
+    block = graph.block
+    made = _Scope(block, {}).bounded()
+    return (graph, False) if made is block else (graph.with_block(made), True)
+
+
+@dataclass
+class _Scope:
+    """A block, the ends of those of its inputs that are counters, and what is known of the inside of loops that are looked at."""
+
+    block: Block
+    ends: Mapping[Value, Interval]
+    makers: dict[Value, Node] = field(default_factory=dict)
+
+    def bounded(self) -> Block:
+        nodes = tuple(map(self._node, self.block.nodes))
+        is_same = all(new is old for new, old in zip(nodes, self.block.nodes))
+        return self.block if is_same else Block(self.block.inputs, nodes, self.block.outputs)
+
+    def _node(self, node: Node) -> Node:
+        if node.op == "while_loop" and node.params.get("most") is None and any(is_inexact(value.dtype) for value in node.outputs):
+            most = _Loop(self, node).most()
+            node = node if most is None else replace(node, params={**node.params, "most": most})
+        if node.op not in _ENTERED:
+            return node
+        regions = tuple(self._region(node, region) for region in node.regions)
+        return node if all(new is old for new, old in zip(regions, node.regions)) else replace(node, regions=regions)
+
+    def _region(self, node: Node, region: Region) -> Region:
+        made = _Scope(region.block, self._inside(node, region)).bounded()
+        return region if made is region.block else replace(region, block=made)
+
+    def _inside(self, node: Node, region: Region) -> dict[Value, Interval]:
+        """The ends of what a region is given: numbers of the outside, and counters of the loop that it is a step of."""
+        first = int(node.op == "branch")
+        own = first + own_operands(node.op, node.params)
+        given = dict(zip(region.block.inputs[own - first :], map(self.interval, node.inputs[own:])))
+        if node.op == "scan":
+            given.update(_Loop(self, node).counters(region))
+        return {value: (_inward(region, least), _inward(region, greatest)) for value, (least, greatest) in given.items()}
+
+    # ------------------------------------------------------------------------------ numbers
+    def maker(self, value: Any) -> Node | None:
+        """The node that makes a value, here or in what is looked at."""
+        return (self.makers.get(value) or self.block.maker(value)) if isinstance(value, Value) else None
+
+    def interval(self, item: Any) -> Interval:
+        """Between which numbers an element is."""
+        if not isinstance(item, Value):
+            return (item, item) if type(item) is int or isinstance(item, Size) and item.type is int else _OPEN
+        node = self.maker(item)
+        if node is None or item.shape:
+            return self.ends.get(item, _OPEN)
+        known = _NUMBERS.get(_role(node))
+        found = _OPEN if known is None else known(self, node)
+        return found if all(end is None or _holds(item.dtype, end) for end in found) else _OPEN
+
+
+class _Loop:
+    """A loop whose regions are opened: ``state`` stands for what it carries."""
+
+    def __init__(self, scope: _Scope, node: Node) -> None:
+        self.node, self.carried = node, node.params["carried"]
+        self.state = [Value(item.name, item.spec) for item in node.outputs[: self.carried]]
+        self.scope = replace(scope, makers=dict(scope.makers))
+        self.start = [scope.interval(item) for item in node.inputs[: self.carried]]
+        self.outputs = [self._opened(region) for region in node.regions]
+
+    def _opened(self, region: Region) -> Sequence[Any]:
+        count = own_operands(self.node.op, self.node.params)
+        rows = [Value("row", value.spec) for value in region.block.inputs[self.carried : count]]
+        return self._inlined(region, [*self.state, *rows, *self.node.inputs[count:]])
+
+    def _inlined(self, region: Region, operands: Sequence[Any]) -> Sequence[Any]:
+        nodes: list[Node] = []
+        outputs = inline(region, operands, nodes.append)
+        self.scope.makers.update((value, node) for node in nodes for value in node.outputs)
+        return outputs
+
+    def counters(self, region: Region) -> dict[Value, Interval]:
+        """What a ``scan`` counts in its state, between which numbers in its steps."""
+        found: dict[Value, Interval] = {}
+        for value, (least, greatest) in zip(region.block.inputs[: self.carried], self.start):
+            place = region.block.inputs.index(value)
+            step = self._step(place)
+            if step and least is not None and greatest is not None:
+                reach = (self.node.params["length"] - 1) * step
+                found[value] = (least, greatest + reach) if step > 0 else (least + reach, greatest)
+        return found
+
+    def most(self) -> Any:
+        """How many steps a ``while_loop`` has at most; None where nothing says that."""
+        found = (self._bound(*each) for each in self._implied(self.outputs[0][0], True, 0))
+        return next((most for most in found if most is not None and _is_computed(most)), None)
+
+    def _bound(self, symbol: str, left: Any, right: Any, late: int) -> Any:
+        """How many steps are taken while a comparison holds, which is asked of the state before a step, or one step ``late``."""
+        for counter, limit, sign in ((left, right, symbol), (right, left, _TURNED[symbol])):
+            place, offset = self._counted(counter)
+            step = 0 if place is None else self._step(place)
+            rises = sign[0] == "<"
+            if place is None or step == 0 or (step > 0) is not rises:
+                continue
+            first, last = self.start[place][not rises], self.scope.interval(limit)[rises]
+            if first is None or last is None:
+                continue
+            after = last + step + (0 if "=" in sign else -1 if rises else 1)
+            if _holds(counter.dtype, after):
+                room = last - first - offset if rises else first + offset - last
+                count = -(-(room + int("=" in sign)) // abs(step))
+                return apply("max", count, 0) + 1 if late else not_cut_off(count)
+        return None
+
+    def _counted(self, item: Any) -> tuple[int | None, int]:
+        """Which carried array an element is, and what is added to it."""
+        if item in self.state:
+            return self.state.index(item), 0
+        node = self.scope.maker(item)
+        if node is None or item.shape or is_inexact(item.dtype):
+            return None, 0
+        if _role(node) in _SAME:
+            return self._counted(node.inputs[0])
+        sign = _STEPS.get(_role(node), 0)
+        if sign and type(node.inputs[1]) is int:
+            place, offset = self._counted(node.inputs[0])
+            return place, offset + sign * node.inputs[1]
+        return None, 0
+
+    def _step(self, place: int) -> int:
+        """By how much a carried number grows in each step; 0 where that is not one number."""
+        counted, by = self._counted(self.outputs[-1][place])
+        return by if counted == place else 0
+
+    # ------------------------------------------------------------------------------ conditions
+    def _implied(self, truth: Any, holds: bool, late: int) -> Iterator[tuple[str, Any, Any, int]]:
+        """Comparisons that are true wherever a truth value is ``holds``."""
+        if truth in self.state and not late:  # a flag is what the step before has made it
+            yield from self._implied(self.outputs[1][self.state.index(truth)], holds, 1)
+        node = self.scope.maker(truth)
+        if node is None:
+            return
+        role = _role(node)
+        if role in _COMPARED:
+            symbol = _COMPARED[role]
+            yield symbol if holds else _OTHERWISE[symbol], *node.inputs[:2], late
+        elif role in _SAME:
+            yield from self._implied(node.inputs[0], holds, late)
+        elif role in ("logical_not", "not_p"):
+            yield from self._implied(node.inputs[0], not holds, late)
+        elif role in (("logical_and", "and_p") if holds else ("logical_or", "or_p")):
+            for item in node.inputs[:2]:
+                yield from self._implied(item, holds, late)
+        elif role == "branch" and node.inputs[0].dtype == "bool":
+            yield from self._of_branch(node, node.outputs.index(truth), holds, late)
+
+    def _of_branch(self, node: Node, place: int, holds: bool, late: int) -> Iterator[tuple[str, Any, Any, int]]:
+        index, *captured = node.inputs
+        sides = [self._inlined(region, captured)[place] for region in node.regions]
+        answers = [self._truth(each, index, bool(taken)) for taken, each in enumerate(sides)]
+        for taken, answer in enumerate(answers):
+            if answer is (not holds):  # this side gives the other answer, so the other one was taken
+                yield from self._implied(index, not taken, late)
+                yield from self._implied(sides[not taken], holds, late)
+
+    def _truth(self, item: Any, index: Any, taken: bool) -> bool | None:
+        """A truth value that is known where a branch was ``taken``, or not."""
+        node, asked = self.scope.maker(item), self.scope.maker(index)
+        if item is index or node and asked and (node.op, node.inputs, node.params) == (asked.op, asked.inputs, asked.params):
+            return taken
+        if node is None:
+            return item if type(item) is bool else None
+        if _role(node) in _SAME:
+            return self._truth(node.inputs[0], index, taken)
+        filled = node.params.get("fill_value") if _role(node) == "full" else None
+        return filled if type(filled) is bool else None
+
+
+def _holds(dtype: str, number: Any) -> bool:
+    """Return whether a type holds a number, so that it does not wrap around: sizes of arrays are held by types of 32 bits or more."""
+    bits = 8 * ITEMSIZE[dtype] - (dtype in SIGNED)
+    least = -(1 << bits) if dtype in SIGNED else 0
+    if isinstance(number, Size):
+        return bits >= _BITS_OF_SIZES and (dtype in SIGNED or nonnegative(number))
+    return bool(least <= number < 1 << bits)
+
+
+def _role(node: Node) -> str:
+    return node.op.rpartition(".")[2]
+
+
+def _inward(region: Region, size: Any) -> Any:
+    """A size of the outside in the sizes of a region; None where it has not all of them."""
+    if not isinstance(size, Size):
+        return size
+    names = {next(outer.atoms()): Size.of(inner) for inner, outer in region.sizes.items() if _is_symbol(outer)}
+    return substitute(size, names.__getitem__) if all(symbol in names for symbol in size.symbols()) else None
+
+
+def _is_computed(most: Any) -> bool:
+    """Whether a number can be computed where arguments that are numbers are traced by the target."""
+    if not isinstance(most, Size) or all(symbol.kind == "size" for symbol in most.symbols()):
+        return True
+    return not any(isinstance(atom, Apply) and atom.function in ("max", "min") for atom in most.atoms())
+
+
+def _is_symbol(size: Any) -> bool:
+    first = next(size.atoms(), None) if isinstance(size, Size) else None
+    return isinstance(first, Symbol) and size == Size.of(first)
+
+
+# ------------------------------------------------------------------------------------- numbers
+_STEPS = {"add": 1, "add_p": 1, "subtract": -1, "sub_p": -1}
+
+
+def _filled(scope: _Scope, node: Node) -> Interval:
+    return scope.interval(node.params["fill_value"])
+
+
+def _same(scope: _Scope, node: Node) -> Interval:
+    return _OPEN if is_inexact(node.outputs[0].dtype) else scope.interval(node.inputs[0])
+
+
+def _sum(scope: _Scope, node: Node) -> Interval:
+    one, other = map(scope.interval, node.inputs[:2])
+    if _STEPS[_role(node)] < 0:
+        other = tuple(None if end is None else -end for end in other[::-1])  # type: ignore[assignment]
+    least, greatest = (None if None in ends else ends[0] + ends[1] for ends in zip(one, other))
+    return least, greatest
+
+
+def _one_of(scope: _Scope, node: Node) -> Interval:
+    (least, greatest), (others_least, others_greatest) = map(scope.interval, node.inputs[1:3])
+    return _extreme("min", least, others_least), _extreme("max", greatest, others_greatest)
+
+
+def _extreme(function: str, one: Any, other: Any) -> Any:
+    return None if one is None or other is None else apply(function, one, other)
+
+
+_NUMBERS = {
+    "full": _filled, **dict.fromkeys(_SAME, _same), **dict.fromkeys(_STEPS, _sum), "where": _one_of, "select_n_p": _one_of,
+}  # fmt: skip
+
+
+Outward = Callable[[Any], Any]  # a size of a block in those of the outermost one
+
+
+# operation -> the axes of its first operand of which it reads a part, and of how many places
+_READS: dict[str, Callable[[Node], dict[int, Any]]] = {
+    "take": lambda node: {} if node.inputs[1].ndim else {node.params["axis"]: 1},
+    "gather_nd": lambda node: {} if any(index.ndim for index in node.inputs[1:]) else dict.fromkeys(node.params["axes"], 1),
+    "dynamic_slice": lambda node: dict(zip(node.params["axes"], node.params["sizes"])),
+}
+
+
+@only_with(*_READS)
+def indexed_axes(graph: Graph) -> tuple[Graph, bool]:
+    """The graph whose regions can be compiled where the axes that they index are empty."""
+    block = graph.block
+    made = _with_regions(block, lambda size: size)
+    return (graph, False) if made is block else (graph.with_block(made), True)
+
+
+def _with_regions(block: Block, outward: Outward) -> Block:
+    nodes = tuple(_inside(node, outward) if node.regions else node for node in block.nodes)
+    return block if all(new is old for new, old in zip(nodes, block.nodes)) else Block(block.inputs, nodes, block.outputs)
+
+
+def _inside(node: Node, outward: Outward) -> Node:
+    regions = tuple(_region(region, lambda size, region=region: outward(region.outward(size))) for region in node.regions)  # type: ignore[misc]
+    return node if all(new is old for new, old in zip(regions, node.regions)) else replace(node, regions=regions)
+
+
+def _region(region: Region, outward: Outward) -> Region:
+    block = _with_regions(region.block, outward)
+    missing = {node: found for node in block.nodes if node.op in _READS and (found := _missing(node, outward))}
+    if missing:
+        block = _filled_axis(block, missing)
+    return region if block is region.block else replace(region, block=block)
+
+
+def _missing(node: Node, outward: Outward) -> dict[int, Any]:
+    """How many places may be missing in an axis."""
+    shape = node.inputs[0].shape
+    found = {axis: wanted - shape[axis] for axis, wanted in _READS[node.op](node).items()}
+    return {axis: apply("max", size, 0) for axis, size in found.items() if not nonnegative(outward(-size))}
+
+
+def _filled_axis(block: Block, missing: dict[Node, dict[int, Any]]) -> Block:
+    rewriter = Rewriter(block)
+    for node in block.nodes:
+        made = rewriter.rewritten(node)
+        if node not in missing:
+            rewriter.append(made)
+            continue
+        found = _on_filled(Builder.into(rewriter, node.origin), made, missing[node])
+        found.name = node.outputs[0].name
+        rewriter.replace(node.outputs, (found,))
+    return rewriter.finish()
+
+
+def _on_filled(build: Builder, node: Node, missing: dict[int, Any]) -> Value:
+    x, *others = node.inputs
+    padding = tuple((0, missing.get(axis, 0)) for axis in range(x.ndim))
+    found: Value = getattr(build, node.op)(build.pad(x, padding=padding, mode="constant", value=0), *others, **node.params)
+    return found

@@ -1,0 +1,1 @@
+"""Rewrites that prepare canonical operations for a target: decompositions, layouts, copies, precision."""

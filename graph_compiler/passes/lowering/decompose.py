@@ -1,0 +1,88 @@
+"""Writes operations that a backend has no row for in terms of smaller ones that it has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from ...errors import UnsupportedOperation
+from ...ir.builder import Builder
+from ...ir.graph import Graph
+from ...ir.node import Block, Node, Value
+from ...ir.rewrite import Rewriter
+from ...ops.registry import get_decomposition
+from ..driver import Pass, nodes_of
+
+
+class Rows(Protocol):
+    """What is known of a target's lowering table."""
+
+    framework: str
+    unsupported: Mapping[str, str]  # operation -> why the target cannot have it
+
+    def can_write(self, node: Node) -> bool:
+        """Whether there is a row for this node."""
+
+    def compute_dtype(self, op: str, dtype: str) -> str | None:
+        """The type that the decomposition of ``op`` is computed in for arrays of ``dtype``; None for its own."""
+
+
+def decompose(graph: Graph, rows: Rows) -> tuple[Graph, bool]:
+    """The graph in operations that have rows; ``UnsupportedOperation`` lists all that have neither row nor decomposition."""
+    if all(map(rows.can_write, nodes_of(graph.block))):
+        return graph, False
+    _require(graph.block, rows, graph.name)
+    return _decomposition(rows, graph.name)(graph)
+
+
+def _decomposition(rows: Rows, name: str) -> Pass:
+    return Pass("decompose", lambda block: _opened(block, rows, name), "deep")
+
+
+def _require(block: Block, rows: Rows, name: str) -> None:
+    missing = [node for node in nodes_of(block) if not rows.can_write(node) and get_decomposition(node.op) is None]
+    if missing:
+        problems = [f"{node.op}, for {node.origin}{_because(rows, node.op)}" for node in missing]
+        lines = "\n".join(f"  {problem}" for problem in problems)
+        raise UnsupportedOperation(
+            f"{rows.framework} has no row for these operations of {name}, and they have no decomposition:\n{lines}",
+            problems,
+        )
+
+
+def _opened(block: Block, rows: Rows, name: str) -> Block:
+    """The block without operations that have no row; those of its regions have been opened before."""
+    if all(map(rows.can_write, block.nodes)):
+        return block
+    rewriter = Rewriter(block)
+    for node in block.nodes:
+        node = rewriter.rewritten(node)
+        rule = None if rows.can_write(node) else get_decomposition(node.op)
+        if rule is None:
+            rewriter.append(node)
+            continue
+        scratch = Graph("scratch", "canonical")
+        outputs = _written(Builder(scratch, node.origin, rewriter.maker), rule, node, rows)
+        made = Block((), tuple(scratch.nodes), outputs)
+        _require(made, rows, name)
+        opened = _decomposition(rows, name).on(made)
+        for part in opened.nodes:
+            rewriter.append(part)
+        rewriter.replace(node.outputs, opened.outputs)
+    return rewriter.finish()
+
+
+def _written(build: Builder, rule: Callable[..., Any], node: Node, rows: Rows) -> tuple[Any, ...]:
+    """The outputs of the node by its decomposition, computed in the types that stand in for those of its inputs."""
+    inputs = [_cast(build, item, rows.compute_dtype(node.op, item.dtype)) if isinstance(item, Value) else item for item in node.inputs]
+    results = rule(build, *inputs, **node.params)
+    made = results if isinstance(results, tuple) else (results,)
+    return tuple(_cast(build, item, value.dtype) for item, value in zip(made, node.outputs, strict=True))
+
+
+def _cast(build: Builder, value: Any, dtype: str | None) -> Any:
+    return value if dtype is None or not isinstance(value, Value) else build.astype(value, dtype=dtype)
+
+
+def _because(rows: Rows, name: str) -> str:
+    return f": {rows.unsupported[name]}" if name in rows.unsupported else ""

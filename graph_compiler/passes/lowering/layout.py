@@ -1,0 +1,290 @@
+"""Brings arrays of images, signals and volumes to the layout that a target computes with: channels last.
+
+Operations that a target prefers so get arrays with the channels last. What follows them is done in that layout too, as far as it can be
+(:mod:`..ops.axes`), so that the permutations between them are never made: those that are left stand where such arrays come in and go out.
+Permutations that the user wrote for channels-last layers cancel with these. Parameters keep their shapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+from ...ir.builder import Builder
+from ...ir.graph import Graph
+from ...ir.node import Block, Node, Value, values_in
+from ...ir.rewrite import Rewriter
+from ...ops.layouts import CHANNELS_LAST, to_first, to_last, weight_to_first
+from ...ops.registry import ArraySpec, Unknown
+from ...ops.rules import ROWS, WHOLE, Order
+from ...sizes import Size, Symbol, hint_of
+from ..driver import Pass
+
+
+def layout(graph: Graph, prefers: Container[str]) -> tuple[Graph, bool]:
+    """The graph with the operations that ``prefers`` names computed with the channels last. Regions take and give arrays with the channels
+    first."""
+    return Pass("layout", lambda block: _laid_out(block, prefers), "deep", prefers)(graph)
+
+
+def lays_out(block: Block, prefers: Container[str]) -> bool:
+    """Whether arrays would come into a block, or go out of it, in another layout than they have, if it stood in the midst of others."""
+    if not any(node.op in prefers for node in block.nodes):
+        return False
+    mover = _Mover(block, prefers, _wanted(block, prefers))
+    for node in block.nodes:
+        mover.visit(node)
+    comes_in = any(value.ndim > 2 and value in mover.wanted for value in block.inputs)
+    return comes_in or not mover.moved.isdisjoint(values_in(block.outputs))
+
+
+def _laid_out(block: Block, prefers: Container[str]) -> Block:
+    mover = _Mover(block, prefers, _wanted(block, prefers))
+    for node in block.nodes:
+        mover.visit(node)
+    return mover.finish()
+
+
+def _carriers(node: Node) -> list[Value]:
+    """The inputs that have the axes of the operation's array."""
+    row = ROWS.get(node.op)
+    inputs = node.inputs if row and row.carriers != "first" else node.inputs[:1]
+    return [item for item in inputs if isinstance(item, Value)] if row else []
+
+
+def _wanted(block: Block, prefers: Container[str]) -> set[Value]:
+    """The values that are needed with the channels last: by an operation that prefers it, or a permutation of the user's."""
+    wanted: set[Value] = set()
+    for node in reversed(block.nodes):
+        permutes = node.op == "permute_dims" and node.params["axes"] == to_last(len(node.params["axes"]))
+        if node.op in prefers or permutes:
+            wanted.add(node.inputs[0])
+        elif any(value in wanted for value in node.outputs):
+            wanted.update(_carriers(node))
+    return wanted
+
+
+class _Mover(Rewriter):
+    """``last`` holds arrays with the channels last; values in ``moved`` are there in no other layout yet, those in ``written`` because of a
+    permutation that the user wrote."""
+
+    def __init__(self, block: Block, prefers: Container[str], wanted: set[Value]) -> None:
+        super().__init__(block)
+        self.prefers, self.wanted = prefers, wanted
+        self.last: dict[Value, Value] = {}
+        self.moved: set[Value] = set()
+        self.written: set[Value] = set()
+        self.scratch = Graph("scratch", "canonical")
+        self.scratch.nodes = self.nodes
+        self.origin = Builder(self.scratch).origin
+
+    # ------------------------------------------------------------------------------ values
+    def is_replaced(self, value: Value) -> bool:
+        """Whether other operands stand for this value."""
+        return value in self.moved or super().is_replaced(value)
+
+    def value(self, value: Value) -> Value:
+        """The value as it was written; brought back from the other layout where it must be."""
+        if value in self.moved:
+            made = self.build("permute_dims", (self.last[value],), {"axes": to_first(value.ndim)}, value.name)
+            self.moved.discard(value)
+            self.replace((value,), (made,))
+        return super().value(value)
+
+    def dimension(self, value: Value, axis: int) -> Any:
+        """The size of an axis, wherever the array is."""
+        if value in self.moved:
+            return self.last[value].shape[to_last(value.ndim).index(axis)]
+        return super().dimension(value, axis)
+
+    def channels_last(self, value: Value) -> Value:
+        """The value with its channels last; permuted where it is not."""
+        if value not in self.last:
+            self.last[value] = self.build(
+                "permute_dims", (self.value(value),), {"axes": to_last(value.ndim)}, f"{value.name}_channels_last"
+            )
+        return self.last[value]
+
+    def build(self, op: str, inputs: tuple[Any, ...], params: dict[str, Any], name: str) -> Value:
+        """A new value."""
+        before = len(self.nodes)
+        made: Value = getattr(Builder(self.scratch, self.origin), op)(*inputs, **params)
+        if len(self.nodes) > before:
+            made.name = name
+        return made
+
+    # ------------------------------------------------------------------------------ nodes
+    def visit(self, node: Node) -> None:
+        """Appends the node, in the layout that suits it."""
+        self.origin = node.origin
+        if node.op == "permute_dims" and self.is_cancelled(node):
+            return
+        moved = self.rewritten_last(node) if self.is_better_last(node) else None
+        if moved is None:
+            self.append(self.rewritten(node))
+
+    def is_cancelled(self, node: Node) -> bool:
+        """Whether nothing needs to be done for a permutation: there is an array with the axes in that order, or there will be use for
+        it."""
+        (x,), (made,), axes = node.inputs, node.outputs, node.params["axes"]
+        if x in self.last and axes == to_last(x.ndim):
+            self.replace((made,), (self.last[x],))
+            return True
+        if x in self.moved:
+            held = tuple(to_last(x.ndim).index(axis) for axis in axes)
+            self.replace((made,), (self.build("permute_dims", (self.last[x],), {"axes": held}, made.name),))
+            return True
+        if x.ndim > 2 and axes == to_first(x.ndim):
+            self.last[made] = self.value(x)
+            self.moved.add(made)
+            self.written.add(made)
+            return True
+        return False
+
+    def is_better_last(self, node: Node) -> bool:
+        """Whether to compute with the channels last: the target prefers it, or it costs no permutation, or one that is needed anyway."""
+        if node.op in self.prefers:
+            return True
+        carriers = _carriers(node)
+        wanted = any(value in self.wanted for value in node.outputs)
+        if not any((value in self.moved and value not in self.written) or (wanted and value in self.last) for value in carriers):
+            return False
+        rank = max(value.ndim for value in carriers)
+        if any(value.ndim != rank for value in carriers if value in self.moved):
+            return False
+        return wanted or all(value in self.last or _is_spread(value, rank) for value in carriers)
+
+    def rewritten_last(self, node: Node) -> Node | None:
+        """The node appended with the channels last; None where there is no such node."""
+        row, carriers = ROWS[node.op], _carriers(node)
+        rank = max((value.ndim for value in carriers), default=0)
+        result = row.moved(node.params, carriers[0].spec, to_last(rank)) if rank > 2 else None
+        if result is None:
+            return None
+        params, out_order = result
+        count = len(node.inputs) if row.carriers != "first" else 1
+        inputs = tuple(
+            self.operand(item, rank, row.carriers == "broadcast") if isinstance(item, Value) and place < count else self.mapped(item)
+            for place, item in enumerate(node.inputs)
+        )
+        made = Node(node.op, inputs, self.mapped(params), node.origin, tuple(self.output(node, value, out_order) for value in node.outputs))
+        self.append(made)
+        self.hold(node, made, out_order)
+        return made
+
+    def operand(self, value: Value, rank: int, is_broadcast: bool) -> Value:
+        """An operand of an operation on arrays of ``rank`` axes with the channels last."""
+        if value in self.last or not is_broadcast:
+            return self.channels_last(value)
+        plain = self.value(value)
+        padded = (1,) * (rank - plain.ndim) + self.mapped(plain.shape)  # sizes of arrays that are moved are read where they are
+        if not _is_spread(plain, rank):
+            return self.build(
+                "permute_dims", (self.build("reshape", (plain,), {"shape": padded}, value.name),), {"axes": to_last(rank)}, value.name
+            )
+        shape = _without_leading_ones(tuple(padded[axis] for axis in to_last(rank))) if plain.ndim else ()
+        maker = self.maker(plain)
+        source = maker.inputs[0] if maker is not None and maker.op == "reshape" else plain
+        return self.build("reshape", (source,), {"shape": shape}, value.name)
+
+    def output(self, node: Node, value: Value, order: Order) -> Value:
+        """What the new node gives in the place of ``value``; sizes that only the value itself knows are read from it."""
+        dims = [value.shape[axis] for axis in order]
+        own = [isinstance(dim, Size) and any(symbol.source in node.outputs for symbol in dim.symbols()) for dim in dims]
+        known = [Unknown(hint_of(dim)) if is_own else self.mapped(dim) for dim, is_own in zip(dims, own)]
+        result = Value(value.name, ArraySpec(tuple(known), value.dtype))
+        shape = tuple(
+            Size.of(Symbol(result, axis, dim.hint)) if isinstance(dim, Unknown) else dim for axis, dim in enumerate(result.spec.shape)
+        )
+        result.spec = ArraySpec(shape, value.dtype)
+        return result
+
+    def hold(self, node: Node, made: Node, order: Order) -> None:
+        """Notes in what layout the results are."""
+        rank = len(order)
+        for value, other in zip(node.outputs, made.outputs):
+            if order == to_last(rank) and rank > 2:
+                self.last[value] = other
+                self.moved.add(value)
+            else:
+                back = tuple(order.index(axis) for axis in range(rank))
+                self.replace((value,), (self.build("permute_dims", (other,), {"axes": back}, value.name),))
+
+
+def _without_leading_ones(shape: tuple[Any, ...]) -> tuple[Any, ...]:
+    first = next((place for place, dim in enumerate(shape) if not (isinstance(dim, int) and dim == 1)), len(shape) - 1)
+    return shape[first:]
+
+
+def _is_spread(value: Value, rank: int) -> bool:
+    """Whether bringing the channels last is no more than a reshape: the axes that are not 1 keep their order."""
+    padded = (1,) * (rank - value.ndim) + value.shape
+    places = [axis for axis in to_last(rank) if not (isinstance(padded[axis], int) and padded[axis] == 1)]
+    return places == sorted(places)
+
+
+def _unpermuted(block: Block) -> Block:
+    rewriter = Rewriter(block)
+    kernels = {node.outputs[0]: node.inputs[0] for node in block.nodes if _permutes(node)}
+    for node in block.nodes:
+        kernel = kernels.get(node.inputs[1]) if node.op == "conv" and node.params["layout"] == CHANNELS_LAST else None
+        node = rewriter.rewritten(node)
+        if kernel is None:
+            rewriter.append(node)
+        else:
+            made = _convolved(Builder.into(rewriter, node.origin), node, rewriter.mapped(kernel))
+            rewriter.replace(node.outputs, (made,))
+    return rewriter.finish()
+
+
+kernel_layout = Pass("kernel_layout", _unpermuted, "deep", ("conv",))
+"""The graph with ``conv_channels_last`` for each convolution whose weight is such a permutation."""
+
+
+def _permutes(node: Node) -> bool:
+    return node.op == "permute_dims" and tuple(node.params["axes"]) == weight_to_first(len(node.params["axes"]))
+
+
+def _convolved(build: Builder, node: Node, kernel: Value) -> Value:
+    x, _, *bias = node.inputs
+    params = {name: value for name, value in node.params.items() if name != "layout"}
+    made: Value = build.conv_channels_last(x, kernel, *bias, **params)
+    made.name = node.outputs[0].name
+    return made
+
+
+def _products(block: Block) -> Block:
+    rewriter = Rewriter(block)
+    for node in block.nodes:
+        node = rewriter.rewritten(node)
+        if _is_pointwise(node):
+            rewriter.replace(node.outputs, (_product(Builder.into(rewriter, node.origin), node),))
+        else:
+            rewriter.append(node)
+    return rewriter.finish()
+
+
+conv1x1_to_linear = Pass("conv1x1_to_linear", _products, "deep", ("conv", "conv_channels_last"))
+"""The graph with ``linear`` or ``matmul`` for each convolution whose kernel is one element: the weight then needs no other layout."""
+
+
+def _is_pointwise(node: Node) -> bool:
+    is_last = node.op == "conv_channels_last" or (node.op == "conv" and node.params["layout"] == CHANNELS_LAST)
+    if not is_last or node.params["groups"] != 1:
+        return False
+    weight = node.inputs[1].shape
+    kernel = weight[2:] if node.op == "conv" else weight[:-2]
+    sizes = (*kernel, *(amount + 1 for pair in node.params["padding"] for amount in pair))
+    return all(isinstance(size, int) and size == 1 for size in sizes)
+
+
+def _product(build: Builder, node: Node) -> Value:
+    x, weight, *bias = node.inputs
+    steps = tuple((None, None, step) for step in node.params["strides"])
+    array = build.getitem(x, key=(WHOLE, *steps, WHOLE))
+    matrix = build.reshape(weight, shape=weight.shape[:2] if node.op == "conv" else weight.shape[-2:])
+    matrix.name = "weight"
+    made: Value = build.linear(array, matrix, *bias) if node.op == "conv" else build.matmul(array, matrix)
+    made = build.add(made, *bias) if bias and node.op != "conv" else made
+    made.name = node.outputs[0].name
+    return made

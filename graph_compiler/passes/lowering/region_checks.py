@@ -1,0 +1,219 @@
+"""Carries out checks inside of regions: each becomes a truth value that leaves the region, and one guard outside.
+
+A frontend marks what it assumes of elements inside of a body by a check (:func:`graph_compiler.ir.graph.check`). Only the outside can be
+guarded, after the call has run. So the region says whether the check has held: a branch that is not taken, and a loop without steps, say
+True; from step to step truth values are carried and and-ed; and a ``while_loop`` goes on only while they are True, for what a step does on
+other elements may never end.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from operator import attrgetter
+from typing import Any
+
+from ...errors import UnsupportedOperation
+from ...ir.graph import GUARD, Graph, Guard, guard_of, reads_elements
+from ...ir.node import Block, Node, Origin, Region, Value
+from ...ops.control import own_inputs
+from ...ops.registry import ArraySpec, check_params, get
+from ...sizes import Size
+from ..loops.range_checks import without_certain
+
+_REGIONS, _OP = attrgetter("regions"), attrgetter("op")
+TRUTH = ArraySpec((), "bool")
+Make = Callable[[str, tuple[Any, ...], dict[str, Any], Origin], Node]
+"""Makes the node of a canonical operation of one output, in the words of a dialect: ``make(op, inputs, params, origin)``."""
+
+
+def canonical(op: str, inputs: tuple[Any, ...], params: dict[str, Any], origin: Origin) -> Node:
+    """The operation itself."""
+    declared = get(op)
+    params = check_params(declared, params)
+    spec = declared.infer(*(item.spec if isinstance(item, Value) else item for item in inputs), **params)
+    return Node(op, inputs, params, origin, (Value(op, spec),))
+
+
+def carry_out(graph: Graph, make: Make = canonical) -> Graph:
+    """The graph with its checks inside of regions as guards; itself where there are none."""
+    if not any(map(_REGIONS, graph.nodes)) and GUARD not in map(_OP, graph.nodes):
+        return graph
+    graph = without_certain(graph) if make is canonical else graph
+    block, places = _Checked(make), [0]
+    for node in graph.nodes:
+        block.follow((node,))
+        places.append(len(block.nodes))
+    if not block.held:
+        return graph
+    for loop in graph.loops:
+        loop.marks[:] = (mark.moved(places) for mark in loop.marks)
+    guards = [Guard(value, True, origin) for origin, value in block.held.items()]
+    return graph.derive(nodes=block.nodes, guards=[*graph.guards, *guards])
+
+
+@dataclass(slots=True)
+class _Checked:
+    """The nodes of one block without checks. ``held`` are the truth values that say whether all checks of an origin have held."""
+
+    make: Make
+    nodes: list[Node] = field(default_factory=list)
+    held: dict[Origin, Value] = field(default_factory=dict)
+    origin: Origin = field(default_factory=Origin)
+
+    def add(self, op: str, *inputs: Any, **params: Any) -> Value:
+        """The result of one more node."""
+        node = self.make(op, inputs, params, self.origin)
+        self.nodes.append(node)
+        return node.outputs[0]
+
+    def true(self) -> Value:
+        """What holds, as an array."""
+        return self.add("full", shape=(), fill_value=True, dtype="bool")
+
+    def follow(self, nodes: Iterable[Node]) -> None:
+        """One node after the other."""
+        for node in nodes:
+            self.origin = node.origin
+            if (guard := guard_of(node)) is not None and reads_elements(guard):
+                self._hold(guard.origin, holds(self.add, guard))
+            elif node.regions:
+                self._run(node)
+            else:
+                self.nodes.append(node)
+
+    def _hold(self, origin: Origin, truth: Value) -> None:
+        before = self.held.get(origin)
+        self.held[origin] = truth if before is None else self.add("logical_and", before, truth)
+
+    def _run(self, node: Node) -> None:
+        """A node with regions, whose checks leave it as outputs."""
+        inside = [self._inside(region) for region in node.regions]
+        origins = tuple(dict.fromkeys(origin for block in inside for origin in block.held))
+        if not origins:
+            self.nodes.append(node)
+        elif node.op == "while_loop" and inside[0].held:
+            self.follow(_asked_before(node))
+        else:
+            self._with_outputs(node, inside, origins)
+
+    def _inside(self, region: Region) -> _Checked:
+        block = _Checked(self.make)
+        block.follow(region.block.nodes)
+        return block
+
+    def _with_outputs(self, node: Node, inside: Sequence[_Checked], origins: Sequence[Origin]) -> None:
+        """The node with one more output for each origin; loops carry them."""
+        if node.op not in _RULES:
+            raise UnsupportedOperation(f"a check of elements inside of {node.op} cannot leave it\n    {origins[0]}")
+        held = tuple(Value("held", TRUTH) for _ in origins)
+        carried = node.params.get("carried", len(node.outputs))
+        inputs, params = node.inputs, node.params
+        if "carried" in params:
+            inputs = (*inputs[:carried], *(self.true() for _ in origins), *inputs[carried:])
+            params = {**params, "carried": carried + len(origins)}
+        regions = tuple(_RULES[node.op](region, block, origins, carried) for region, block in zip(node.regions, inside))
+        outputs = (*node.outputs[:carried], *held, *node.outputs[carried:])
+        record = node.record and replace(node.record, result=outputs)
+        self.nodes.append(replace(node, inputs=inputs, params=params, regions=regions, outputs=outputs, record=record))
+        for origin, value in zip(origins, held):
+            self._hold(origin, value)
+
+
+# ------------------------------------------------------------------------------------- regions
+def _branch(region: Region, inside: _Checked, origins: Sequence[Origin], carried: int) -> Region:
+    """A block that is run once, or not at all, with the truth values behind its outputs."""
+    block = region.block
+    held = [inside.held.get(origin) or inside.true() for origin in origins]
+    return replace(region, block=Block(block.inputs, tuple(inside.nodes), (*block.outputs, *held)))
+
+
+def _step(region: Region, inside: _Checked, origins: Sequence[Origin], carried: int) -> Region:
+    """A step, or the condition, of a loop that carries the truth values: what held before has to hold still."""
+    block = region.block
+    before = tuple(Value("held", TRUTH) for _ in origins)
+    if region.name == "condition":
+        outputs = (functools.reduce(functools.partial(inside.add, "logical_and"), (*block.outputs, *before)),)
+    else:
+        pairs = zip(before, map(inside.held.get, origins))
+        held = [value if now is None else inside.add("logical_and", value, now) for value, now in pairs]
+        outputs = (*block.outputs[:carried], *held, *block.outputs[carried:])
+    return replace(region, block=Block((*block.inputs[:carried], *before, *block.inputs[carried:]), tuple(inside.nodes), outputs))
+
+
+_RULES: dict[str, Callable[..., Region]] = {"branch": _branch, "call": _branch, "scan": _step, "while_loop": _step}
+
+
+def _asked_before(node: Node) -> list[Node]:
+    """A ``while_loop`` whose condition has checks as one that carries the answer: a ``call`` asks before the first step, and after each."""
+    (condition, body), count = node.regions, own_inputs(node.op, node.params)
+    first, goes_on, again = (Value("goes_on", TRUTH) for _ in range(3))
+    before = Value("goes_on", TRUTH)
+    inputs, captured = body.block.inputs[:count], body.block.inputs[count:]
+    shapes = dict(zip(condition.block.inputs, body.block.inputs))
+    inside = replace(condition, sizes={symbol: shapes[symbol.source].shape[symbol.axis] for symbol in condition.sizes})
+    step = Block(
+        (*inputs, before, *captured),
+        (*body.block.nodes, _call(node, (*body.block.outputs, *captured), inside, again)),
+        (*body.block.outputs, again),
+    )
+    asked = Block((*condition.block.inputs[:count], goes_on, *condition.block.inputs[count:]), (), (goes_on,))
+    outputs = (*node.outputs, Value("goes_on", TRUTH))
+    loop = replace(
+        node,
+        inputs=(*node.inputs[:count], first, *node.inputs[count:]),
+        params={**node.params, "carried": count + 1},
+        regions=(replace(condition, block=asked), replace(body, block=step)),
+        outputs=outputs,
+        record=node.record and replace(node.record, result=outputs),
+    )
+    return [_call(node, node.inputs, condition, first), loop]
+
+
+def _call(loop: Node, operands: tuple[Any, ...], region: Region, answer: Value) -> Node:
+    record = loop.record and replace(loop.record, key="call", result=(answer,))
+    return Node("call", operands, dict(get("call").params), loop.origin, (answer,), record, (replace(region, name="body"),))
+
+
+# ------------------------------------------------------------------------------------- comparisons
+def holds(add: Callable[..., Value], guard: Guard) -> Value:
+    """Whether a guard on elements holds, as an array: what ``same_elements`` says of them."""
+    if isinstance(guard.condition, Size):
+        return add("array", guard.condition)
+    return _same(add, guard.condition, guard.expected, guard.rounding)
+
+
+def _same(add: Callable[..., Value], value: Value, expected: Any, rounding: float) -> Value:
+    if isinstance(expected, list):
+        parts = [_same(add, add("getitem", value, key=(place,)), part, rounding) for place, part in enumerate(expected)]
+        return (
+            functools.reduce(functools.partial(add, "logical_and"), parts)
+            if parts
+            else add("full", shape=(), fill_value=True, dtype="bool")
+        )
+    if isinstance(expected, bool):
+        return value if expected else add("logical_not", value)
+    if not isinstance(expected, (float, complex)):
+        return add("equal", value, expected)
+    is_same = _is_complex(add, value, expected) if isinstance(expected, complex) else _is_float(add, value, expected)
+    if not ((rounding or isinstance(expected, complex)) and expected and math.isfinite(abs(expected))):
+        return is_same
+    is_near = add("less_equal", add("abs", add("subtract", value, expected)), rounding * abs(expected))
+    return add("logical_or", is_same, is_near)
+
+
+def _is_float(add: Callable[..., Value], value: Value, expected: float) -> Value:
+    """NaN is NaN, and 0.0 is not -0.0."""
+    if math.isnan(expected):
+        return add("isnan", value)
+    is_equal = add("equal", value, expected)
+    if expected:
+        return is_equal
+    is_negative = add("signbit", value)
+    return add("logical_and", is_equal, is_negative if math.copysign(1.0, expected) < 0 else add("logical_not", is_negative))
+
+
+def _is_complex(add: Callable[..., Value], value: Value, expected: complex) -> Value:
+    return add("logical_and", _is_float(add, add("real", value), expected.real), _is_float(add, add("imag", value), expected.imag))

@@ -1,0 +1,1 @@
+"""Sizes that depend on data, as padded arrays and masks, for targets that compile fixed shapes."""

@@ -1,0 +1,374 @@
+"""Loops whose length the step of an outer loop says, for targets whose loops count in arrays.
+
+``for i in range(n): for j in range(i)`` takes as many steps each time as it takes at most; a step beyond the length is a branch that leaves
+everything as it is. So all lengths are known, and gradients go through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...ir.builder import Body, Builder, close
+from ...ir.copying import inline
+from ...ir.graph import Graph, Guard
+from ...ir.node import Block, Node, Region, Value, every
+from ...ops.control import RUN_BLOCKS, own_operands
+from ...ops.registry import ArraySpec
+from ...sizes import Apply, Size, Symbol, apply, hint_of, substitute
+from ...sizes.bounds import greatest
+from ...trees import iterate_structure, map_structure
+from ..driver import only_with
+from .ragged import ROWS, Agreed, Moment, NotWhole, Ragged, Wide
+
+
+def moves_with_steps(graph: Graph) -> bool:
+    """Whether that is so in a loop of the graph, so that it is written in canonical operations (``moving_slices``, ``bounded_loops``)."""
+    return any(_moves(node, frozenset()) for node in graph.nodes)
+
+
+def _moves(node: Node, numbers: frozenset[Value]) -> bool:
+    """``numbers`` are those of outer steps."""
+    for region in node.regions:
+        own = {symbol.source for symbol, size in region.sizes.items() if isinstance(size, Size) and _reads(size, numbers)}
+        if node.op == "scan":
+            own.update(region.block.inputs[node.params["carried"] :][: node.params["sequences"]])
+        inside = frozenset(own)
+        if any(_moves(inner, inside) or any(_reads(size, inside) for size in _bounds(inner)) for inner in region.block.nodes):
+            return True
+    return False
+
+
+def _reads(size: Size, numbers: frozenset[Value]) -> bool:
+    return any(symbol.source in numbers for symbol in size.symbols())
+
+
+def _bounds(node: Node) -> Iterator[Size]:
+    """The sizes in a slice, in a range, and in the length of a loop."""
+    given = [part for item in node.inputs for part in (item if isinstance(item, tuple) else (item,))]
+    slices = [part for item in given if isinstance(item, slice) for part in (item.start, item.stop)]
+    parts = node.inputs if node.key == "arange" else slices
+    yield from (part for part in (*parts, node.params.get("length")) if isinstance(part, Size))
+
+
+_NUMBER = ArraySpec((), "int64")
+_OPENED = ("scan", "while_loop", "branch")
+Ends = Mapping[Value, "tuple[Any, Any]"]
+
+
+@only_with(*_OPENED)
+def bounded_loops(graph: Graph) -> tuple[Graph, bool]:
+    """The graph in which no number of a step says how many steps an inner loop has."""
+    if not any(map(_is_open, graph.nodes)):
+        return graph, False
+    return graph.with_block(Block(graph.block.inputs, tuple(_Scope({}).nodes(graph.nodes)), graph.block.outputs)), True
+
+
+def _is_open(node: Node) -> bool:
+    """Whether a loop with a number of a step as its length stands in a node."""
+    if node.op not in _OPENED or node.record is not None:
+        return False
+    inside = [inner for region in node.regions for inner in region.block.nodes]
+    return any(_has_number(inner) or _is_open(inner) for inner in inside)
+
+
+def _has_number(node: Node) -> bool:
+    length = node.params.get("length") if node.op == "scan" else None
+    return isinstance(length, Size) and any(symbol.kind == "item" for symbol in length.symbols())
+
+
+class _Scope:
+    """Nodes that stand in loops: all regions around them are opened, so that what they read are values of the outside. ``ends`` are the
+    least and the greatest numbers of the steps of these loops."""
+
+    def __init__(self, ends: Ends) -> None:
+        self.ends = ends
+
+    def nodes(self, nodes: Sequence[Node]) -> list[Node]:
+        """The nodes after the pass."""
+        makers = {value: node for node in nodes for value in node.outputs}
+        made: list[Node] = []
+        for node in nodes:
+            counters = self._counters(node, makers)
+            bound = self._bound(node) if all(counter is not None for counter in counters) else None
+            if bound is not None:
+                made += self._bounded(node, bound, [counter for counter in counters if counter is not None])
+            else:
+                made.append(self._opened(node, counters) if _is_open(node) else node)
+        return made
+
+    @staticmethod
+    def _counters(node: Node, makers: Mapping[Value, Node]) -> list[Node | None]:
+        """The ``arange`` behind each sequence of a loop."""
+        if node.op != "scan":
+            return []
+        carried = node.params["carried"]
+        found = map(makers.get, node.inputs[carried : carried + node.params["sequences"]])
+        return [maker if maker is not None and maker.op == "arange" else None for maker in found]
+
+    def _bound(self, node: Node) -> Any:
+        """How many steps a loop has at most, where numbers of outer steps say how many; None elsewhere."""
+        if not _has_number(node) or len(node.outputs) > node.params["carried"] or node.params["reverse"]:
+            return None
+        length = node.params["length"]
+        return greatest(length, self._ends) if any(self._ends(symbol) for symbol in length.symbols()) else None
+
+    def _ends(self, symbol: Symbol) -> tuple[Any, Any] | None:
+        return self.ends.get(symbol.source)
+
+    def _opened(self, node: Node, counters: Sequence[Node | None]) -> Node:
+        """A node with the loops inside of it bounded."""
+        first = int(node.op == "branch")
+        own = first + own_operands(node.op, node.params)
+        bodies = [self._body(node, region, first, own, counters) for region in node.regions]
+        regions, captured = close(*bodies)
+        return replace(node, inputs=(*node.inputs[:own], *captured), regions=regions)
+
+    def _body(self, node: Node, region: Region, first: int, own: int, counters: Sequence[Node | None]) -> Body:
+        carried = first + node.params.get("carried", 0)
+        rows = [ArraySpec(item.shape[1:], item.dtype) for item in node.inputs[carried:own]]
+        specs = [*(item.spec for item in node.inputs[first:carried]), *rows]
+        inputs = [Value(value.name, spec) for value, spec in zip(region.block.inputs, specs)]
+        nodes: list[Node] = []
+        outputs = inline(region, [*inputs, *node.inputs[own:]], nodes.append)
+        ends = {value: ends_of(counter) for value, counter in zip(inputs[carried - first :], counters) if counter is not None}
+        return Body(region.name, inputs, _Scope({**self.ends, **ends}).nodes(nodes), outputs)
+
+    def _bounded(self, node: Node, bound: Any, counters: Sequence[Node]) -> list[Node]:
+        """A loop with as many steps as it has at most."""
+        build, carried = Builder(Graph("scratch", "canonical"), node.origin), node.params["carried"]
+        state = [Value(value.name, value.spec) for value in node.inputs[:carried]]
+        number = Value("step", _NUMBER)
+        step, still = _without_still(self._step(build, node, [*state], number, counters), {*state, number})
+        build.graph.nodes.extend(still)
+        with build.block() as nodes:
+            held = build.less(number, not_cut_off(node.params["length"]))
+            outputs = build.run("branch", [held], [Body("skipped", (), (), state), step])
+        steps = build.arange(stop=bound, dtype=_NUMBER.dtype)
+        options = {**node.params, "sequences": 1, "length": bound}
+        build.run("scan", [*node.inputs[:carried], steps], [Body(node.regions[0].name, (*state, number), nodes, outputs)], **options)
+        *before, loop = build.graph.nodes
+        return [*before, replace(loop, outputs=node.outputs)]
+
+    def _step(self, build: Builder, node: Node, state: list[Value], number: Value, counters: Sequence[Node]) -> Body:
+        """One step of the loop as it was."""
+        own = own_operands(node.op, node.params)
+        with build.block() as nodes:
+            numbers = [build.add(_times(build, number, each.params["step"]), each.params["start"]) for each in counters]
+            for made, old in zip(numbers, node.regions[0].block.inputs[len(state) :]):
+                made.name = old.name
+            outputs = inline(node.regions[0], [*state, *numbers, *node.inputs[own:]], build.graph.nodes.append)
+        inner = _Scope({**self.ends, **{value: ends_of(counter) for value, counter in zip(numbers, counters)}})
+        return Body("step", (), inner.nodes(nodes), outputs)
+
+
+def _without_still(step: Body, changing: set[Value]) -> tuple[Body, list[Node]]:
+    """A step without the rows and elements of outer arrays that are the same in all steps, and these: no later pass takes them out of a
+    branch."""
+    nodes: list[Node] = []
+    still: list[Node] = []
+    for node in step.nodes:
+        is_still = node.op == "getitem" and node.outputs[0].ndim < node.inputs[0].ndim and changing.isdisjoint(node.uses)
+        (still if is_still else nodes).append(node)
+        changing = changing if is_still else changing.union(node.outputs)
+    return Body(step.name, step.inputs, nodes, step.outputs), still
+
+
+def not_cut_off(length: Any) -> Any:
+    """The length, less than 0 where there is no step at all."""
+    alone = next(length.atoms(), None) if isinstance(length, Size) else None
+    if isinstance(alone, Apply) and alone.function == "max" and length == Size.of(alone) and 0 in alone.arguments:
+        return next(item for item in alone.arguments if item != 0)
+    return length
+
+
+def _times(build: Builder, number: Value, step: int) -> Any:
+    return number if step == 1 else build.multiply(number, step)
+
+
+def ends_of(counter: Node) -> tuple[Any, Any]:
+    """The least and the greatest number of an ``arange``; more where it is uneven."""
+    start, stop, step = (counter.params[name] for name in ("start", "stop", "step"))
+    return (start, stop - 1) if step > 0 else (stop + 1, start)
+
+
+_INDEXED = ("getitem", "setitem")
+
+
+@only_with(*RUN_BLOCKS)
+def full_widths(graph: Graph) -> tuple[Graph, bool]:
+    """The graph with whole arrays in the place of slices whose width hangs on a step; ``NotWhole`` where that cannot be."""
+    inside = every(inner for node in graph.nodes for region in node.regions for inner in region.block.nodes)
+    if not any(_is_uneven(value) for inner in inside for value in inner.outputs):
+        return graph, False
+    widening = _Widening()
+    nodes = widening.nodes(graph.nodes)
+    return graph.derive(nodes=nodes, guards=[*graph.guards, *dict.fromkeys(widening.guards)]), True
+
+
+def _is_uneven(value: Value) -> bool:
+    """Whether the number of a step says how wide an array is."""
+    return any(symbol.kind == "item" for size in value.shape if isinstance(size, Size) for symbol in size.symbols())
+
+
+class _Widening:
+    """The widening of one graph. Regions that hold such arrays are opened, so that what they read are values of the outside."""
+
+    def __init__(self) -> None:
+        self.build = Agreed(Graph("scratch", "canonical"))
+        self.wide = Wide(self.build, self._are_equal, self.greatest)
+        self.guards: list[Guard] = []
+        self.ragged: dict[Value, Ragged] = {}
+        self.inner: set[Value] = set()
+        """What is made inside of loops."""
+        self.ends: dict[Value, tuple[Any, Any]] = {}
+        """The least and the greatest numbers of steps."""
+
+    def nodes(self, nodes: Sequence[Node], is_inner: bool = False) -> list[Node]:
+        """The nodes after the pass."""
+        makers = {value: node for node in nodes for value in node.outputs}
+        known = dict(self.wide.masks)
+        with self.build.block() as made:
+            for node in nodes:
+                if is_inner:
+                    self.inner.update(node.outputs)
+                self._node(node, makers)
+        self.wide.masks = known
+        return made
+
+    def _node(self, node: Node, makers: Mapping[Value, Node]) -> None:
+        self.build.origin = node.origin
+        node = self._with_widths(node)
+        if node.regions and self._has_uneven(node):
+            self.build.graph.nodes.append(self._opened(node, makers))
+        elif not node.regions and self._is_ragged(node):
+            self._widened(node)
+        elif any(item in self.ragged for item in node.uses):
+            raise self._refused(node)
+        else:
+            self.build.graph.nodes.append(node)
+
+    def _with_widths(self, node: Node) -> Node:
+        """The node with what is known of sizes that would be read from ragged arrays."""
+        if self.ragged.keys().isdisjoint(symbol.source for size in _sizes_of(node) for symbol in size.symbols()):
+            return node
+        self._know(node.outputs)
+        inputs, params = (map_structure(self._width, part) for part in (node.inputs, node.params))
+        sizes = ({symbol: self._width(size) for symbol, size in region.sizes.items()} for region in node.regions)
+        regions = tuple(replace(region, sizes=known) for region, known in zip(node.regions, sizes))
+        return replace(node, inputs=inputs, params=params, regions=regions)
+
+    def _know(self, values: Sequence[Value]) -> None:
+        for value in values:
+            value.spec = ArraySpec(tuple(map(self._width, value.shape)), value.dtype)
+
+    def _width(self, item: Any) -> Any:
+        return substitute(item, self._of_ragged) if isinstance(item, Size) else item
+
+    def _of_ragged(self, symbol: Symbol) -> Any:
+        found = self.ragged.get(symbol.source)
+        if found is None:
+            return Size.of(symbol)
+        span = found.spans[symbol.axis]
+        return found.full.shape[symbol.axis] if span is None else span.width
+
+    def _refused(self, node: Node) -> NotWhole:
+        return NotWhole(
+            f"{node.op} of an array that is not equally wide in all steps of a loop has no place in a loop that counts in arrays. Convert "
+            f"the original for this target, not a graph for another one: its loops are written out then\n    {node.origin}"
+        )
+
+    # ------------------------------------------------------------------------------ nodes
+    def _is_ragged(self, node: Node) -> bool:
+        is_cut = node.op in _INDEXED and any(map(self._cuts, node.params["key"]))
+        sizes = (size for value in node.outputs for size in value.shape)
+        return is_cut or any(item in self.ragged for item in node.uses) or any(map(self.reads_step, sizes))
+
+    def _cuts(self, item: Any) -> bool:
+        """Whether an item of a key is a slice whose width hangs on a step."""
+        if not isinstance(item, tuple):
+            return False
+        return self.reads_step(item[1]) is not self.reads_step(item[0]) or self.reads_step((item[1] or 0) - (item[0] or 0))
+
+    def reads_step(self, size: Any) -> bool:
+        """Whether a size reads an element that is made in a loop."""
+        return isinstance(size, Size) and any(symbol.kind == "item" and symbol.source in self.inner for symbol in size.symbols())
+
+    def _are_equal(self, one: Any, other: Any) -> bool:
+        """Whether two sizes are one in all steps: under a guard where they are sizes of the outside."""
+        return self._holds(apply("eq", one - other, 0))
+
+    def _holds(self, condition: Any) -> bool:
+        """Whether a condition on sizes of the outside holds, from here on under a guard."""
+        if not isinstance(condition, Size):
+            return bool(condition)
+        if not hint_of(condition) or any(symbol.source in self.inner for symbol in condition.symbols()):
+            return False
+        self.guards.append(Guard(condition, True, self.build.origin))
+        return True
+
+    def greatest(self, size: Any) -> Any:
+        """No less than a size in any step; None where that is not known."""
+        found = greatest(size, lambda symbol: self.ends.get(symbol.source))
+        return None if self.reads_step(found) else found
+
+    def has_elements(self, width: Any) -> bool:
+        """Whether a width is at least 1 in all steps: under a guard where sizes of the outside tell."""
+        none = self.greatest(1 - width)
+        return none is not None and self._holds(apply("le", none, 0))
+
+    def _widened(self, node: Node) -> None:
+        row = ROWS.get(node.op)
+        if row is None or len(node.outputs) != 1:
+            raise self._refused(node)
+        operands = [self.ragged.get(item, item) if isinstance(item, Value) else item for item in node.inputs]
+        try:
+            made = row(Moment(self.wide, node, operands, self))
+        except NotWhole as problem:
+            raise self._refused(node) from problem
+        if isinstance(made, Ragged):
+            self.ragged[node.outputs[0]] = made
+            self._know(node.outputs)
+            return
+        *before, last = self.build.graph.nodes
+        if last.outputs != (made,) or any(map(self.reads_step, node.outputs[0].shape)):
+            raise self._refused(node)
+        self.build.graph.nodes[:] = [*before, replace(last, outputs=node.outputs)]
+
+    # ------------------------------------------------------------------------------ regions
+    def _has_uneven(self, node: Node) -> bool:
+        """Whether arrays of changing width are in the regions of a node, or are read there."""
+        inside = every([inner for region in node.regions for inner in region.block.nodes])
+        return any(item in self.ragged for item in node.inputs) or any(_is_uneven(value) for inner in inside for value in inner.outputs)
+
+    def _opened(self, node: Node, makers: Mapping[Value, Node]) -> Node:
+        first = int(node.op == "branch")
+        own = len(node.inputs) if node.op == "call" else first + own_operands(node.op, node.params)
+        if node.op not in ("scan", "while_loop", "branch") or any(item in self.ragged for item in node.inputs[:own]):
+            raise self._refused(node)
+        bodies = [self._body(node, region, first, own, makers) for region in node.regions]
+        regions, captured = close(*bodies)
+        return replace(node, inputs=(*node.inputs[:own], *captured), regions=regions)
+
+    def _body(self, node: Node, region: Region, first: int, own: int, makers: Mapping[Value, Node]) -> Body:
+        carried = first + node.params.get("carried", 0)
+        rows = [ArraySpec(item.shape[1:], item.dtype) for item in node.inputs[carried:own]]
+        specs = [*(item.spec for item in node.inputs[first:carried]), *rows]
+        inputs = [Value(value.name, spec) for value, spec in zip(region.block.inputs, specs)]
+        self.inner.update(inputs)
+        for value, sequence in zip(inputs[carried - first :], node.inputs[carried:own]):
+            maker = makers.get(sequence)
+            if maker is not None and maker.op == "arange":
+                self.ends[value] = ends_of(maker)
+        nodes: list[Node] = []
+        outputs = inline(region, [*inputs, *node.inputs[own:]], nodes.append)
+        made = self.nodes(nodes, is_inner=True)
+        if any(item in self.ragged for item in outputs):
+            raise self._refused(node)
+        return Body(region.name, inputs, made, outputs)
+
+
+def _sizes_of(node: Node) -> Iterator[Size]:
+    shapes, inner = [value.shape for value in node.outputs], [list(region.sizes.values()) for region in node.regions]
+    return (item for item in iterate_structure((node.inputs, node.params, shapes, inner)) if isinstance(item, Size))

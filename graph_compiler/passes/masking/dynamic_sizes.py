@@ -1,0 +1,451 @@
+"""Gives sizes that depend on elements a bound, for targets whose compilers have to know all sizes.
+
+``nonzero`` finds at most as many places as its array has elements. Where all that becomes of them goes row by row until the rows meet in a
+sum or are written somewhere, as in a mixture of experts and in losses over a mask, that many rows are computed: behind those that were
+found stands the last of them again, and again. So no row is computed that the original does not compute, and where rows meet, the repeated
+ones are left out. A guard on how many there are is one on the number that is counted. Where something else becomes of one of them (a sort,
+an output of the graph), the graph stays as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...errors import UnsupportedOperation
+from ...ir.builder import Builder
+from ...ir.graph import Graph, Guard
+from ...ir.node import Block, Node, Value, values_in
+from ...ir.rewrite import Rewriter
+from ...ops.dtypes import is_inexact
+from ...ops.indexing import gathered_shape
+from ...ops.registry import get
+from ...ops.rules import WHOLE, normalise_axes
+from ...sizes import Size, Symbol, comparison, product, substitute
+from ...sizes.bounds import Compared, isolate
+from ..autodiff.strong_zero import SINGULAR
+from ..driver import Pass, only_with
+from ..loops.scan_operands import BY_ROW, ELEMENTWISE
+
+_COMPARED = {"eq": "equal", "ne": "not_equal", "ge": "greater_equal", "le": "less_equal"}
+
+
+def counted_guards(graph: Graph, finders: Container[Node]) -> Graph:
+    """The graph in which guards that compare with a number how many elements one of ``finders`` has found (its last operand is the mask)
+    are on elements. Others stay."""
+    counted = graph.derive()
+    counted.guards = [_counted(guard, counted, finders) for guard in graph.guards]
+    return counted if len(counted.nodes) > len(graph.nodes) else graph
+
+
+def _counted(guard: Guard, graph: Graph, finders: Container[Node]) -> Guard:
+    compared = comparison(guard.condition) if isinstance(guard.condition, Size) else None
+    solved = isolate(compared) if compared is not None else None
+    if not isinstance(solved, Compared) or (finder := _maker(solved.size, graph)) not in finders:
+        return guard
+    build = Builder(graph, guard.origin)
+    operands = build.count_nonzero(finder.inputs[-1]), solved.number
+    return replace(guard, condition=build.apply(get(_COMPARED[solved.function]), operands, {}))
+
+
+def _maker(size: Any, graph: Graph) -> Any:
+    """The node that makes the array of whose rows this is the number; None where it is another size."""
+    (atoms, factor), *more = size.terms()
+    symbol = atoms[0] if not more and factor == 1 and len(atoms) == 1 else None
+    if not isinstance(symbol, Symbol) or symbol.kind != "size":
+        return None
+    node = graph.maker(symbol.source)
+    return node if node is not None and symbol.axis == node.params.get("axis", 0) else None
+
+
+_PLAIN = frozenset({"call", "custom_derivative"})  # run as functions of Python where nothing else compiles them
+_FIND = frozenset(
+    {"argwhere", "bincount", "boolean_mask", "nonzero", "repeat", "unique_all", "unique_consecutive", "unique_values"}
+)  # how many elements they give may depend on the elements that they are given
+
+
+class SizesUnknown(UnsupportedOperation):
+    """Operations that find elements stand in a loop or branch."""
+
+
+@only_with(*_FIND)
+def require_known_sizes(graph: Graph, framework: str) -> tuple[Graph, bool]:
+    """The graph as it is; ``SizesUnknown`` lists all operations that ``framework`` cannot compile."""
+    problems = [f"{node.op}, for {node.origin}" for node in _unknown(graph.block, False)]
+    if problems:
+        lines = "\n".join(f"  {problem}" for problem in problems)
+        raise SizesUnknown(
+            f"{framework} compiles loops and branches, so it has to know all sizes in them, and how many elements these operations of "
+            f"{graph.name} give depends on elements:\n{lines}\nTake them out of the loop or branch, or compute with all elements there "
+            "and leave out by `where` those that do not count: a sum, mean or write of what a mask finds is translated.",
+            problems,
+        )
+    return graph, False
+
+
+def _unknown(block: Block, compiled: bool) -> Iterator[Node]:
+    for node in block.nodes:
+        for region in node.regions:
+            yield from _unknown(region.block, compiled or node.op not in _PLAIN)
+        if compiled and node.op in _FIND and any(_is_its_own(dim, node) for value in node.outputs for dim in value.shape):
+            yield node
+
+
+def _is_its_own(dim: object, node: Node) -> bool:
+    """Whether only the result tells a size."""
+    return isinstance(dim, Size) and any(symbol.source in node.outputs for symbol in dim.symbols())
+
+
+_READ = ("boolean_mask", "embedding", "gather_nd", "take")  # operations that read rows of other arrays
+_INFINITE_SLOPES = (SINGULAR | {"normalize", "std"}) - {"multiply"}
+_EXACT = {"float32", "float64", "int32", "int64"}  # types that hold counts
+
+
+def _bounded(block: Block) -> Block:
+    found_in: dict[Node, _Found] = {}
+    for mask in dict.fromkeys(node.inputs[-1] for node in block.nodes if _finds(node)):
+        found = _Found(mask)
+        if not found.has_bound(block) or not found_in.keys().isdisjoint(found.nodes):  # rows of two masks in one array
+            return block
+        found_in.update(dict.fromkeys(found.nodes, found))
+    if not found_in:
+        return block
+    bounder = _Bounder(block)
+    for node in block.nodes:
+        bounder.visit(node, found_in.get(node))
+    return bounder.finish()
+
+
+def _finds(node: Node) -> bool:
+    return node.op in _TAKEN and node.params.get("size") is None
+
+
+def _masked(build: Builder, arrays: list[Any], places: list[Value], node: Node) -> tuple[Value, ...]:
+    axis = node.params["axis"]
+    return (build.gather_nd(*arrays, *places, axes=tuple(range(axis, axis + len(places)))),)
+
+
+_TAKEN: dict[str, Callable[[Builder, list[Any], list[Value], Node], tuple[Value, ...]]] = {
+    "nonzero": lambda build, arrays, places, node: tuple(places),
+    "argwhere": lambda build, arrays, places, node: (build.stack(*places, axis=1),),
+    "boolean_mask": _masked,
+}
+"""What each operation that finds elements makes of their places."""
+
+
+class _Found:
+    """What becomes of the elements that a mask finds: ``axes`` says where their rows stand, in all ``nodes`` that have some.
+
+    Each operation that finds them counts them anew: all ``sizes`` are one.
+    """
+
+    def __init__(self, mask: Value) -> None:
+        self.mask = mask
+        self.sizes: list[Size] = []
+        self.axes: dict[Value, int] = {}
+        self.nodes: dict[Node, None] = {}
+
+    def has_bound(self, block: Block) -> bool:
+        """Whether the size can be given one."""
+        if self.mask.ndim == 0:  # it makes an axis of its own
+            return False
+        for node in block.nodes:
+            if self.is_finder(node):
+                axis = node.params.get("axis", 0)
+                self.sizes.append(node.outputs[0].shape[axis])
+                self.axes.update(dict.fromkeys(node.outputs, axis))
+                self.nodes[node] = None
+            elif self.touches((node.inputs, node.params)) and not self.follows(node):
+                return False
+        return not self.touches([self.unified(item) for item in block.outputs])
+
+    @functools.cached_property
+    def may_have_infinite_slopes(self) -> bool:
+        """Return whether an operation on the rows has slopes that are infinite or no number somewhere."""
+        return any(node.op in _INFINITE_SLOPES for node in self.nodes)
+
+    def is_finder(self, node: Node) -> bool:
+        """Whether a node finds the elements."""
+        return _finds(node) and node.inputs[-1] is self.mask
+
+    def unified(self, condition: Any) -> Any:
+        """A condition on sizes in which all counts are the first one."""
+        if not isinstance(condition, Size):
+            return condition
+        return substitute(condition, lambda symbol: self.sizes[0] if Size.of(symbol) in self.sizes else Size.of(symbol))
+
+    def touches(self, structure: Any) -> bool:
+        """Whether one of its arrays, or the size, is used."""
+        return any(value in self.axes for value in values_in(structure))
+
+    def follows(self, node: Node) -> bool:
+        """Whether the node goes row by row, or is one in which rows meet; it is noted then."""
+        self.nodes[node] = None
+        if self.meets(node):
+            return not any(self.is_in(dim) for value in node.outputs for dim in value.shape)
+        rule = BY_ROW.get(node.op)
+        if rule is None or not rule(node, self.axes) or self.touches([item for name, item in node.params.items() if name != "shape"]):
+            return False
+        if any(self.is_in(item) and not self.counts(node, item) for item in node.inputs):
+            return False
+        has_rows = any(self.rows_of(item) is not None for item in node.inputs)
+        return all(self.stands_once(value, has_rows) for value in node.outputs)
+
+    def meets(self, node: Node) -> bool:
+        """Whether the rows meet in a node."""
+        return node.op in _MEETING and _MEETING[node.op][0](node, self)
+
+    def stands_once(self, value: Value, has_rows: bool) -> bool:
+        """Whether one axis has the size, which is noted, and none a size that is computed with it. What is made of counts alone may have
+        none."""
+        axes = [axis for axis, dim in enumerate(value.shape) if self.is_in(dim)]
+        if len(axes) != 1:
+            return not axes and not has_rows
+        self.axes[value] = axes[0]
+        return any(value.shape[axes[0]] == size for size in self.sizes)
+
+    def is_in(self, dim: Any) -> bool:
+        """Whether a size is computed with that of the rows."""
+        return isinstance(dim, Size) and any(value in self.axes for value in values_in(dim))
+
+    def counts(self, node: Node, size: Size) -> bool:
+        """Whether a number beside an array can be made of what is counted, and rounds as in the original."""
+        dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
+        return self.times(size) is not None and node.op in ELEMENTWISE and len(dtypes) == 1 and dtypes <= _EXACT
+
+    def times(self, size: Any) -> Any:
+        """What the size of the rows is multiplied with to give this one; None where it is not a multiple."""
+        if not self.is_in(size) or len(terms := [*size.terms()]) > 1:
+            return None
+        ((atoms, factor),) = terms
+        others = [atom for atom in atoms if Size.of(atom) not in self.sizes]
+        whole = len(others) == len(atoms) - 1 and not any(self.is_in(Size.of(atom)) for atom in others)
+        return product((factor, *map(Size.of, others))) if whole else None
+
+    def rows_of(self, item: Any) -> int | None:
+        """The axis of an operand where the rows stand."""
+        return self.axes.get(item) if isinstance(item, Value) else None
+
+
+# ---------------------------------------------------------------------------------- operations in which rows meet
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of one finder in the new graph: which of them were found, and how many."""
+
+    found: _Found
+    valid: Value
+    count: Value
+
+    def beside(self, build: Builder, rank: int, axis: int) -> Value:
+        """``valid`` beside arrays of that rank whose rows stand at that axis."""
+        made: Value = build.reshape(self.valid, shape=(self.valid.shape[0], *(1,) * (rank - axis - 1)))
+        return made
+
+    def counted(self, build: Builder, times: Any, dtype: str | None) -> Any:
+        """How many rows were found, times another size, as an array without axes."""
+        return build.astype(build.multiply(self.count, times), dtype=dtype)
+
+    def kept(self, build: Builder, old: Value, new: Value, neutral: Any) -> Any:
+        """An operand with ``neutral`` elements in the rows that are repeated."""
+        return build.where(self.beside(build, old.ndim, self.found.axes[old]), new, neutral)
+
+
+_Rule = Callable[[Node, _Found], bool]
+_Made = Callable[[Builder, Node, tuple[Any, ...], _Rows], Any]
+
+
+def _sums_rows(node: Node, found: _Found) -> bool:
+    return found.rows_of(node.inputs[0]) in normalise_axes(node.params["axis"], node.inputs[0].ndim)
+
+
+def _reduction(neutral: Any) -> tuple[_Rule, _Made]:
+    def made(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+        return build.apply(get(node.op), (rows.kept(build, node.inputs[0], inputs[0], neutral),), node.params)
+
+    return _sums_rows, made
+
+
+def _averages_rows(node: Node, found: _Found) -> bool:
+    """In a type that holds the sum of what it holds the mean of."""
+    return _sums_rows(node, found) and node.inputs[0].dtype in _EXACT
+
+
+def _mean(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+    (old,), (new,) = node.inputs, inputs
+    total = build.sum(rows.kept(build, old, new, 0), **node.params)
+    others = product(new.shape[axis] for axis in normalise_axes(node.params["axis"], old.ndim) if axis != rows.found.axes[old])
+    return build.divide(total, build.astype(build.multiply(rows.count, others), dtype=new.dtype))
+
+
+def _writes_rows(node: Node, found: _Found) -> bool:
+    """What is written may be added, or take the place of what was there; it has those rows, or is the same for all of them."""
+    x, values, *indices = node.inputs
+    shape = gathered_shape(x.spec, tuple(index.spec for index in indices), node.params["axes"])
+    axes = [axis - len(shape) for axis, dim in enumerate(shape) if found.is_in(dim)]  # from the end
+    if x in found.axes or len(axes) != 1 or node.params["reduce"] not in (None, "sum") or not node.params["include_self"]:
+        return False
+    if not isinstance(values, Value) or values.ndim < -axes[0]:
+        return True
+    return found.axes[values] - values.ndim == axes[0] if values in found.axes else bool(values.shape[axes[0]] == 1)
+
+
+def _writing(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+    """Repeated rows add nothing. Where they replace, they write what the last has written; where none was found, what was there."""
+    x, values, *indices = inputs
+    if node.params["reduce"] is None:
+        values = build.where(build.greater(rows.count, 0), values, build.gather_nd(x, *indices, axes=node.params["axes"]))
+    else:
+        shape = gathered_shape(node.inputs[0].spec, tuple(index.spec for index in node.inputs[2:]), node.params["axes"])
+        axis = next(axis for axis, dim in enumerate(shape) if rows.found.is_in(dim))
+        values = build.where(rows.beside(build, len(shape), axis), values, 0)
+    return build.scatter_nd(x, values, *indices, **node.params)
+
+
+def _fills(node: Node, found: _Found) -> bool:
+    """Rows that are written one after the other to where a mask is true: those that are repeated come last, when all is full."""
+    x, mask, values = node.inputs
+    return found.rows_of(values) == 0 and x not in found.axes and mask not in found.axes
+
+
+def _as_it_is(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+    return build.apply(get(node.op), inputs, node.params)
+
+
+def _picks(node: Node, found: _Found) -> bool:
+    """One row, by its number. That there are so many is a guard."""
+    axis = found.rows_of(node.inputs[0])
+    items = [item for item in node.params["key"] if item is not None]
+    return axis is not None and axis < len(items) and type(items[axis]) is int and not found.touches(node.params)
+
+
+def _picked(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+    """Rows from the end are counted from the last that was found."""
+    axis, key = rows.found.axes[node.inputs[0]], list(node.params["key"])
+    place = [place for place, item in enumerate(key) if item is not None][axis]
+    if key[place] >= 0:
+        return build.getitem(*inputs, key=tuple(key))
+    row = build.take(*inputs, build.maximum(build.add(rows.count, key.pop(place)), 0), axis=axis)
+    return build.getitem(row, key=tuple(key)) if key else row
+
+
+def _labels_rows(node: Node, found: _Found) -> bool:
+    logits, target, *weight = node.inputs
+    return (
+        node.params["reduction"] != "none"
+        and logits in found.axes
+        and target in found.axes
+        and not any(one in found.axes for one in weight if isinstance(one, Value))
+    )
+
+
+def _labelled(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+    logits, target, *weight = inputs
+    kept = rows.kept(build, node.inputs[1], target, node.params["ignore_index"])
+    return build.apply(get(node.op), (logits, kept, *weight), node.params)
+
+
+def _holds_the_count(node: Node, found: _Found) -> bool:
+    """The number that an array is filled with is made of how many rows there are, and exact."""
+    return node.params["dtype"] in _EXACT and found.times(node.params["fill_value"]) is not None
+
+
+def _padded_count(build: Builder, node: Node, inputs: tuple[Any, ...], rows: _Rows) -> Any:
+    number = rows.counted(build, rows.found.times(node.params["fill_value"]), node.params["dtype"])
+    return build.broadcast_to(number, shape=node.params["shape"])
+
+
+_MEETING: dict[str, tuple[_Rule, _Made]] = {
+    "sum": _reduction(0),
+    "count_nonzero": _reduction(0),
+    "prod": _reduction(1),
+    "any": _reduction(False),
+    "all": _reduction(True),
+    "mean": (_averages_rows, _mean),
+    "scatter_nd": (_writes_rows, _writing),
+    "masked_scatter": (_fills, _as_it_is),
+    "getitem": (_picks, _picked),
+    "full": (_holds_the_count, _padded_count),
+    "cross_entropy": (_labels_rows, _labelled),
+    "nll_loss": (_labels_rows, _labelled),
+}
+
+
+# ---------------------------------------------------------------------------------- the new graph
+class _Bounder(Rewriter):
+    def __init__(self, block: Block) -> None:
+        super().__init__(block)
+        self.scratch = Graph("scratch", "canonical")
+        self.scratch.nodes = self.nodes
+        self.rows: dict[_Found, _Rows] = {}
+        self.places: dict[_Found, list[Value]] = {}
+
+    def visit(self, node: Node, found: _Found | None) -> None:
+        """Appends the node, for as many rows as there can be."""
+        if found is None:
+            self.append(self.rewritten(node))
+            return
+        build, inputs, before = Builder(self.scratch, node.origin), self.mapped(node.inputs), len(self.nodes)
+        if found.is_finder(node):
+            made: Any = _TAKEN[node.op](build, list(inputs[:-1]), self.places_in(build, found), node)
+        elif found.meets(node):
+            made = _MEETING[node.op][1](build, node, inputs, self.rows[found])
+        else:
+            made = build.apply(get(node.op), self.counted(build, found, node), self.mapped(node.params))
+        several = made if isinstance(made, tuple) else (made,)
+        if node.op in _READ and found.may_have_infinite_slopes:
+            several = tuple(self._finite(build, self.rows[found], value) for value in several)
+        fresh = {value for node in self.nodes[before:] for value in node.outputs}
+        for value, other in zip(node.outputs, several):
+            if other in fresh:
+                other.name = value.name
+        self.replace(node.outputs, several)
+
+    @staticmethod
+    def _finite(build: Builder, rows: _Rows, value: Value) -> Value:
+        """Return rows of floats as ones where none was found: the original computes nothing of what then stands there, so that an
+        infinite slope must not meet the gradient of zero that comes back."""
+        if not is_inexact(value.dtype):
+            return value
+        made: Value = build.where(build.greater(rows.count, 0), value, 1.0)
+        return made
+
+    def counted(self, build: Builder, found: _Found, node: Node) -> tuple[Any, ...]:
+        """The operands; a number that is the count of rows, times other sizes, is made of what is counted."""
+        dtype = next((item.dtype for item in node.inputs if isinstance(item, Value)), None)
+
+        def operand(item: Any) -> Any:
+            times = found.times(item)
+            return self.mapped(item) if times is None else self.rows[found].counted(build, self.mapped(times), dtype)
+
+        return tuple(map(operand, node.inputs))
+
+    def places_in(self, build: Builder, found: _Found) -> list[Value]:
+        """The indices of what is found, an array an axis, and then those of the last of it again."""
+        if found not in self.places:
+            mask = self.value(found.mask)
+            places = build.argwhere(mask, size=product(mask.shape), fill_value=0)
+            count = build.count_nonzero(mask)
+            valid = build.less(build.arange(stop=places.shape[0], dtype="int64"), count)
+            self.rows[found] = _Rows(found, valid, count)
+            columns = [build.getitem(places, key=(WHOLE, axis)) for axis in range(mask.ndim)]
+            self.places[found] = [build.where(valid, column, _last(build, column, count)) for column in columns]
+        return self.places[found]
+
+
+def _last(build: Builder, column: Value, count: Value) -> Value:
+    """Return the last of the indices that were found; 0 where there is none. Of rows that are written to one place the last one stays."""
+    none = build.zeros(shape=(1,), dtype=column.dtype)
+    last: Value = build.take(build.concat(none, column, axis=0), count, axis=0)
+    return last
+
+
+_PADDING = Pass("pad_dynamic_sizes", _bounded, "deep", _TAKEN)
+
+
+@only_with(*_TAKEN)
+def pad_dynamic_sizes(graph: Graph) -> tuple[Graph, bool]:
+    """The graph without sizes that depend on elements; as it is where one of them has to stay."""
+    made, is_changed = _PADDING(counted_guards(graph, set(filter(_finds, graph.nodes))))
+    return (made, True) if is_changed and not any(map(_finds, made.nodes)) else _PADDING(graph)

@@ -1,0 +1,232 @@
+"""Elements that a mask selects, and that are written back under the same mask, for targets that compile: whole arrays, and ``where``.
+
+``z[m] = z[m] ** 2 + c[m]`` finds the places of the elements, gathers and scatters. As whole arrays it is one loop over all of them, and
+``where`` takes the selected ones; all shapes are known. What an operation makes of whole arrays ``ragged_rows`` says: what is not selected
+reaches neither results nor gradients. Where something becomes of a selection that is not here, that stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...ir.graph import Graph, Guard
+from ...ir.node import Block, Node, Origin, Region, Value, values_in
+from ...ir.rewrite import Rewriter
+from ...ops.dtypes import is_bool, is_integer
+from ...ops.rules import WHOLE
+from ...sizes import Size, apply, hint_of
+from ..driver import only_with
+from .ragged import BY_ELEMENT, FINITE, ROWS, Agreed, Moment, NotWhole, Ragged, Span, Wide
+
+_REDUCED = frozenset({"sum", "count_nonzero", "any", "prod", "all"})
+
+
+@only_with("masked_scatter")
+def full_selections(graph: Graph) -> tuple[Graph, bool]:
+    """The graph with ``where`` in the place of a ``masked_scatter`` of what ``boolean_mask`` selects; ``dce`` then drops the selection.
+
+    That sizes of an array and of its mask, which other targets compare, are equal is a guard where arguments of the graph have them.
+    """
+    sizes, block = _Sizes(frozenset(graph.sources())), graph.block
+    made = _selecting(block, sizes, {})
+    if made is block:
+        return graph, False
+    return graph.with_block(made).derive(guards=[*graph.guards, *dict.fromkeys(sizes.guards)]), True
+
+
+class _Sizes:
+    """What is known of the sizes in a block: ``outward`` says what they are in the graph, of which the ``sources`` are given."""
+
+    def __init__(self, sources: frozenset[Value], outward: Callable[[Any], Any] = lambda size: size) -> None:
+        self.sources, self.outward = sources, outward
+        self.guards: list[Guard] = []
+
+    def within(self, node: Node, region: Region) -> _Sizes:
+        """Of the sizes in a region; in a function that is called in several places nothing is known of arguments."""
+        if node.op == "call":
+            return _Sizes(frozenset())
+        found = _Sizes(self.sources, lambda size: self.outward(region.outward(size)))
+        found.guards = self.guards
+        return found
+
+    def are_equal(self, some: Sequence[Any], others: Sequence[Any], origin: Origin) -> bool:
+        """Whether sizes are equal, from here on perhaps under a guard."""
+        conditions = [apply("eq", self.outward(one), self.outward(other)) for one, other in zip(some, others, strict=True)]
+        open_ = [condition for condition in conditions if isinstance(condition, Size)]
+        if not all(map(hint_of, conditions)) or not all(symbol.source in self.sources for each in open_ for symbol in each.symbols()):
+            return False
+        self.guards += [Guard(condition, True, origin) for condition in open_]
+        return True
+
+
+def _selecting(block: Block, sizes: _Sizes, done: dict[int, Region]) -> Block:
+    """The block after the pass, and the blocks inside; a region that several nodes have stays one."""
+
+    def inside(node: Node) -> Node:
+        for region in node.regions:
+            if id(region) not in done:
+                made = _selecting(region.block, sizes.within(node, region), done)
+                done[id(region)] = region if made is region.block else replace(region, block=made)
+        regions = tuple(done[id(region)] for region in node.regions)
+        return node if all(new is old for new, old in zip(regions, node.regions)) else replace(node, regions=regions)
+
+    nodes = tuple(inside(node) if node.regions else node for node in block.nodes)
+    block = block if all(new is old for new, old in zip(nodes, block.nodes)) else Block(block.inputs, nodes, block.outputs)
+    masks = _written(block)
+    return _Selecting(block, masks, sizes).run() if masks else block
+
+
+def _written(block: Block) -> frozenset[Value]:
+    """The masks under which elements are both read and written."""
+    read = {node.inputs[1] for node in block.nodes if node.op == "boolean_mask" and node.params["axis"] == 0}
+    masks = (_mask_of(block, node) for node in block.nodes if node.op == "masked_scatter") if read else ()
+    return frozenset(mask for mask in masks if mask in read)
+
+
+def _mask_of(block: Block, node: Node) -> Value:
+    """The mask of the first axes of what a ``masked_scatter`` writes to."""
+    x, mask, _ = node.inputs
+    for op in ("broadcast_to", "reshape"):
+        made = block.maker(mask)
+        if made is None or made.op != op:
+            continue
+        (inner,) = made.inputs
+        is_trailing = op == "reshape" and tuple(made.params["shape"]) == (*inner.shape, *(1,) * (x.ndim - inner.ndim))
+        mask = inner if is_trailing or (op == "broadcast_to" and inner.ndim == x.ndim) else mask
+    found: Value = mask
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Selected(Span):
+    """The elements of the first axes of an array that a mask selects: one axis."""
+
+    mask: Value
+
+
+class _Masks(Wide):
+    """Writes whole arrays of selections, which are the first axis of an array. All operands of a function of elements are selections, so
+    what is not selected may be anything there: no gradient leaves it, and no result reads it."""
+
+    def mask(self, spans: Sequence[Span | None]) -> Value | None:
+        span, rank = spans[0], len(spans)
+        assert isinstance(span, _Selected)
+        if (span, 0, rank) not in self.masks:
+            key = (*(WHOLE,) * span.mask.ndim, *(None,) * (rank - 1))
+            self.masks[span, 0, rank] = self.build.getitem(span.mask, key=key) if rank > 1 else span.mask
+        return self.masks[span, 0, rank]
+
+    def harmless(self, item: Any, number: Any) -> Any:
+        """The array itself, of which a gradient goes to what is selected alone."""
+        mask = self.mask(item.spans) if isinstance(item, Ragged) else None
+        if mask is None or mask.shape != item.full.shape or item.outside is not None:
+            return self.filled(item, number)
+        return self.build.followed_where(mask, item.full, harmless=number)
+
+
+class _Selecting:
+    """A block in which elements are written under those ``masks``."""
+
+    def __init__(self, block: Block, masks: frozenset[Value], sizes: _Sizes) -> None:
+        self.block, self.masks, self.sizes, self.rewriter = block, masks, sizes, Rewriter(block)
+        self.build = Agreed.into(self.rewriter)
+        self.wide = _Masks(self.build, lambda one, other: bool(one == other), lambda size: None)
+        self.spans: dict[Value, _Selected] = {}
+        self.selected: dict[Value, Ragged] = {}
+
+    def run(self) -> Block:
+        """The block after the pass."""
+        for node in self.block.nodes:
+            self.build.origin = node.origin
+            found = self._whole(node)
+            if found is None:
+                self.rewriter.append(self.rewriter.rewritten(node))
+            else:
+                found.name = node.outputs[0].name
+                self.rewriter.replace(node.outputs, (found,))
+        return self.rewriter.finish()
+
+    def _whole(self, node: Node) -> Value | None:
+        """What stands for the result of a node, if not another selection."""
+        if node.op == "boolean_mask":
+            self._select(node)
+        elif node.op == "masked_scatter":
+            return self._written(node)
+        elif (node.op in BY_ELEMENT or node.op in _REDUCED) and not self.selected.keys().isdisjoint(node.inputs):
+            return self._computed(node)
+        return None
+
+    def _select(self, node: Node) -> None:
+        x, mask = node.inputs
+        if mask not in self.masks or node.params["axis"] != 0 or mask.ndim == 0:
+            return
+        if self.sizes.are_equal(x.shape[: mask.ndim], mask.shape, node.origin):
+            count = node.outputs[0].shape[0]
+            span = self.spans.setdefault(mask, _Selected(0, count, count, self.rewriter.value(mask)))
+            self.selected[node.outputs[0]] = _ragged(self.rewriter.value(x), (span, *(None,) * (x.ndim - mask.ndim)))
+
+    def _written(self, node: Node) -> Value | None:
+        x, _, source = node.inputs
+        found, own = self.selected.get(source), _mask_of(self.block, node)
+        if found is None or found.spans[0] is not self.spans.get(own) or {x.dtype, source.dtype} != {node.outputs[0].dtype}:
+            return None
+        if not self.sizes.are_equal(x.shape, (*own.shape, *source.shape[1:]), node.origin):
+            return None
+        made = self.wide.chosen(found.spans, found.full, self.rewriter.value(x))
+        made.spec = node.outputs[0].spec
+        return made
+
+    def _computed(self, node: Node) -> Value | None:
+        operands = [self._operand(node, item) for item in node.inputs]
+        if None in operands or not self._keeps_axes(node):
+            return None
+        try:
+            made = ROWS[node.op](Moment(self.wide, node, operands, self))
+        except NotWhole:
+            return None
+        if not isinstance(made, Ragged):
+            found: Value = made
+            return found
+        self.selected[node.outputs[0]] = made
+        return None
+
+    def _operand(self, node: Node, item: Any) -> Any:
+        """A selection; what is the same for all that is selected, under the mask, so that it does no harm elsewhere; None for others."""
+        if not isinstance(item, Value):
+            return None if any(value in self.selected for value in values_in((item,))) else item
+        if item in self.selected:
+            return self.selected[item]
+        rank = node.outputs[0].ndim
+        if item.ndim > rank or (item.ndim == rank and item.shape[0] != 1):
+            return None
+        first = next(self.selected[other] for other in node.inputs if other in self.selected)
+        return _ragged(self.rewriter.value(item), (first.spans[0], *(None,) * (rank - 1)))
+
+    def _keeps_axes(self, node: Node) -> bool:
+        """Whether the selection is the first axis of all that has it, and a reduction takes the axes of whole arrays as it takes those of
+        selections."""
+        found = [(item, self.selected[item]) for item in node.inputs if isinstance(item, Value) and item in self.selected]
+        if node.op in BY_ELEMENT:
+            return all(item.ndim == node.outputs[0].ndim for item, _ in found)
+        (_, ragged), params = found[0], node.params
+        is_flat = isinstance(ragged.spans[0], _Selected) and ragged.spans[0].mask.ndim == 1
+        return is_flat or (params["axis"] is None and not params["keepdims"])
+
+    # ------------------------------------------------------------------------------ of steps nothing is known
+    def reads_step(self, size: Any) -> bool:
+        """No size reads the number of a step."""
+        return False
+
+    def greatest(self, size: Any) -> Any:
+        """Not known."""
+        return None
+
+    def has_elements(self, width: Any) -> bool:
+        """A mask may select nothing."""
+        return False
+
+
+def _ragged(full: Value, spans: tuple[Span | None, ...]) -> Ragged:
+    return Ragged(full, spans, FINITE if is_integer(full.dtype) or is_bool(full.dtype) else None)

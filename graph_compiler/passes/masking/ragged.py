@@ -1,0 +1,575 @@
+"""Arrays that are as wide as the number of a step says, as whole arrays and the part of each axis that counts.
+
+What stands beside this part is made harmless where it could do harm: before a sum it is 0, before a quotient 1. It is chosen by a mask, so
+that no gradient flows through what does not count, were it infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
+from typing import Any, Protocol, TypeVar
+
+from ...errors import UnsupportedOperation
+from ...ir.builder import Builder
+from ...ir.node import Node, Value
+from ...ops.bounds import nonnegative, position
+from ...ops.dtypes import is_bool, is_floating, is_integer
+from ...ops.registry import ArraySpec, Unknown
+from ...ops.rules import WHOLE, normalise_axes
+from ...sizes import Apply, Size, product
+
+FINITE = "finite"
+Label = TypeVar("Label", bound=Hashable)
+
+
+class NotWhole(UnsupportedOperation):
+    """Something becomes of an array of changing width that a whole array has no part in."""
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The elements from ``low`` to ``high`` of an axis that has ``size`` elements."""
+
+    low: Any
+    high: Any
+    size: Any
+
+    @property
+    def width(self) -> Any:
+        """How many elements count."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Of ``full`` the elements that count: along each axis a span, or, where there is None, all.
+
+    ``outside`` is what stands elsewhere: one number, ``FINITE`` numbers, or anything (None).
+    """
+
+    full: Value
+    spans: tuple[Span | None, ...]
+    outside: Any = None
+
+
+def _bound(span: Span) -> Any:
+    """What is behind the span. Of a slice that may be empty (``max(low, stop)``) the mask for ``low`` leaves out what is not behind."""
+    alone = next(iter(span.high.atoms()), None) if isinstance(span.high, Size) else None
+    if isinstance(alone, Apply) and alone.function == "max" and span.high == Size.of(alone) and span.low in alone.arguments:
+        return next(item for item in alone.arguments if item != span.low)
+    return span.high
+
+
+class Agreed(Builder):
+    """A builder for arrays whose sizes were found equal."""
+
+    def settled(self, spec: ArraySpec) -> ArraySpec:
+        """Sizes that have to be equal are the first one of them."""
+        shape = (dim.if_equal[0] if isinstance(dim, Unknown) and dim.if_equal else dim for dim in spec.shape)
+        return ArraySpec(tuple(shape), spec.dtype)
+
+
+class Wide:
+    """Writes whole arrays with ``build``. Masks are made once in a block, and known in the blocks inside.
+
+    ``are_equal`` says whether two sizes are one, from here on perhaps under a guard; ``greatest`` gives no less than a size in any step.
+    """
+
+    def __init__(self, build: Builder, are_equal: Callable[[Any, Any], bool], greatest: Callable[[Any], Any]) -> None:
+        self.build, self.are_equal, self.greatest = build, are_equal, greatest
+        self.masks: dict[Any, Value] = {}
+
+    def mask(self, spans: Sequence[Span | None]) -> Value | None:
+        """Where the elements are that count; None where all do."""
+        found: Value | None = None
+        for axis, span in enumerate(spans):
+            one = None if span is None else self._along(span, axis, len(spans))
+            found = one if found is None else found if one is None else self.build.logical_and(found, one)
+        return found
+
+    def _along(self, span: Span, axis: int, rank: int) -> Value | None:
+        if (span, axis, rank) not in self.masks:
+            made = self._of(span)
+            if made is None:
+                return None
+            key = (*(None,) * axis, WHOLE, *(None,) * (rank - axis - 1))
+            self.masks[span, axis, rank] = self.build.getitem(made, key=key) if rank > 1 else made
+        return self.masks[span, axis, rank]
+
+    def _of(self, span: Span) -> Value | None:
+        build = self.build
+        places = build.arange(stop=span.size, dtype="int64")
+        low = None if span.low == 0 else build.greater_equal(places, span.low)
+        high = None if span.high == span.size else build.less(places, _bound(span))
+        return high if low is None else low if high is None else build.logical_and(low, high)
+
+    def chosen(self, spans: Sequence[Span | None], x: Any, other: Any) -> Value:
+        """``x`` where the elements count, ``other`` elsewhere."""
+        mask = self.mask(spans)
+        made: Value = x if mask is None else self.build.where(mask, x, other)
+        return made
+
+    def filled(self, item: Any, number: Any) -> Any:
+        """The whole array with a number in the place of what does not count; of other operands nothing is changed."""
+        if not isinstance(item, Ragged):
+            return item
+        number = _typed(number, item.full.dtype)
+        is_there = item.outside is not None and item.outside != FINITE and item.outside == number
+        return item.full if is_there else self.chosen(item.spans, item.full, number)
+
+    def harmless(self, item: Any, number: Any) -> Any:
+        """The whole array as a function of elements takes it: no gradient goes to what does not count."""
+        return self.filled(item, number)
+
+    def finite(self, item: Any) -> Any:
+        """The whole array, in which nothing is infinite that does not count."""
+        return item.full if isinstance(item, Ragged) and item.outside is not None else self.harmless(item, 0)
+
+    # ------------------------------------------------------------------------------ several arrays
+    def together(self, operands: Sequence[Any], labels: Sequence[Sequence[Label]]) -> tuple[list[Any], Mapping[Label, Span]]:
+        """Operands whose axes of one label stand side by side, and the spans of these: where one array begins elsewhere, its elements are
+        moved."""
+        found: dict[Label, Span] = {}
+        for operand, own in zip(operands, labels):
+            for label, span in zip(own, spans_of(operand)):
+                if span is not None and not self.are_equal(found.setdefault(label, span).width, span.width):
+                    raise NotWhole
+        return [self.fitted(operand, [found.get(label) for label in own]) for operand, own in zip(operands, labels)], found
+
+    def fitted(self, item: Any, spans: Sequence[Span | None]) -> Any:
+        """An operand with its elements where the spans say; one that has a single element along an axis is repeated there."""
+        for axis, span in enumerate(spans):
+            own = spans_of(item)[axis]
+            if span is None or own is None:
+                if own is not None or (span is not None and (item.full if isinstance(item, Ragged) else item).shape[axis] != 1):
+                    raise NotWhole
+            elif not self._stand_alike(own, span):
+                item = self._moved(item, axis, own, span)
+        return item
+
+    def _stand_alike(self, own: Span, span: Span) -> bool:
+        """Whether two spans of one width begin at one place, of axes of one size."""
+        return own == span or (own.low == span.low and self.are_equal(own.size, span.size))
+
+    def _moved(self, item: Ragged, axis: int, own: Span, span: Span) -> Ragged:
+        """The elements of an axis where another span says, with zeros beside the axis."""
+        if not self.are_equal(own.width, span.width):
+            raise NotWhole
+        build, full = self.build, self.filled(item, 0)
+        shape = (*full.shape[:axis], span.size, *full.shape[axis + 1 :])
+        zeros = build.zeros(shape=shape, dtype=full.dtype)
+        back, is_same = own.low - span.low, own.size == span.size
+        before = [] if is_same and self._is_never_negative(back) else [zeros]
+        behind = [] if is_same and self._is_never_negative(-back) else [zeros]
+        first = span.size + back if before else back
+        longer = build.concat(*before, full, *behind, axis=axis)
+        moved = build.getitem(longer, key=(*(WHOLE,) * axis, (first, first + span.size, 1)))
+        return Ragged(moved, (*item.spans[:axis], span, *item.spans[axis + 1 :]), FINITE)
+
+    def _is_never_negative(self, size: Any) -> bool:
+        most = self.greatest(-size)
+        return most is not None and nonnegative(-most)
+
+    def of(self, spans: Sequence[Span | None], full: Value, outside: Any = FINITE) -> Any:
+        """What was made of ragged arrays; an array where all of it counts."""
+        return Ragged(full, tuple(spans), outside) if any(span is not None for span in spans) else full
+
+
+def spans_of(operand: Any) -> tuple[Span | None, ...]:
+    """The spans of an operand; of a number there are none."""
+    if isinstance(operand, Ragged):
+        return operand.spans
+    return (None,) * operand.ndim if isinstance(operand, Value) else ()
+
+
+def turned(span: Span | None) -> Span | None:
+    """The span of an axis that is read from its end."""
+    return None if span is None else replace(span, low=span.size - span.high, high=span.size - span.low)
+
+
+def _typed(number: Any, dtype: str) -> Any:
+    """A number as arrays of a type have it."""
+    return bool(number) if is_bool(dtype) else int(number) if is_integer(dtype) else float(number)
+
+
+class StepNumbers(Protocol):
+    """What is known of the numbers of steps."""
+
+    def reads_step(self, size: Any) -> bool:
+        """Whether one stands in a size."""
+
+    def greatest(self, size: Any) -> Any:
+        """No less than a size in any step; None where that is not known."""
+
+    def has_elements(self, width: Any) -> bool:
+        """Whether a width is at least 1 in all steps: under a guard where sizes of the outside tell."""
+
+
+class Moment:
+    """One node, with what stands for its operands: values, ragged arrays and numbers.
+
+    ``steps`` knows the numbers of the steps around it.
+    """
+
+    def __init__(self, wide: Wide, node: Node, operands: Sequence[Any], steps: StepNumbers) -> None:
+        self.wide, self.build, self.node, self.params = wide, wide.build, node, node.params
+        self.operands, self.steps = list(operands), steps
+
+    def again(self, operands: Sequence[Any], **params: Any) -> Any:
+        """The same operation of other operands."""
+        return getattr(self.build, self.node.op)(*operands, **{**self.params, **params})
+
+    def require_elements(self, spans: Sequence[Span | None]) -> None:
+        """That some elements count in each step: of none there is no greatest."""
+        if not all(self.steps.has_elements(span.width) for span in spans if span is not None):
+            raise NotWhole
+
+    def span_of(self, width: Any) -> Span | None:
+        """The first elements of an axis that is long enough in all steps; None where the width is the same in all of them."""
+        if not self.steps.reads_step(width):
+            return None
+        if (most := self.steps.greatest(width)) is None:
+            raise NotWhole
+        return Span(0, width, most)
+
+
+Row = Callable[[Moment], Any]
+
+
+def _made(moment: Moment) -> Any:
+    """A new array."""
+    spans = [moment.span_of(size) for size in moment.params["shape"]]
+    return moment.wide.of(spans, moment.again(moment.operands, shape=_full(moment.params["shape"], spans)))
+
+
+def _full(shape: Sequence[Any], spans: Sequence[Span | None]) -> tuple[Any, ...]:
+    return tuple(size if span is None else span.size for size, span in zip(shape, spans))
+
+
+def _counted(moment: Moment) -> Any:
+    """The numbers of a range."""
+    start, step = moment.params["start"], moment.params["step"]
+    (span,) = map(moment.span_of, moment.node.outputs[0].shape)
+    if span is None:
+        return moment.again(())
+    places: Any = moment.build.arange(stop=span.size, dtype=moment.params["dtype"])
+    places = places if step == 1 else moment.build.multiply(places, step)
+    return moment.wide.of([span], places if start == 0 else moment.build.add(places, start))
+
+
+def _repeated(moment: Moment) -> Any:
+    """``broadcast_to``."""
+    (x,), shape = moment.operands, moment.params["shape"]
+    own = (*(None,) * (len(shape) - len(spans_of(x))), *spans_of(x))
+    spans = [moment.span_of(size) if span is None else span for size, span in zip(shape, own)]
+    if not all(moment.wide.are_equal(span.width, size) for size, span in zip(shape, spans) if span is not None):
+        raise NotWhole
+    x = moment.wide.fitted(x, spans[len(shape) - len(spans_of(x)) :])
+    made = moment.again([x.full if isinstance(x, Ragged) else x], shape=_full(shape, spans))
+    return moment.wide.of(spans, made, x.outside if isinstance(x, Ragged) and list(own) == spans else None)
+
+
+# ---------------------------------------------------------------------------------------------- by element
+def _labels(operands: Sequence[Any], rank: int) -> list[range]:
+    """The axes of a result of so many axes that the operands have."""
+    return [range(rank - len(spans_of(operand)), rank) for operand in operands]
+
+
+def _by_element(moment: Moment) -> Any:
+    """Of finite operands the results, and slopes, are finite."""
+    rank = moment.node.outputs[0].ndim
+    operands, found = moment.wide.together(moment.operands, _labels(moment.operands, rank))
+    made = moment.again([moment.wide.finite(operand) for operand in operands])
+    return moment.wide.of([found.get(axis) for axis in range(rank)], made)
+
+
+def _steep(moment: Moment, safe: tuple[float, ...]) -> Any:
+    """Of ``safe`` operands results and slopes are finite: they stand in the place of what does not count."""
+    rank, wide = moment.node.outputs[0].ndim, moment.wide
+    operands, found = wide.together(moment.operands, _labels(moment.operands, rank))
+    spans = [found.get(axis) for axis in range(rank)]
+    chosen = [_safe(wide, operand, spans, number) for operand, number in zip(operands, safe)]
+    return wide.of(spans, moment.again([*chosen, *operands[len(chosen) :]]))
+
+
+def _safe(wide: Wide, operand: Any, spans: Sequence[Span | None], number: float) -> Any:
+    if isinstance(operand, Ragged) and all(own is not None for own, span in zip(operand.spans, spans) if span is not None):
+        return wide.harmless(operand, number)
+    if not isinstance(operand, (Ragged, Value)):
+        return operand
+    full = wide.finite(operand)
+    return wide.harmless(Ragged(full, tuple(spans)), number)
+
+
+# ---------------------------------------------------------------------------------------------- axes
+def _getitem(moment: Moment) -> Any:
+    """``x[key]``; where a slice ends at the number of a step, the axis stays whole."""
+    (x,), spans = moment.operands, iter(spans_of(moment.operands[0]))
+    full = x.full if isinstance(x, Ragged) else x
+    sizes = iter(full.shape)
+    key: list[Any] = []
+    kept: list[Span | None] = []
+    for item in moment.params["key"]:
+        if item is None:
+            key.append(None)
+            kept.append(None)
+            continue
+        still, span = _item(moment, item, next(spans), next(sizes))
+        key.append(still)
+        if isinstance(still, tuple):
+            kept.append(span)
+    made = full if all(item == WHOLE for item in key) else moment.again([full], key=tuple(key))
+    return moment.wide.of([*kept, *spans], made, x.outside if isinstance(x, Ragged) else None)
+
+
+def _item(moment: Moment, item: Any, own: Span | None, size: Any) -> tuple[Any, Span | None]:
+    """What an item of a key takes of a whole axis, and which elements of that count."""
+    if not isinstance(item, tuple):
+        is_behind = isinstance(item, int) and item < 0
+        return (item if own is None else item + (own.high if is_behind else own.low)), None
+    if item == WHOLE:
+        return item, own
+    inside = Span(0, size, size) if own is None else own
+    low, high = (inside.low + position(bound, inside.width, absent) for bound, absent in ((item[0], 0), (item[1], inside.width)))
+    if not moment.steps.reads_step(high - low):
+        return (item, None) if own is None else ((low, high, item[2]), None)
+    if item[2] != 1:
+        raise NotWhole
+    return WHOLE, Span(low, high, size)
+
+
+def _setitem(moment: Moment) -> Any:
+    """``x`` with a value in the place of ``x[key]``."""
+    x, value = moment.operands
+    if isinstance(x, Ragged):
+        raise NotWhole
+    keep, sizes = [], iter(x.shape)
+    for item in moment.params["key"]:
+        keep.append((None, None) if item is None else _item(moment, item, None, next(sizes)))
+    key = tuple(still for still, _ in keep)
+    part = x if all(still == WHOLE for still in key) else moment.build.getitem(x, key=key)
+    spans = [span for still, span in keep if still is None or isinstance(still, tuple)]
+    spans += [None] * (part.ndim - len(spans))
+    value = moment.wide.fitted(value, spans[len(spans) - len(spans_of(value)) :])
+    written = moment.wide.chosen(spans, value.full if isinstance(value, Ragged) else value, part)
+    return written if part is x else moment.build.setitem(x, written, key=key)
+
+
+def _flip(moment: Moment) -> Any:
+    (x,) = moment.operands
+    axes = normalise_axes(moment.params["axis"], len(x.spans))
+    spans = [turned(span) if axis in axes else span for axis, span in enumerate(x.spans)]
+    return moment.wide.of(spans, moment.again([x.full]), x.outside)
+
+
+def _permuted(moment: Moment) -> Any:
+    (x,) = moment.operands
+    return moment.wide.of([x.spans[axis] for axis in moment.params["axes"]], moment.again([x.full]), x.outside)
+
+
+def _reshaped(moment: Moment) -> Any:
+    """Axes of one element that come and go."""
+    (x,), shape = moment.operands, moment.params["shape"]
+    old = moment.node.inputs[0].shape
+    left = [(size, span) for size, span in zip(x.full.shape, x.spans) if size != 1 or span is not None]
+    if [size for size in old if size != 1] != [size for size in shape if size != 1] or len(left) != sum(size != 1 for size in shape):
+        raise NotWhole
+    places = iter(left)
+    parts = [(1, None) if size == 1 else next(places) for size in shape]
+    made = moment.again([x.full], shape=tuple(size for size, _ in parts))
+    return moment.wide.of([span for _, span in parts], made, x.outside)
+
+
+def _copied(moment: Moment) -> Any:
+    """Of numbers that are finite, or none."""
+    (x,) = moment.operands
+    return moment.wide.of(x.spans, moment.again([x.full]), None if x.outside is None else FINITE)
+
+
+# ---------------------------------------------------------------------------------------------- sums and products
+def _reduced(moment: Moment, neutral: Callable[[str], Any], needs_one: bool = False) -> Any:
+    """Over axes in which ``neutral`` stands in the place of what does not count."""
+    (x,) = moment.operands
+    axes = normalise_axes(moment.params["axis"], len(x.spans))
+    if needs_one:
+        moment.require_elements([x.spans[axis] for axis in axes])
+    made = moment.again([moment.wide.filled(x, neutral(x.full.dtype))])
+    return moment.wide.of(_left(moment, x, axes), made, None if needs_one else FINITE)
+
+
+def _left(moment: Moment, x: Ragged, axes: Sequence[int]) -> list[Span | None]:
+    """The spans of what a reduction gives."""
+    if moment.params["keepdims"]:
+        return [None if axis in axes else span for axis, span in enumerate(x.spans)]
+    return [span for axis, span in enumerate(x.spans) if axis not in axes]
+
+
+def _mean(moment: Moment) -> Any:
+    (x,) = moment.operands
+    axes = normalise_axes(moment.params["axis"], len(x.spans))
+    count = product(moment.node.inputs[0].shape[axis] for axis in axes)
+    total = moment.build.sum(moment.wide.filled(x, 0), dtype=x.full.dtype, **moment.params)
+    spans = _left(moment, x, axes)
+    return moment.wide.of(spans, moment.build.divide(total, count), None)
+
+
+def _norm(moment: Moment) -> Any:
+    if moment.params["ord"] <= 0:
+        raise NotWhole
+    return _reduced(moment, lambda dtype: 0)
+
+
+def _place(moment: Moment, neutral: Callable[[str], Any]) -> Any:
+    """The place of an extreme among those that count."""
+    (x,), axis = moment.operands, moment.params["axis"]
+    if axis is None:
+        if len(x.spans) > 1:
+            raise NotWhole
+        axis = 0
+    span = x.spans[axis]
+    if span is None:
+        return _reduced(moment, neutral)
+    moment.require_elements([span])
+    made, build = moment.again([moment.wide.filled(x, neutral(x.full.dtype))]), moment.build
+    inside = build.minimum(build.maximum(made, span.low), span.high - 1)  # where all are as small as what stands elsewhere
+    return moment.wide.of(_left(moment, x, [axis]), build.subtract(inside, span.low))
+
+
+def _running(moment: Moment, neutral: float) -> Any:
+    (x,) = moment.operands
+    return moment.wide.of(x.spans, moment.again([moment.wide.filled(x, neutral)]))
+
+
+def _contracted(moment: Moment, labels: Sequence[Sequence[Any]], result: Sequence[Any]) -> Any:
+    """A sum of products: of axes with one label that the result does not have. That of two vectors is written as such, which XLA computes
+    in one go with the masks."""
+    operands, found = moment.wide.together(moment.operands, labels)
+    filled, build = [moment.wide.filled(operand, 0) for operand in operands], moment.build
+    is_of_vectors = not result and list(map(len, labels)) == [1, 1]
+    if is_of_vectors and (is_floating(filled[0].dtype) or is_integer(filled[0].dtype)):
+        return build.sum(build.multiply(*filled), dtype=filled[0].dtype)
+    spans = [found.get(label) for label in result]
+    summed = [_summed(operand, own, result) for operand, own in zip(operands, labels)]
+    if summed == operands or not is_floating(filled[0].dtype):
+        return moment.wide.of(spans, moment.again(filled))
+    made = moment.again([moment.wide.filled(operand, 0) for operand in summed])
+    ones = build.ones(shape=made.shape, dtype=made.dtype)
+    return moment.wide.of(spans, build.with_gradient(made, moment.again(filled), ones), None)
+
+
+def _summed(operand: Any, own: Sequence[Any], result: Sequence[Any]) -> Any:
+    """An operand with more axes than the result, of which those that the result has stay whole: what does not count there makes only what
+    does not count. Gradients are those of the masked one, as a cotangent of 0 would meet what does not count, were it infinite."""
+    if not isinstance(operand, Ragged) or len(own) <= len(result) or operand.outside == 0:
+        return operand
+    return replace(operand, spans=tuple(None if label in result else span for label, span in zip(own, operand.spans)))
+
+
+def _matmul(moment: Moment) -> Any:
+    ranks = [len(spans_of(operand)) for operand in moment.operands]
+    batches = [tuple(range(2 - rank, 0)) for rank in ranks]
+    left = (*batches[0], *(("row", "sum") if ranks[0] > 1 else ("sum",)))
+    right = (*batches[1], *(("sum", "column") if ranks[1] > 1 else ("sum",)))
+    result = (*max(batches, key=len), *(("row",) if ranks[0] > 1 else ()), *(("column",) if ranks[1] > 1 else ()))
+    return _contracted(moment, (left, right), result)
+
+
+def _outer(moment: Moment) -> Any:
+    return _contracted(moment, (("row",), ("column",)), ("row", "column"))
+
+
+def _vecdot(moment: Moment) -> Any:
+    rank = max(len(spans_of(operand)) for operand in moment.operands)
+    gone = moment.params["axis"] % rank
+    labels = _labels(moment.operands, rank)
+    return _contracted(moment, labels, [axis for axis in range(rank) if axis != gone])
+
+
+def _tensordot(moment: Moment) -> Any:
+    pairs = [dict(zip(axes, range(len(axes)))) for axes in moment.params["axes"]]
+    labels = [
+        [places.get(axis, (side, axis)) for axis in range(len(spans_of(operand)))]
+        for side, (operand, places) in enumerate(zip(moment.operands, pairs))
+    ]
+    return _contracted(moment, labels, [label for own in labels for label in own if isinstance(label, tuple)])
+
+
+def _einsum(moment: Moment) -> Any:
+    given, result = moment.params["equation"].split("->")
+    labels = given.split(",")
+    if "." in given or any(len(set(own)) < len(own) for own in labels):
+        raise NotWhole
+    return _contracted(moment, labels, result)
+
+
+# ---------------------------------------------------------------------------------------------- numbers for a type
+def _always(number: float) -> Callable[[str], Any]:
+    return lambda dtype: number
+
+
+def _end(dtype: str, sign: int) -> Any:
+    """The greatest number of a type, or, with the sign -1, the least one."""
+    if is_floating(dtype):
+        return sign * inf
+    if not is_integer(dtype):
+        raise NotWhole
+    bits = int(dtype.removeprefix("u").removeprefix("int"))
+    least, greatest = (0, 2**bits - 1) if dtype.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    return greatest if sign > 0 else least
+
+
+_GENTLE = (
+    "abs", "add", "atan", "asinh", "bitwise_and", "bitwise_invert", "bitwise_or", "bitwise_xor", "ceil", "clip", "conj", "copysign", "cos",
+    "equal", "erf", "floor", "fmax", "fmin", "greater", "greater_equal", "hard_tanh", "imag", "isfinite", "isinf", "isnan", "leaky_relu",
+    "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative",
+    "not_equal", "positive", "real", "relu", "round", "sigmoid", "sign", "signbit", "silu", "sin", "softplus", "square", "stop_gradient",
+    "subtract", "tanh", "trunc", "where",
+)  # fmt: skip
+"""What is finite, and has finite slopes, of all finite numbers."""
+
+_SAFE: Mapping[str, tuple[float, ...]] = {
+    **dict.fromkeys(("log", "log2", "log10", "log1p", "sqrt", "rsqrt", "reciprocal", "acosh"), (2,)),
+    **dict.fromkeys(("exp", "exp2", "expm1", "sinh", "cosh", "tan", "asin", "acos", "atanh"), (0,)),
+    **dict.fromkeys(("divide", "pow", "floor_divide", "remainder", "fmod", "trunc_divide", "hypot", "atan2"), (1, 1)),
+    **dict.fromkeys(("logaddexp", "logaddexp2"), (0, 0)),
+}
+"""Numbers of which others are finite, with finite slopes."""
+
+BY_ELEMENT = frozenset((*_GENTLE, *_SAFE, "copy", "astype"))
+"""Operations that make of each element one, whatever stands elsewhere."""
+
+ROWS: Mapping[str, Row] = {
+    **dict.fromkeys(_GENTLE, _by_element),
+    **{name: partial(_steep, safe=safe) for name, safe in _SAFE.items()},
+    **dict.fromkeys(("sum", "count_nonzero", "any"), partial(_reduced, neutral=_always(0))),
+    **dict.fromkeys(("prod", "all"), partial(_reduced, neutral=_always(1))),
+    "max": partial(_reduced, neutral=partial(_end, sign=-1), needs_one=True),
+    "min": partial(_reduced, neutral=partial(_end, sign=1), needs_one=True),
+    "argmax": partial(_place, neutral=partial(_end, sign=-1)),
+    "argmin": partial(_place, neutral=partial(_end, sign=1)),
+    "mean": _mean,
+    "vector_norm": _norm,
+    "cumulative_sum": partial(_running, neutral=0),
+    "cumulative_prod": partial(_running, neutral=1),
+    "matmul": _matmul,
+    "outer": _outer,
+    "vecdot": _vecdot,
+    "tensordot": _tensordot,
+    "einsum": _einsum,
+    **dict.fromkeys(("zeros", "ones", "full"), _made),
+    "arange": _counted,
+    "broadcast_to": _repeated,
+    "getitem": _getitem,
+    "setitem": _setitem,
+    "flip": _flip,
+    "permute_dims": _permuted,
+    "reshape": _reshaped,
+    "copy": _copied,
+    "astype": _copied,
+}

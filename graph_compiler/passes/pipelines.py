@@ -1,0 +1,80 @@
+"""The passes of a target: which steps and layers become loops and functions, and what is done to canonical operations."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from ..contracts import Backend
+from . import (
+    GraphPass,
+    bounded_loops,
+    conv1x1_to_linear,
+    cse,
+    dce,
+    decompose,
+    early_values,
+    forward_writes,
+    full_selections,
+    full_widths,
+    indexed_axes,
+    inlined_calls,
+    kernel_layout,
+    layout,
+    loop_rows,
+    moving_slices,
+    pad_dynamic_sizes,
+    repeated_layers,
+    require_known_sizes,
+    rolled,
+    scanned_layers,
+    simplify_guards,
+    still_places,
+    unrolled,
+)
+from .repeats.find import Keys
+from .repeats.to_scan import FEWEST
+
+
+def loops(target: Backend, roll: str, keys: Keys | None = None) -> list[GraphPass]:
+    """The pass that makes loops of equal steps, where there are to be any and the target has loops."""
+    rows = target.rows
+    fewest = {"auto": rows.rolls, "scan": FEWEST, "never": 0}[roll]
+    return [rolled(fewest, rows.counts, keys)] if fewest and "scan" in rows.structured else []
+
+
+def layers(target: Backend, roll: str, keys: Keys | None = None) -> list[GraphPass]:
+    """The pass that makes one function of equal layers, where they are not to be written out and the target has functions."""
+    return [partial(repeated_layers, keys=keys)] if roll != "never" and "call" in target.rows.structured else []
+
+
+def _layer_scans(target: Backend, roll: str) -> list[GraphPass]:
+    """The pass that makes a loop of the calls of equal layers, where that is asked for and the target stacks weights."""
+    return [scanned_layers(FEWEST)] if roll == "scan" and target.rows.stacks else []
+
+
+def canonical_passes(target: Backend, roll: str, refuses_outside: bool) -> list[GraphPass]:
+    """What is done to canonical operations; ``refuses_outside``: of a source that refuses indices outside of an axis. Functions with
+    operations that want another layout are written out before: from one of them to the next arrays would change it back."""
+    rows = target.rows
+    in_arrays: list[GraphPass] = [full_selections, bounded_loops, dce, full_widths, moving_slices, still_places]
+    return [
+        *([] if rows.counts else in_arrays),
+        forward_writes,
+        dce,
+        *([] if rows.counts else [early_values, loop_rows, early_values]),
+        *loops(target, roll),
+        *([indexed_axes] if rows.bounded and refuses_outside else []),
+        partial(decompose, rows=rows),
+        *([pad_dynamic_sizes] if rows.bounded else []),
+        *([unrolled(rows.unrolls)] if rows.unrolls else []),
+        *([partial(require_known_sizes, framework=rows.framework)] if rows.bounded else []),
+        *([partial(inlined_calls, prefers=rows.channels_last)] if rows.channels_last else []),
+        partial(layout, prefers=rows.channels_last),
+        *([kernel_layout] if "conv_channels_last" in rows else []),
+        conv1x1_to_linear,
+        cse,
+        dce,
+        simplify_guards,
+        *_layer_scans(target, roll),
+        *([target.copy_aliased_outputs] if target.copy_aliased_outputs else []),
+    ]

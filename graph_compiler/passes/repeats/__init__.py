@@ -1,0 +1,1 @@
+"""Repeated code: equal iterations become scans, equal layers become shared functions."""

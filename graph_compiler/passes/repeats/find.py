@@ -1,0 +1,566 @@
+"""Numbers that grow evenly from step to step, in canonical nodes: which of them a loop can give its steps, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import count
+from operator import attrgetter
+from typing import Any, NamedTuple, Union
+
+from ...ir.aliases import Aliases
+from ...ir.graph import GUARD
+from ...ir.node import Block, CallRecord, Node, Region, Value, every, values_in
+from ...ir.sameness import hashable, region_description
+from ...ops.registry import ArraySpec, find
+from ...sizes import Size, Symbol
+from ...trees import iterate_structure, map_structure
+
+
+class Stretch(NamedTuple):
+    """Items ``first`` to ``end``, each of which is equal to the one ``period`` places before it, but for the first ``period`` ones."""
+
+    first: int
+    end: int
+    period: int
+
+
+def periodic(keys: list[Any], fewest: int) -> Iterator[Stretch]:
+    """Stretches of the keys that repeat themselves at least ``fewest`` times (3 or more), those of short periods first.
+
+    Keys become numbers, and those of ``2 w`` keys from a place on follow from those of ``w`` (prefix doubling). Where the same ``w`` keys
+    stand at two places that lie ``w / 2 < p <= w`` apart, they repeat with the period ``p``. So each doubling is linear.
+
+    >>> [*periodic(["a", *["b", "c"] * 3, "d"], 3)], [*periodic(["a", "b", "a"], 3)]
+    ([Stretch(first=1, end=7, period=2)], [])
+    """
+    single = numbers = _numbered(keys)
+    width = 1
+    while (width // 2 + 1) * fewest <= len(keys) and len(set(numbers)) < len(numbers):
+        yield from _of_width(single, numbers, width, fewest)
+        numbers = _numbered(list(zip(numbers, numbers[width:])))
+        width *= 2
+
+
+def _numbered(items: list[Any]) -> list[int]:
+    known: dict[Any, int] = {}
+    return [known.setdefault(item, len(known)) for item in items]
+
+
+def _of_width(keys: list[int], numbers: list[int], width: int, fewest: int) -> Iterator[Stretch]:
+    """Stretches whose period is at most ``width`` and more than half of it."""
+    last: dict[int, int] = {}
+    done, known = 0, 0  # where the stretch was left that was met last, and its period
+    for place, number in enumerate(numbers):
+        before = last.get(number, -width - 1)
+        last[number] = place
+        period = place - before
+        if not width // 2 < period <= width or (period == known and place < done):
+            continue
+        end = place
+        while end < len(keys) and keys[end] == keys[end - period]:
+            end += 1
+        done, known = end - period, period
+        if end - before >= period * fewest:
+            yield Stretch(before, end, period)
+
+
+_HOLDS_VALUES = ("result", "writes", "views", "extra")
+_FLAGS = attrgetter(*(field.name for field in fields(CallRecord) if field.name not in _HOLDS_VALUES))
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One node: ``key`` stands for all of it but its ``leaves``, which are the values that it reads, those that its sizes are read from,
+    and its numbers."""
+
+    key: int
+    leaves: tuple[Any, ...]
+
+    @property
+    def exact(self) -> Any:
+        """The key with the numbers."""
+        return (self.key, *(repr(leaf) if type(leaf) is float else leaf for leaf in self.leaves if type(leaf) is not Value))
+
+
+class Keys:
+    """The rows of nodes by themselves, whatever is done to their memory: found once for all passes that go over the same nodes.
+
+    Without ``sizes`` keys tell of an array its data type and its number of axes alone.
+    """
+
+    def __init__(self, sizes: bool = True) -> None:
+        self.sizes = sizes
+        self._rows: dict[Node, Row] = {}
+        self._numbers: dict[Any, int] = {}
+        self._regions: dict[int, tuple[Region, int]] = {}  # by identity: calls of one function have it in common
+
+    def of(self, node: Node, counters: Collection[Value] = ()) -> Row:
+        """The row of a node; of ``counters`` the lengths do not count. ``TypeError`` where an argument has no hash."""
+        row = self._rows.get(node) if not counters else None
+        if row is None:
+            leaves: list[Any] = []
+            row = Row(self._number(_key(node, leaves, self, counters)), tuple(leaves))
+            if not counters:
+                self._rows[node] = row
+        return row
+
+    def _number(self, key: Any) -> int:
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def of_region(self, region: Region) -> int:
+        """The number for what a region does."""
+        if id(region) not in self._regions:
+            self._regions[id(region)] = region, self._number(region_description(region, lambda size: None))
+        return self._regions[id(region)][1]
+
+    def of_spec(self, spec: ArraySpec) -> Any:
+        """What an array has in common with those that stand in its place in other steps."""
+        return spec if self.sizes else (spec.dtype, spec.ndim)
+
+
+class Rows:
+    """The rows of the nodes of one graph.
+
+    What may be in no loop has a key that nothing equals: draws, checks (but ``with_checks``), and writes and what is written to, but for
+    the memory of ``written``, by its owners. ``with_draws``: nor have draws one.
+    """
+
+    def __init__(
+        self, aliases: Aliases, with_checks: bool = False, with_draws: bool = False, written: Collection[Value] = (),
+        keys: Keys | None = None,
+    ) -> None:  # fmt: skip
+        self.aliases, self.with_checks, self.with_draws = aliases, with_checks, with_draws
+        self.apart = aliases.touched.difference(written)
+        self.counters: set[Value] = set()  # of loops that are folded: how long they are their bounds say
+        self._rows: dict[Node, Row] = {}
+        self._keys = Keys() if keys is None else keys
+        self._alone = count(-1, -1)
+
+    def of(self, node: Node) -> Row:
+        """The row of a node."""
+        row = self._rows.get(node)
+        if row is None:
+            row = self._rows[node] = self._made(node)
+        return row
+
+    def _made(self, node: Node) -> Row:
+        if not self._stays(node):
+            try:
+                return self._keys.of(node, self.counters)
+            except TypeError:  # arguments that have no hash
+                pass
+        return Row(next(self._alone), ())
+
+    def _stays(self, node: Node) -> bool:
+        record = node.record
+        if node.op == GUARD:
+            return not self.with_checks
+        if record is not None and record.read:
+            return True
+        if not (node.outputs or node.writes) or not self.with_draws and any(map(_draws, every([node]))):
+            return True
+        return bool(self.apart) and any(self.aliases.base_of(value) in self.apart for value in (*node.outputs, *node.uses, *node.writes))
+
+
+def _draws(node: Node) -> bool:
+    if node.record is not None:
+        return node.is_random
+    declared = find(node.op)
+    return declared is not None and declared.section == "random"
+
+
+def _key(node: Node, leaves: list[Any], keys: Keys, counters: Collection[Value]) -> Any:
+    """What equal steps have in common; ``leaves`` is told the rest."""
+    origin, record, read = node.origin, node.record, _Reading(node, leaves, keys, counters)
+    outputs = tuple([read.spec(value) for value in node.outputs])
+    parts = [node.op, origin.file, origin.line, origin.call, outputs, read.item(node.inputs), read.item(node.params)]
+    if record is not None:
+        parts += [
+            _FLAGS(record),
+            *map(read.value, record.writes),
+            *((place, read.value(viewed)) for place, viewed in record.views.items()),
+            read.item(record.result),
+        ]
+        parts.append(None if record.extra is None else record.extra.mapped(read.opened))
+    for region in node.regions:
+        parts += [tuple([read.item(size) for size in region.sizes.values()]), keys.of_region(region)]
+    return tuple(parts)
+
+
+class _Reading:
+    """One look through the arguments of a node: methods, for functions that refer to each other would wait for the collector."""
+
+    __slots__ = ("counters", "keys", "leaves", "own")
+
+    def __init__(self, node: Node, leaves: list[Any], keys: Keys, counters: Collection[Value]) -> None:
+        self.own = {value: place for place, value in enumerate(node.outputs)}
+        self.leaves, self.keys, self.counters = leaves, keys, counters
+
+    def item(self, item: Any) -> Any:
+        cls = type(item)
+        if cls is Value:
+            return self.value(item)
+        if cls is int or cls is float:
+            self.leaves.append(item)
+            return cls
+        if cls is tuple or cls is list:
+            return (cls, *map(self.item, item))
+        if cls is dict:
+            return tuple([(name, self.item(part)) for name, part in item.items()])
+        if cls is slice:
+            return (slice, self.item(item.start), self.item(item.stop), self.item(item.step))
+        return item.text(self.symbol) if cls is Size else hashable(item)
+
+    def value(self, value: Value) -> Any:
+        if value in self.own:
+            return self.own[value]
+        self.leaves.append(value)
+        return self.spec(value)
+
+    def spec(self, value: Value) -> Any:
+        return value.dtype if value in self.counters else self.keys.of_spec(value.spec)
+
+    def symbol(self, item: Symbol) -> str:
+        self.value(item.source)
+        return f"{item.kind} {item.axis}"
+
+    def opened(self, item: Any) -> Any:
+        return self.item(item) if isinstance(item, (Value, Size)) else item
+
+
+_FARTHEST = 4  # steps back from which a step may read
+
+
+class Slot(NamedTuple):
+    """A result of a step: an output of one of its nodes."""
+
+    node: int
+    output: int
+
+
+class Earlier(NamedTuple):
+    """What the step, or the one ``distance`` steps before it, has made."""
+
+    slot: Slot
+    distance: int
+
+
+class Same(NamedTuple):
+    """A value from before the loop, or a number."""
+
+    value: Any
+
+    def is_it(self, leaf: Any) -> bool:
+        """Whether a leaf is just this, numbers by the way they are written: zero has a sign."""
+        return leaf is self.value or (type(leaf) in (int, float) and repr(leaf) == repr(self.value))
+
+
+class Counted(NamedTuple):
+    """A whole number that grows evenly: ``first`` in step 0 of the stretch."""
+
+    first: int
+    by: int
+
+    def at(self, step: int) -> int:
+        """The number of a step."""
+        return self.first + self.by * step
+
+
+class Listed(NamedTuple):
+    """A float that is another one in each step."""
+
+
+Pattern = Union[Earlier, Same, Counted, Listed]
+
+
+@dataclass(frozen=True)
+class Program:
+    """A block with a row for each node, and indices: where a value is made, and which nodes use it (-1: the outputs of the block)."""
+
+    block: Block
+    rows: list[Row]
+    place: dict[Value, tuple[int, int]]
+    users: dict[Value, list[int]]
+
+    @classmethod
+    def of(cls, block: Block, rows: list[Row]) -> Program:
+        """The block, indexed."""
+        place = {value: (index, output) for index, node in enumerate(block.nodes) for output, value in enumerate(node.outputs)}
+        users: dict[Value, list[int]] = {}
+        for index, node in enumerate(block.nodes):
+            for value in node.uses:
+                users.setdefault(value, []).append(index)
+        for value in values_in(block.outputs):
+            users.setdefault(value, []).append(-1)
+        return cls(block, rows, place, users)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """``count`` steps of ``period`` nodes each from the node ``first`` on. ``patterns`` are those of the leaves of each node of a step."""
+
+    program: Program
+    first: int
+    period: int
+    count: int
+    patterns: tuple[tuple[Pattern, ...], ...]
+
+    @property
+    def end(self) -> int:
+        """The place behind the last node."""
+        return self.first + self.period * self.count
+
+    def node(self, step: int, place: int) -> Node:
+        """A node of a step."""
+        return self.program.block.nodes[self.first + step * self.period + place]
+
+    def value(self, step: int, slot: Slot) -> Value:
+        """A result of a step."""
+        return self.node(step, slot.node).outputs[slot.output]
+
+    def leaves(self, step: int, place: int) -> tuple[Any, ...]:
+        """What a node of a step reads."""
+        return self.program.rows[self.first + step * self.period + place].leaves
+
+    def slots(self) -> Iterator[Slot]:
+        """The results of a step."""
+        return (Slot(place, output) for place in range(self.period) for output in range(len(self.node(0, place).outputs)))
+
+    def makes(self, value: Value) -> bool:
+        """Whether a value is made in one of the steps."""
+        return value in self.program.place and self.first <= self.program.place[value][0] < self.end
+
+    def part(self, low: int, high: int) -> Steps:
+        """The steps from ``low`` to ``high``."""
+        patterns = tuple(tuple(_later(pattern, low) for pattern in row) for row in self.patterns)
+        return Steps(self.program, self.first + low * self.period, self.period, high - low, patterns)
+
+
+def _later(pattern: Pattern, steps: int) -> Pattern:
+    return Counted(pattern.at(steps), pattern.by) if isinstance(pattern, Counted) else pattern
+
+
+def steps_in(program: Program, first: int, period: int, count: int, fewest: int) -> Steps | None:
+    """The first ``fewest`` or more steps of a stretch that one loop can run; None where there are none.
+
+    What a leaf is in all steps follows from two neighbouring ones. From there on, steps are added while they fit, to both sides. The first
+    steps may read, in the place of what earlier ones have made, anything of the same type from before the loop.
+    """
+    low = 0
+    while count - low >= fewest:
+        about = low + min(_FARTHEST, count - low - 2)
+        bare = Steps(program, first, period, count, ())
+        found = _Fit(bare, about).steps(low)
+        if found is None:
+            low = about + 1
+            continue
+        begin, end = found[1:]
+        if end - begin >= fewest:
+            return found[0].part(begin, end)
+        low = max(end, about + 1)
+    return None
+
+
+class _Fit:
+    """What leaves of the step ``about`` and the next one have in common, and which other steps have the same."""
+
+    def __init__(self, steps: Steps, about: int) -> None:
+        self.about, self.first, self.period = about, steps.first, steps.period
+        self.program, self.bare = steps.program, steps
+
+    def steps(self, low: int) -> tuple[Steps, int, int] | None:
+        """The stretch with patterns, and the steps from which and to which they hold."""
+        patterns = []
+        for place in range(self.period):
+            pairs = zip(self.bare.leaves(self.about, place), self.bare.leaves(self.about + 1, place))
+            row = tuple(self._pattern(one, two) for one, two in pairs)
+            if None in row:
+                return None
+            patterns.append(row)
+        self.whole = Steps(self.program, self.first, self.period, self.bare.count, tuple(patterns))  # type: ignore[arg-type]
+        self.reach = max((pattern.distance for row in patterns for pattern in row if isinstance(pattern, Earlier)), default=0)
+        begin, end = self.about, self.about
+        while end < self.bare.count and self._fits(end):
+            end += 1
+        while begin > low and self._fits(begin - 1):
+            begin -= 1
+        while begin > low and end > begin and all(self._fits(step, begin - 1) for step in range(begin - 1, min(begin + self.reach, end))):
+            begin -= 1
+        begin = max(begin, self._known_from())
+        return self.whole, begin, end
+
+    def _pattern(self, one: Any, two: Any) -> Pattern | None:
+        """What a leaf of the step, and the same one of the next step, are."""
+        if (same := Same(one)).is_it(two):
+            return same
+        if type(one) is float:
+            return Listed()
+        if not isinstance(one, Value):
+            return Counted(one - (two - one) * self.about, two - one)
+        (step, slot), (next_step, other) = self._made(one), self._made(two)
+        distance = self.about - step
+        if slot is None or slot != other or next_step != step + 1 or not 0 <= distance <= _FARTHEST:
+            return None
+        return Earlier(slot, distance)
+
+    def _made(self, value: Value) -> tuple[int, Slot | None]:
+        """The step and the slot that make a value."""
+        index, output = self.program.place.get(value, (-1, 0))
+        step, place = divmod(index - self.first, self.period)
+        return step, Slot(place, output) if index >= self.first else None
+
+    def _fits(self, step: int, begin: int | None = None) -> bool:
+        """Whether the leaves of a step are what the patterns say; those of the first steps from ``begin`` on may come from before it."""
+        for place, row in enumerate(self.whole.patterns):
+            for leaf, pattern in zip(self.whole.leaves(step, place), row):
+                if isinstance(pattern, Counted):
+                    if leaf != pattern.at(step):
+                        return False
+                elif isinstance(pattern, Same):
+                    if not pattern.is_it(leaf):
+                        return False
+                elif isinstance(pattern, Listed):
+                    continue
+                elif begin is not None and pattern.distance > step - begin:
+                    if not self._is_before(leaf, begin):
+                        return False
+                elif leaf is not self._earlier(pattern, step):
+                    return False
+        return True
+
+    def _earlier(self, pattern: Earlier, step: int) -> Value | None:
+        """What an earlier step of the stretch has made; None of one before it."""
+        return self.whole.value(step - pattern.distance, pattern.slot) if step >= pattern.distance else None
+
+    def _is_before(self, value: Value, begin: int) -> bool:
+        index = self.program.place.get(value)
+        return index is None or index[0] < self.first + begin * self.period
+
+    def _known_from(self) -> int:
+        """The first step before which all values are made that are the same in each step."""
+        same = (pattern.value for row in self.whole.patterns for pattern in row if isinstance(pattern, Same))
+        made = [self.program.place[value][0] for value in same if isinstance(value, Value) and value in self.program.place]
+        return max(((index - self.first) // self.period + 1 for index in made), default=0)
+
+
+_KEYED = frozenset({"getitem", "setitem"})
+_PLACES = "int32"
+_WHOLE = (None, None, 1)  # a slice in a key
+_ARITHMETIC = frozenset({"add", "subtract", "multiply", "divide", "maximum", "minimum"})
+_EXACT = {"float32": 2**24, "float64": 2**53, "int32": 2**31, "int64": 2**53}
+"""The dtypes whose whole numbers below this one are exact, and so are products and sums of them."""
+_MOST_LISTED = 10_000  # numbers that are written one by one
+
+
+class Counters:
+    """The sequences of one loop that count. ``has_slices``: a place that they give may be an end of a slice."""
+
+    def __init__(self, steps: Steps, has_slices: bool) -> None:
+        self.has_slices = has_slices
+        self.steps, self.count, self.origin = steps, steps.count, steps.node(0, 0).origin
+        self.made: dict[Any, tuple[Node, Value]] = {}
+
+    def given(self, node: Node, row: Sequence[Pattern], place: int) -> list[Node] | None:
+        """The node at a ``place`` of the last step with what stands for its changing numbers, behind nodes that it needs; None where
+        nothing can. ``row`` are the patterns of its leaves."""
+        changing = {at: pattern for at, pattern in enumerate(row) if not isinstance(pattern, (Earlier, Same))}
+        if node.record is not None or not changing:
+            return None if changing else [node]
+        operands = sum(1 for _ in iterate_structure(node.inputs))  # canonical inputs are values and numbers, each of them a leaf
+        if any(isinstance(item, Size) for item in iterate_structure(node.inputs)):
+            return None
+        instead: dict[int, Any] = {}
+        for at, pattern in changing.items():
+            numbers = [self.steps.leaves(step, place)[at] for step in range(self.count)]
+            instead[at] = self._operand(node, numbers) if at < operands else self._index(node, pattern)
+        if any(item is None for item in instead.values()):
+            return None
+        placed = _Placed(instead)
+        made = replace(node, inputs=map_structure(placed, node.inputs), params=map_structure(placed, node.params))
+        return self._windows(made) if node.op in _KEYED and not self.has_slices else [made]
+
+    def _windows(self, node: Node) -> list[Node] | None:
+        """A slice whose ends move as one is an array of places: some compilers have to know both ends. None of any other such slice."""
+        key = node.params["key"]
+        moving = [place for place, item in enumerate(key) if isinstance(item, tuple) and any(map(self._moves, item))]
+        if not moving:
+            return [node]
+        place = moving[0]
+        (start, stop, step), axis = key[place], sum(item is not None for item in key[:place])
+        length = stop - start if self._moves(start) and self._moves(stop) else None
+        if node.op != "getitem" or len(moving) > 1 or type(length) is not int or self._moves(step) or step != 1 or length <= 0:
+            return None
+        array, numbers = node.inputs[0], ArraySpec((length,), _PLACES)
+        params = {"start": 0, "stop": length, "step": 1, "dtype": _PLACES}
+        steps = Node("arange", (), params, node.origin, (Value("places", numbers),))
+        first = self._sequence(_PLACES, *self._line(start))
+        places = Node("add", (steps.outputs[0], first), {}, node.origin, (Value("places", numbers),))
+        spec = ArraySpec((*array.shape[:axis], length, *array.shape[axis + 1 :]), array.dtype)
+        taken = Node("take", (array, places.outputs[0]), {"axis": axis}, node.origin, (Value(node.outputs[0].name, spec),))
+        left = tuple(_WHOLE if at == place else item for at, item in enumerate(key))
+        if all(item == _WHOLE for item in left):
+            return [steps, places, replace(taken, outputs=node.outputs)]
+        return [steps, places, taken, replace(node, inputs=taken.outputs, params={"key": left})]
+
+    def _moves(self, item: Any) -> bool:
+        """Whether a bound of a slice is another one in each step."""
+        steps = {value for _, value in self.made.values()}
+        return isinstance(item, Size) and any(symbol.source in steps for symbol in item.symbols())
+
+    @staticmethod
+    def _line(size: Size) -> tuple[int, int]:
+        """``first`` and ``by`` of ``first + by * place``."""
+        parts = {bool(monomial): factor for monomial, factor in size.terms()}
+        return parts.get(False, 0), parts[True]
+
+    def _operand(self, node: Node, numbers: list[Any]) -> Value | None:
+        """A number that an array is combined with, as an element of the array's type."""
+        dtypes = {item.dtype for item in node.inputs if isinstance(item, Value)}
+        dtype = dtypes.pop() if len(dtypes) == 1 else ""
+        if node.op not in _ARITHMETIC or (type(numbers[0]) is float) != dtype.startswith("float"):
+            return None
+        most, by = _EXACT.get(dtype, 0), numbers[1] - numbers[0]
+        # -0.0 is no element of a sequence of whole numbers: what is divided by it has another sign.
+        is_whole = all(float(number).is_integer() and abs(number) < most and repr(number) != "-0.0" for number in numbers)
+        if is_whole and all(number == numbers[0] + by * step for step, number in enumerate(numbers)):
+            return self._sequence(dtype, int(numbers[0]), int(by))
+        return self._list(dtype, tuple(numbers)) if dtype in _EXACT and len(numbers) <= _MOST_LISTED else None
+
+    def _index(self, node: Node, number: Pattern) -> Size | None:
+        """A place along an axis, all of them counted from the same end."""
+        if node.op not in _KEYED or not isinstance(number, Counted) or (number.at(0) < 0) != (number.at(self.count - 1) < 0):
+            return None
+        place = Symbol(self._sequence(_PLACES, 0, 1), 0, self.count - 1, "item")
+        found = number.first + number.by * Size.of(place)
+        return found if isinstance(found, Size) else None
+
+    def _sequence(self, dtype: str, first: int, by: int) -> Value:
+        """What a step reads of ``first, first + by, ...``."""
+        stop = first + by * self.count
+        return self._read("arange", dtype, {"start": first, "stop": stop, "step": by, "dtype": dtype}, (dtype, first, by))
+
+    def _list(self, dtype: str, numbers: tuple[float, ...]) -> Value:
+        """What a step reads of these numbers."""
+        return self._read("asarray", dtype, {"data": numbers, "dtype": dtype}, (dtype, repr(numbers)))
+
+    def _read(self, op: str, dtype: str, params: dict[str, Any], key: Any) -> Value:
+        if key not in self.made:
+            numbers = Value("steps", ArraySpec((self.count,), dtype))
+            self.made[key] = (Node(op, (), params, self.origin, (numbers,)), Value("step", ArraySpec((), dtype)))
+        return self.made[key][1]
+
+
+class _Placed:
+    """Puts things in the place of some leaves, which are counted as they are met."""
+
+    def __init__(self, instead: Mapping[int, Any]) -> None:
+        self.instead, self.at = instead, -1
+
+    def __call__(self, item: Any) -> Any:
+        if isinstance(item, Size):
+            self.at += sum(1 for _ in item.symbols())
+        elif isinstance(item, Value) or type(item) in (int, float):
+            self.at += 1
+            return self.instead.get(self.at, item)
+        return item

@@ -1,0 +1,58 @@
+"""Calls of functions written out: where operations of all layers have to be seen beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from dataclasses import replace
+
+from ...ir.copying import inline
+from ...ir.graph import GUARD, Graph
+from ...ir.node import Block, Node
+from ...ir.rewrite import Rewriter
+from ..driver import only_with
+from ..lowering.layout import lays_out
+
+
+@only_with("call")
+def inlined_calls(graph: Graph, prefers: Container[str] | None = None) -> tuple[Graph, bool]:
+    """The graph with its calls written out, in the modules of these calls: those of functions whose arguments or results are wanted in
+    another layout by operations that ``prefers`` names, or all. Calls that are computed again for a gradient stay."""
+    block = graph.block
+    if not any(map(_is_plain, block.nodes)):
+        return graph, False
+    functions = {id(node.regions[0].block): node.regions[0].block for node in filter(_is_plain, block.nodes)}
+    written_out = {key for key, function in functions.items() if prefers is None or lays_out(function, prefers)}
+    made = _inlined(block, lambda node: _is_plain(node) and id(node.regions[0].block) in written_out)
+    return (graph, False) if made is block else (graph.with_block(made), True)
+
+
+def _is_plain(node: Node) -> bool:
+    return node.op == "call" and not node.params["checkpoint"]
+
+
+def _inlined(block: Block, is_written_out: Callable[[Node], bool]) -> Block:
+    rewriter = Rewriter(block)
+    for node in block.nodes:
+        node = rewriter.rewritten(node)
+        if not is_written_out(node):
+            rewriter.append(node)
+            continue
+        path = node.origin.module.split(".")
+        outputs = inline(node.regions[0], node.inputs, lambda part, path=path: rewriter.append(_in_module(part, path)))  # type: ignore[misc]
+        for made, old in zip(outputs, node.outputs):
+            rewriter.name(made, old)
+        rewriter.replace(node.outputs, outputs)
+    return rewriter.finish()
+
+
+def _in_module(node: Node, path: list[str]) -> Node:
+    """The node in the module that the call is in, where its own stands for those of all calls: ``layer.*.norm``."""
+    own = node.origin.module.split(".")
+    module = ".".join(path[place] if part == "*" and place < len(path) else part for place, part in enumerate(own))
+    return node if module == node.origin.module else replace(node, origin=replace(node.origin, module=module))
+
+
+def without_checks(graph: Graph) -> Graph:
+    """The graph with its calls written out, for reading: without checks of sizes."""
+    found = inlined_calls(graph)[0]
+    return found.derive(nodes=[node for node in found.nodes if node.op != GUARD])

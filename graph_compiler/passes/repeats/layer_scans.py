@@ -1,0 +1,192 @@
+"""Calls of one function in a row become a loop over its weights: a target's compiler then compiles one layer, however many there are.
+
+What a layer hands to the next is carried, weights that differ from layer to layer are stacked and taken row by row, and what is the same in
+all layers is captured. Arrays that come by turns, as the masks of layers with and without a window, are chosen by the number of the layer.
+Where something else differs, the calls stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from operator import is_
+from typing import Any
+
+from ...ir.builder import Body, Builder, close
+from ...ir.copying import inline
+from ...ir.graph import Graph
+from ...ir.node import Node, Value
+from ...ops.registry import ArraySpec
+from ..driver import GraphPass
+
+_MOST_TURNS = 8
+"""Of layers that come by turns; each array of them is held once in a turn."""
+
+
+def scanned_layers(fewest: int) -> GraphPass:
+    """The pass that makes a canonical ``scan`` of at least ``fewest`` calls of one function on the weights of the graph."""
+
+    def run(graph: Graph) -> tuple[Graph, bool]:
+        calls: dict[int, list[Node]] = {}
+        for node in graph.nodes:
+            if node.op == "call" and not node.params["checkpoint"]:
+                calls.setdefault(id(node.regions[0].block), []).append(node)
+        made = graph
+        for nodes in calls.values():
+            loop = _Loop.of(made, nodes) if len(nodes) >= fewest else None
+            made = made if loop is None else made.derive(nodes=loop.nodes(made))
+        return made, made is not graph
+
+    return run
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """Layers as a loop. ``carried`` are pairs of an operand and the result that is this operand of the next layer; ``stacked``
+    are the places of weights, ``chosen`` of what comes by turns, and ``counted`` of the number of the layer, by which layers draw."""
+
+    layers: Sequence[Node]
+    carried: Sequence[tuple[int, int]]
+    stacked: Sequence[int]
+    chosen: Sequence[int]
+    counted: Sequence[int]
+
+    @classmethod
+    def of(cls, graph: Graph, layers: Sequence[Node]) -> _Loop | None:
+        """The loop; None where the layers differ in something else than their weights."""
+        weights = set(graph.parameters.values())
+        if any(layer.regions[0].sizes != layers[0].regions[0].sizes for layer in layers):
+            return None
+        carried: list[tuple[int, int]] = []
+        stacked, chosen, counted = [], [], []
+        for place, operands in enumerate(zip(*(layer.inputs for layer in layers))):
+            following = {_index(before.outputs, operand) for before, operand in zip(layers, operands[1:])}
+            if all(operand is operands[0] for operand in operands):
+                continue  # it is captured
+            if len(following) == 1 and None not in following:
+                carried.append((place, following.pop() or 0))
+            elif weights.issuperset(operands):
+                stacked.append(place)
+            elif _turns(operands) and _are_before(graph, layers[0], operands):
+                chosen.append(place)
+            elif [_number(graph, operand) for operand in operands] == [*range(len(layers))]:
+                counted.append(place)
+            else:
+                return None
+        return cls(layers, carried, stacked, chosen, counted) if carried and stacked else None
+
+    # ------------------------------------------------------------------------------ the block
+    def nodes(self, graph: Graph) -> list[Node]:
+        """The nodes with the loop in the place of the last layer: what the layers do not make before it, what reads them behind it."""
+        own, first = set(self.layers), graph.nodes.index(self.layers[0])
+        end = graph.nodes.index(self.layers[-1]) + 1
+        made = {value for layer in self.layers for value in layer.outputs}
+        before: list[Node] = []
+        after: list[Node] = []
+        for node in graph.nodes[first:end]:
+            if node in own:
+                continue
+            is_after = not made.isdisjoint(node.uses)
+            made.update(node.outputs if is_after else ())
+            (after if is_after else before).append(node)
+        read = self._read(graph)
+        numbers = {layer.inputs[place] for layer in self.layers for place in self.counted} - read
+        left = (node for node in (*graph.nodes[:first], *before) if not numbers.issuperset(node.outputs))
+        return [*left, *self._loop(read), *after, *graph.nodes[end:]]
+
+    def _read(self, graph: Graph) -> set[Value]:
+        """What is read outside of the layers."""
+        own = set(self.layers)
+        return {value for node in graph.nodes if node not in own for value in node.uses}.union(graph.roots())
+
+    def _loop(self, read: set[Value]) -> Iterator[Node]:
+        last, block = self.layers[-1], self.layers[0].regions[0].block
+        origin = replace(last.origin, module=self._module())
+        finals = self._finals()
+        known = set(finals)
+        kept = [place for place, column in enumerate(zip(*(layer.outputs for layer in self.layers))) if read.intersection(column) - known]
+        scratch = Graph("scratch", "canonical")
+        build = Builder(scratch, origin)
+        rows = [build.stack(*(layer.inputs[place] for layer in self.layers), axis=0) for place in self.stacked]
+        for row, place in zip(rows, self.stacked):
+            row.name = block.inputs[place].name
+        turns, choices = self._choices(build)
+        numbers = [build.arange(start=0, stop=len(self.layers), step=1, dtype="int32") for _ in self.counted]
+        yield from scratch.nodes
+        outputs = [Value(last.outputs[place].name, _rows_of(last.outputs[place], len(self.layers))) for place in kept]
+        starts = [self.layers[0].inputs[place] for place, _ in self.carried]
+        sequences = (*rows, *numbers, *turns)
+        params = {"carried": len(starts), "sequences": len(sequences), "length": len(self.layers), "reverse": False, "checkpoint": False}
+        regions, captured = close(self._body(kept, turns, choices))
+        yield Node("scan", (*starts, *sequences, *captured), params, origin, (*finals, *outputs), regions=regions)
+        for place, stack in zip(kept, outputs):
+            for number, layer in enumerate(self.layers):
+                if (value := layer.outputs[place]) in read and value not in known:
+                    key = (number, *((None, None, 1),) * value.ndim)
+                    yield Node("getitem", (stack,), {"key": key}, layer.origin, (value,))
+
+    def _choices(self, build: Builder) -> tuple[list[Value], list[Value]]:
+        """For each number of turns that operands take the number of the turn of each layer, and for each operand its arrays, stacked."""
+        operands = [[layer.inputs[place] for layer in self.layers] for place in self.chosen]
+        count = build.arange(start=0, stop=len(self.layers), step=1, dtype="int32") if operands else None
+        turns = [build.remainder(count, each) for each in dict.fromkeys(map(_turns, operands))]
+        return turns, [build.stack(*each[: _turns(each)], axis=0) for each in operands]
+
+    def _module(self) -> str:
+        """The path that all layers are in."""
+        paths = zip(*(layer.origin.module.split(".") for layer in self.layers))
+        return ".".join(parts[0] for parts in takewhile(lambda parts: len(set(parts)) == 1, paths))
+
+    def _finals(self) -> list[Value]:
+        """What is carried out of the last layer; a result that two operands carry is a value of its own in the second place."""
+        found: list[Value] = []
+        for _, result in self.carried:
+            value = self.layers[-1].outputs[result]
+            found.append(Value(value.name, value.spec) if value in found else value)
+        return found
+
+    def _body(self, kept: Sequence[int], turns: Sequence[Value], choices: Sequence[Value]) -> Body:
+        """One layer, its inputs and outputs in the order of a loop's."""
+        first, nodes = self.layers[0], list[Node]()
+        region = first.regions[0]
+        own = {place: Value(region.block.inputs[place].name, first.inputs[place].spec) for place in self._given()}
+        now = [Value("turn", ArraySpec((), "int32")) for _ in turns]
+        numbers = dict(zip(dict.fromkeys(stack.shape[0] for stack in choices), now))
+        inputs = (*own.values(), *now)
+        for stack, place in zip(choices, self.chosen):
+            own[place] = Value(region.block.inputs[place].name, first.inputs[place].spec)
+            nodes.append(Node("take", (stack, numbers[stack.shape[0]]), {"axis": 0}, first.origin, (own[place],)))
+        made = inline(region, [own.get(place, operand) for place, operand in enumerate(first.inputs)], nodes.append)
+        return Body(region.name, inputs, nodes, [made[place] for place in (*(result for _, result in self.carried), *kept)])
+
+    def _given(self) -> Iterator[int]:
+        """The places of operands that a step is given."""
+        yield from (place for place, _ in self.carried)
+        yield from (*self.stacked, *self.counted)
+
+
+def _index(values: Sequence[Value], item: Any) -> int | None:
+    return next((place for place, value in enumerate(values) if value is item), None)
+
+
+def _turns(operands: Sequence[Any]) -> int:
+    """After how many layers the same arrays of one type come again; 0 where they do not within a few."""
+    fits = (turns for turns in range(2, min(_MOST_TURNS, len(operands) - 1) + 1) if all(map(is_, operands, operands[turns:])))
+    is_alike = all(isinstance(each, Value) and each.spec == operands[0].spec for each in operands)
+    return next(fits, 0) if is_alike else 0
+
+
+def _number(graph: Graph, operand: Any) -> Any:
+    """The number that an operand is; None where it is none that is known."""
+    made = graph.maker(operand) if isinstance(operand, Value) and not operand.ndim else None
+    return made.params["fill_value"] if made is not None and made.op == "full" and operand.dtype == "int32" else None
+
+
+def _are_before(graph: Graph, layer: Node, values: Sequence[Value]) -> bool:
+    """Whether the values are there before the first layer is called."""
+    return {value for node in graph.nodes[graph.nodes.index(layer) :] for value in node.outputs}.isdisjoint(values)
+
+
+def _rows_of(value: Value, count: int) -> ArraySpec:
+    return ArraySpec((count, *value.shape), value.dtype)

@@ -1,0 +1,460 @@
+"""Equal layers of a model become one function, which is called for each of them.
+
+A model of 12 layers runs the same operations 12 times, each time with other weights: with parameters that are called the same but for one
+number (``encoder.layer.0.attention.weight``, ``encoder.layer.1.attention.weight``). The operations of all layers become one region, what
+differs from layer to layer its operands, and each layer a ``call`` (:mod:`graph_compiler.ops.control`). Lifting, passes and the writer then
+see a layer once. What is the same in all layers is computed once, in front of the first.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, NamedTuple, Union
+
+from ...ir.aliases import Aliases
+from ...ir.builder import Body, close
+from ...ir.copying import copied_among
+from ...ir.graph import GUARD, Graph, Guard, check
+from ...ir.node import Block, CallRecord, Node, Region, Value, draws, every, values_in
+from ...ops.registry import get
+from .find import Keys, Program, Rows, Slot, Steps, Stretch, periodic
+
+_NUMBER = re.compile(r"(\d+)")
+_SEPARATOR = re.compile(r"[./]")
+_PART = re.compile(r"(.*?)_?(\d*)", re.DOTALL)
+_SHORTEST = 3  # letters of a name that says what it is
+
+
+class Difference(NamedTuple):
+    """Two names that differ by one number: the text in front of it and behind it, and the number in either."""
+
+    before: str
+    after: str
+    one: int
+    other: int
+
+
+def difference(one: str, other: str) -> Difference | None:
+    """The one number by which two names differ; None where they are equal or differ otherwise.
+
+    >>> difference("layers.0.fc2.weight", "layers.1.fc2.weight")
+    Difference(before='layers.', after='.fc2.weight', one=0, other=1)
+    >>> difference("layers.0.fc1.weight", "layers.1.fc2.weight"), difference("norm", "embed")
+    (None, None)
+    """
+    parts, others = _NUMBER.split(one), _NUMBER.split(other)
+    places = [place for place, pair in enumerate(zip(parts, others)) if pair[0] != pair[1]]
+    if len(parts) != len(others) or len(places) != 1 or not places[0] % 2:
+        return None
+    place = places[0]
+    numbers = parts[place], others[place]
+    if any(str(int(number)) != number for number in numbers):  # 01
+        return None
+    return Difference("".join(parts[:place]), "".join(parts[place + 1 :]), *map(int, numbers))
+
+
+class Numbering(NamedTuple):
+    """Two names of which the parts from ``place`` on have other numbers: the parts without numbers, and the first of these numbers."""
+
+    parts: tuple[str, ...]
+    place: int
+    one: int
+    other: int
+
+    @property
+    def inside(self) -> str:
+        """What the array is called in its layer."""
+        return "_".join(filter(None, self.parts[self.place + 1 :]))
+
+
+def numbering(one: str, other: str) -> Numbering | None:
+    """Where two names have other numbers, at the ends of parts of their paths; a part without a number has the number 0, as in Keras.
+
+    >>> numbering("residual/dense_1/kernel", "residual_1/dense_3/kernel")
+    Numbering(parts=('residual', 'dense', 'kernel'), place=0, one=0, other=1)
+    >>> numbering("layers.0.fc1.weight", "layers.1.fc1.weight").inside, numbering("norm", "embed")
+    ('fc_weight', None)
+    """
+    parts, others = _parts(one), _parts(other)
+    bare = tuple(text for text, _ in parts)
+    place = next((place for place, (first, second) in enumerate(zip(parts, others)) if first != second), None)
+    if place is None or bare != tuple(text for text, _ in others):
+        return None
+    return Numbering(bare, place, parts[place][1], others[place][1])
+
+
+@functools.lru_cache(maxsize=4096)
+def _parts(name: str) -> tuple[tuple[str, int], ...]:
+    found = (_PART.fullmatch(part) for part in _SEPARATOR.split(name))
+    return tuple([(part[1], int(part[2] or 0)) for part in found if part is not None])
+
+
+@dataclass(frozen=True)
+class Names:
+    """What the arrays of a graph that no node makes are called."""
+
+    of_value: Mapping[Value, str]
+
+    @classmethod
+    def of(cls, graph: Graph) -> Names:
+        """Of parameters and constants by their own names, of inputs by what they are called in generated code."""
+        names = {value: value.name for value in graph.inputs}
+        names.update((value, name) for name, value in graph.parameters.items())
+        names.update((value, name) for name, (value, _) in graph.constants.items())
+        return cls(names)
+
+    def may_differ(self, fewest: int) -> bool:
+        """Whether so many names are the same but for numbers."""
+        bare = Counter(tuple(text for text, _ in _parts(name)) for name in self.of_value.values())
+        return max(bare.values(), default=0) >= fewest
+
+    def numbering(self, one: object, other: object) -> Numbering | None:
+        """By which numbers two arrays differ."""
+        if one is other or not isinstance(one, Value) or not isinstance(other, Value):
+            return None
+        first, second = self.of_value.get(one), self.of_value.get(other)
+        return None if first is None or second is None else numbering(first, second)
+
+
+def word(parts: Sequence[str]) -> str:
+    """What one of the things is called whose paths begin with these parts.
+
+    >>> word(["encoder", "layers", ""]), word(["residual_block"]), word(["transformer", "h", ""])
+    ('layer', 'block', 'layer')
+    """
+    found = re.findall(r"[A-Za-z]+", " ".join(parts))
+    last = found[-1].lower() if found else ""
+    if len(last) < _SHORTEST:
+        return "layer"
+    return last[:-1] if last.endswith("s") and not last.endswith("ss") and len(last) > _SHORTEST else last
+
+
+def layers_in(program: Program, stretch: Stretch, names: Names, fewest: int) -> Steps | None:
+    """The layers of a stretch, each with weights of one number; None where no weights change, or fewer layers are left than ``fewest``.
+
+    Numbers that advance evenly come before others. Between the last weight of a layer and the first one of the next a layer begins where
+    the fewest arrays go from one to the other, and where the modules have the least in common.
+    """
+    cuts = _Cuts(program, stretch, names)
+    counted = [(first, (stretch.end - first) // stretch.period) for first in cuts.places()]
+    ranked = [
+        ((cuts.numbers_from(first), cuts.strides(first, count), -count, *cuts.rank(first)), first, count)
+        for first, count in counted
+        if count >= fewest
+    ]
+    if not ranked:
+        return None
+    _, first, count = min(ranked)
+    return Steps(program, first, stretch.period, count, ())
+
+
+class _Cuts:
+    """The places of one stretch at which a layer may begin."""
+
+    def __init__(self, program: Program, stretch: Stretch, names: Names) -> None:
+        self.program, self.stretch, self.names = program, stretch, names
+        first, end, self.period = stretch
+        self.numbers = [self._number(place) for place in range(first, end)]
+
+    def _number(self, place: int) -> int | None:
+        """The number of the weights that a node reads; None where it reads none that change."""
+        other = place + self.period if place + self.period < self.stretch.end else place - self.period
+        pairs = zip(self.program.rows[place].leaves, self.program.rows[other].leaves)
+        found = (self.names.numbering(one, two) for one, two in pairs)
+        return next((each.one for each in found if each is not None), None)
+
+    def places(self) -> Iterator[int]:
+        """Each place of the first period in front of which the number changes, and those before it up to the last weight."""
+        first, period = self.stretch.first, self.period
+        known = [(place, number) for place, number in enumerate(self.numbers) if number is not None]
+        for (before, number), (after, other) in pairwise(known):
+            if number != other and before < period:
+                yield from (first + (cut - period if cut >= period else cut) for cut in range(before + 1, after + 1))
+
+    def numbers_from(self, first: int) -> int:
+        """How many numbers the weights of one layer have."""
+        begin = first - self.stretch.first
+        return len({number for number in self.numbers[begin : begin + self.period] if number is not None})
+
+    def strides(self, first: int, count: int) -> int:
+        """By how many different steps the number goes from layer to layer."""
+        begin = first - self.stretch.first
+        place = next(place for place in range(begin, begin + self.period) if self.numbers[place] is not None)
+        numbers = [self.numbers[place + layer * self.period] or 0 for layer in range(count)]
+        return len({after - before for before, after in pairwise(numbers)})
+
+    def rank(self, first: int) -> tuple[int, int, int]:
+        """How many arrays of a layer the next ones read, and how much of their paths the modules on both sides have in common."""
+        nodes, begin = self.program.block.nodes, first + self.period
+        made = (value for node in nodes[first:begin] for value in node.outputs)
+        crossing = sum(self._is_read_from(value, begin) for value in made)
+        paths = (nodes[place].origin.module.split(".") for place in (begin - 1, begin))
+        shared = next((depth for depth, (one, other) in enumerate(zip(*paths)) if one != other), len(nodes))
+        return crossing, shared, first
+
+    def _is_read_from(self, value: Value, begin: int) -> bool:
+        return any(user >= begin for user in self.program.users.get(value, ()))
+
+
+Given = tuple[Value, ...]
+"""What a layer reads from elsewhere: a value for each of the layers."""
+Source = Union[Slot, Given]
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What stands in the place of the nodes ``first`` to ``end`` of a block."""
+
+    first: int
+    end: int
+    nodes: Sequence[Node]
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Of a graph. ``results`` are what it returns, and the owners of their memory: nothing else may be the same array."""
+
+    aliases: Aliases
+    results: set[Value]
+
+    def written(self, values: Iterable[Value]) -> set[Value]:
+        """The owners of the memory of these arrays that something writes to."""
+        return self.aliases.written.intersection(map(self.aliases.base_of, values)) if self.aliases.written else set()
+
+
+def calls_of(steps: Steps, names: Names, memory: Memory) -> Calls | None:
+    """The layers as calls; None where one of them reads what it has made itself, and another one what comes from elsewhere, and where
+    memory that a layer writes to is not its own."""
+    writing = _Writing(steps, names, memory)
+    nodes = writing.nodes() if writing.settle() else None
+    return None if nodes is None else Calls(steps.first, steps.end, nodes)
+
+
+class _Writing:
+    """The writing of the layers of one stretch. The last of them is the pattern: what it reads has the names that most of them use."""
+
+    def __init__(self, steps: Steps, names: Names, memory: Memory) -> None:
+        self.steps, self.names, self.memory = steps, names, memory
+        self.layers = range(steps.count)
+        self.sources: list[list[Source | None]] = []  # of the leaves of each node; None of a number
+        self.shared: set[int] = set()  # places of nodes that compute the same in each layer
+        self.given: dict[Given, Value] = {}
+        self.made: dict[Slot, Value] = {}
+        self.inside: list[Node] = []
+
+    # ------------------------------------------------------------------------------ what each node reads
+    def settle(self) -> bool:
+        """Finds what each node reads; False where that is not the same in all layers."""
+        for place in range(self.steps.period):
+            columns = zip(*(self.steps.leaves(layer, place) for layer in self.layers))
+            row = [self._source(leaves) if isinstance(leaves[0], Value) else None for leaves in columns]
+            if any(source == () for source in row) or not all(self._keeps_memory(layer, place) for layer in self.layers):
+                return False
+            self.sources.append(row)
+            if self._is_shared(place, row):
+                self.shared.add(place)
+        return True
+
+    def _source(self, leaves: Given) -> Source:
+        """What a leaf is; nothing where one layer has made it itself, and another one has not."""
+        slots = {self._slot(layer, leaf) for layer, leaf in enumerate(leaves)}
+        if len(slots) > 1:
+            return ()
+        slot = slots.pop()
+        if slot is None:
+            return leaves
+        return (self.steps.value(0, slot),) * len(leaves) if slot.node in self.shared else slot
+
+    def _slot(self, layer: int, value: Value) -> Slot | None:
+        index, output = self.steps.program.place.get(value, (-1, 0))
+        place = index - self.steps.first - layer * self.steps.period
+        return Slot(place, output) if 0 <= place < self.steps.period else None
+
+    def _is_shared(self, place: int, row: Sequence[Source | None]) -> bool:
+        """Whether a node computes the same in all layers, which nothing outside of them receives."""
+        node = self.steps.node(0, place)
+        if node.op == GUARD or node.regions or any(isinstance(source, Slot) or (source and len(set(source)) > 1) for source in row):
+            return False
+        made = [value for layer in self.layers for value in self.steps.node(layer, place).outputs]
+        if self.memory.written((*made, *node.uses)) or draws([node]):
+            return False
+        return self.memory.results.isdisjoint(made) and not any(self._leaves(layer, place) for layer in self.layers[1:])
+
+    def _keeps_memory(self, layer: int, place: int) -> bool:
+        """Whether what a node touches of memory that is written to is made in its layer, and read nowhere else."""
+        node = self.steps.node(layer, place)
+        own = all(self._slot(layer, owner) is not None for owner in self.memory.written((*node.uses, *node.writes)))
+        return own and not (self.memory.written(node.outputs) and self._leaves(layer, place))
+
+    def _leaves(self, layer: int, place: int) -> bool:
+        """Whether what a node makes is read outside of its layer."""
+        begin = self.steps.first + layer * self.steps.period
+        users = (user for value in self.steps.node(layer, place).outputs for user in self.steps.program.users.get(value, ()))
+        return any(not begin <= user < begin + self.steps.period for user in users)
+
+    # ------------------------------------------------------------------------------ the region
+    def nodes(self) -> list[Node] | None:
+        """What all layers share, and the calls; None where a node reads one value in two places, and two in another layer."""
+        for place in range(self.steps.period):
+            if place not in self.shared and not self._add(place):
+                return None
+        slots = [slot for slot in self.steps.slots() if slot in self.made and self._is_given(slot)]
+        modules = [self._module(layer) for layer in self.layers]
+        body = Body(self._name(), list(self.given.values()), self._placed(), [self.made[slot] for slot in slots])
+        (region,), captured = close(body)
+        calls = (self._call(layer, region, slots, captured, modules[layer]) for layer in self.layers)
+        return [*(self.steps.node(0, place) for place in sorted(self.shared)), *calls]
+
+    def _add(self, place: int) -> bool:
+        last = self.steps.count - 1
+        read = zip(self.steps.leaves(last, place), self.sources[place])
+        pairs = ((leaf, self._inside(source)) for leaf, source in read if source is not None)
+        inside = copied_among(self.steps.node(last, place), pairs)
+        if inside is None:
+            return False
+        self.inside.append(inside)
+        self.made.update((Slot(place, output), value) for output, value in enumerate(inside.outputs))
+        return True
+
+    def _inside(self, source: Source) -> Value:
+        """What stands for it in the region."""
+        return self.made[source] if isinstance(source, Slot) else self._input(source)
+
+    def _input(self, given: Given) -> Value:
+        if given not in self.given:
+            found = self.names.numbering(given[-1], given[0])
+            name = found.inside if found is not None else ""
+            self.given[given] = Value(name or given[-1].name, given[-1].spec)
+        return self.given[given]
+
+    def _is_given(self, slot: Slot) -> bool:
+        """Whether something outside of a layer reads this result of it."""
+        return any(
+            not begin <= user < begin + self.steps.period
+            for layer in self.layers
+            for begin in (self.steps.first + layer * self.steps.period,)
+            for user in self.steps.program.users.get(self.steps.value(layer, slot), ())
+        )
+
+    def _name(self) -> str:
+        """By the word in front of the number."""
+        found = (self.names.numbering(given[-1], given[0]) for given in self.given)
+        return next((word(each.parts[: each.place + 1]) for each in found if each is not None), "layer")
+
+    # ------------------------------------------------------------------------------ modules
+    def _module(self, layer: int) -> list[str]:
+        """The path that all nodes of a layer have in common."""
+        paths = [self.steps.node(layer, place).origin.module.split(".") for place in range(self.steps.period) if place not in self.shared]
+        return [parts[0] for parts in zip(*paths)][: _common(paths)]
+
+    def _placed(self) -> list[Node]:
+        """The nodes, in modules that stand for those of all layers: ``encoder.layer.*.attention``."""
+        own = [place for place in range(self.steps.period) if place not in self.shared]
+        return [_in_all(node, self.steps.node(0, place)) for node, place in zip(self.inside, own, strict=True)]
+
+    # ------------------------------------------------------------------------------ the calls
+    def _call(self, layer: int, region: Region, slots: Sequence[Slot], captured: Sequence[Value], module: Sequence[str]) -> Node:
+        outputs = tuple(self.steps.value(layer, slot) for slot in slots)
+        first = self.steps.node(layer, 0)
+        record = None if first.record is None else CallRecord("call", result=outputs, random=draws(region.block.nodes))
+        operands = (*(given[layer] for given in self.given), *captured)
+        origin = replace(first.origin, module=".".join(module))
+        return Node("call", operands, dict(get("call").params), origin, outputs, record, (region,))
+
+
+def _in_all(node: Node, other: Node) -> Node:
+    """The node of one layer in a module that stands for its own and that of another layer."""
+    own, module = node.origin.module.split("."), other.origin.module.split(".")
+    if own == module or len(own) != len(module):
+        return node
+    path = ".".join("*" if one != two else one for one, two in zip(own, module))
+    return replace(node, origin=replace(node.origin, module=path))
+
+
+def _common(paths: Sequence[Sequence[str]]) -> int:
+    """How many parts all paths begin with."""
+    columns = enumerate(zip(*paths))
+    return next((depth for depth, parts in columns if len(set(parts)) > 1), min(map(len, paths), default=0))
+
+
+FEWEST = 3
+"""Fewest equal layers that become calls."""
+_SMALLEST = 8  # operations of a layer: of fewer, a function is no shorter than its calls
+
+
+def repeated_layers(graph: Graph, keys: Keys | None = None) -> tuple[Graph, bool]:
+    """The graph with equal layers as calls of one region; itself where there are none. ``keys``: as in :func:`.roll.rolled`."""
+    if len(graph.nodes) + len(graph.guards) < FEWEST * _SMALLEST or not (names := Names.of(graph)).may_differ(FEWEST):
+        return graph, False
+    nodes, checks = _with_checks(graph)
+    outputs = _without(graph, checks.values()).block.outputs
+    aliases = Aliases(graph)
+    results = {each for value in values_in(graph.outputs) for each in (value, aliases.base_of(value))}
+    seeds = any(node.is_random and not node.outputs for node in every(nodes))
+    rows = Rows(aliases, with_checks=True, with_draws=not seeds, written=_passing(aliases, nodes, outputs), keys=keys)
+    program = Program.of(Block(tuple(graph.sources()), nodes, outputs), list(map(rows.of, nodes)))
+    found = list(_found(program, names, Memory(aliases, results)))
+    if not found:
+        return graph, False
+    instead = {each.first: each.nodes for each in found}
+    taken = {place for each in found for place in range(each.first, each.end)}
+    left = [part for place, node in enumerate(nodes) for part in (instead.get(place, ()) if place in taken else (node,))]
+    inside = [checks[nodes[place]] for place in taken if nodes[place] in checks]
+    return _without(graph, inside).derive(nodes=[node for node in left if node not in checks]), True
+
+
+def _passing(aliases: Aliases, nodes: Iterable[Node], outputs: Sequence[Any]) -> set[Value]:
+    """Memory that is written to, made inside of the graph and no part of what it gives: by its owners."""
+    lasting = set(map(aliases.base_of, values_in(outputs)))
+    return (aliases.written & {value for node in nodes for value in node.outputs}) - lasting
+
+
+def _without(graph: Graph, guards: Iterable[Guard]) -> Graph:
+    left_out = set(map(id, guards))
+    return graph.derive(guards=[guard for guard in graph.guards if id(guard) not in left_out])
+
+
+def _with_checks(graph: Graph) -> tuple[tuple[Node, ...], dict[Node, Guard]]:
+    """The nodes, with each guard on sizes that they make behind the last one that makes such a size; and the guards of these checks."""
+    made = {value: place for place, node in enumerate(graph.nodes) for value in node.outputs}
+    behind: dict[int, list[Node]] = {}
+    checks: dict[Node, Guard] = {}
+    for guard, condition in graph.inner_guards():
+        node = check(guard, graph.dialect != "canonical")
+        checks[node] = guard
+        behind.setdefault(max(made.get(symbol.source, -1) for symbol in condition.symbols()), []).append(node)
+    nodes = [part for place, node in enumerate(graph.nodes) for part in (node, *behind.get(place, ()))]
+    return (*behind.get(-1, ()), *nodes), checks
+
+
+def _found(program: Program, names: Names, memory: Memory) -> Iterator[Calls]:
+    """All layers, those first of which most is saved."""
+    taken: set[int] = set()
+    for stretch in _stretches(program):
+        free = _free(stretch, taken)
+        steps = layers_in(program, free, names, FEWEST) if free is not None else None
+        calls = calls_of(steps, names, memory) if steps is not None else None
+        if calls is not None:
+            taken.update(range(calls.first, calls.end))
+            yield calls
+
+
+def _free(stretch: Stretch, taken: set[int]) -> Stretch | None:
+    """A stretch without the ends that are taken; None where something in its midst is."""
+    first, end, period = stretch
+    while first < end and first in taken:
+        first += 1
+    while first < end and end - 1 in taken:
+        end -= 1
+    return Stretch(first, end, period) if end - first >= period * FEWEST and taken.isdisjoint(range(first, end)) else None
+
+
+def _stretches(program: Program) -> Sequence[Stretch]:
+    keys = [row.exact for row in program.rows]
+    found = (stretch for stretch in periodic(keys, FEWEST) if stretch.period >= _SMALLEST)
+    return sorted(found, key=lambda stretch: stretch.first + stretch.period - stretch.end)

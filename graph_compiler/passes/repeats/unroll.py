@@ -1,0 +1,79 @@
+"""Loops of few steps written out: ``passes=[unroll]``, and the choice of targets whose loops cost more than their steps.
+
+A loop costs what its machinery costs, and keeps a compiler from fusing one step with the next. Written out, it costs lines, and time to
+compile them. So only loops whose number of steps is the same at each call are written out, and only while few nodes come of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...ir.builder import Builder
+from ...ir.copying import inline
+from ...ir.graph import Graph
+from ...ir.node import Block, Node, Value
+from ...ir.rewrite import Rewriter
+from ..driver import Pass, nodes_of
+
+MOST_NODES = 512
+"""Most nodes that :data:`unroll` makes of one loop."""
+
+
+def unrolled(most: int) -> Pass:
+    """The pass that writes out each canonical ``scan`` of a fixed length that becomes at most ``most`` nodes.
+
+    Loops whose steps are computed again for a gradient (``checkpoint``) stay: what they save is saved step by step.
+    """
+    return Pass("unroll", lambda block: _unrolled(block, most), "deep")
+
+
+def _unrolled(block: Block, most: int) -> Block:
+    if not any(_is_short(node, most) for node in block.nodes):
+        return block
+    rewriter = Rewriter(block)
+    for node in block.nodes:
+        node = rewriter.rewritten(node)
+        if _is_short(node, most):
+            rewriter.replace(node.outputs, _written_out(node, rewriter))
+        else:
+            rewriter.append(node)
+    return rewriter.finish()
+
+
+def _is_short(node: Node, most: int) -> bool:
+    if node.op != "scan" or node.record is not None or node.params["checkpoint"]:
+        return False
+    length = node.params["length"]
+    return isinstance(length, int) and 0 < length * sum(1 for _ in nodes_of(node.regions[0].block)) <= most
+
+
+def _written_out(node: Node, rewriter: Rewriter) -> tuple[Any, ...]:
+    """All steps, one after the other, and their outputs stacked in the order of the rows."""
+    scratch, params = Graph("scratch", "canonical"), node.params
+    build = Builder(scratch, node.origin, rewriter.maker)
+    carried, own = params["carried"], params["carried"] + params["sequences"]
+    state, sequences, captured = node.inputs[:carried], node.inputs[carried:own], node.inputs[own:]
+    made: list[Sequence[Any]] = []
+    for place in _order(params):
+        rows = [build.getitem(item, key=(place, *_whole(item))) for item in sequences]
+        found = inline(node.regions[0], [*state, *rows, *captured], scratch.nodes.append)
+        state = found[:carried]
+        made.append(found[carried:])
+    stacked = [build.stack(*items, axis=0) for items in zip(*(reversed(made) if params["reverse"] else made))]
+    for part in scratch.nodes:
+        rewriter.append(part)
+    return (*state, *stacked)
+
+
+def _order(params: dict[str, Any]) -> Sequence[int]:
+    places = range(params["length"])
+    return places[::-1] if params["reverse"] else places
+
+
+def _whole(item: Value) -> tuple[Any, ...]:
+    return ((None, None, 1),) * (item.ndim - 1)
+
+
+unroll = unrolled(MOST_NODES)
+"""Pass that unrolls short loops of a fixed length: ``passes=[unroll]``."""

@@ -1,0 +1,88 @@
+"""Decorators that hand their arguments on as they come: through these, how a call spells its arguments is seen by nobody."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from ...registration import trait
+from .ownership import package_of
+from .syntax import definition_of
+
+_LOOKING = frozenset({"locals", "vars", "eval", "exec", "sys", "inspect"})  # by which a function may look at its own arguments
+
+
+def unwrapped(function: Any) -> tuple[Any, frozenset[str]] | None:
+    """The function that a chain of decorators ends in, and texts in their code that may name arguments; None where one may look at the
+    spelling.
+
+    >>> import functools
+    >>> def counting(function):
+    ...     @functools.wraps(function)
+    ...     def counted(*args, **kwargs):
+    ...         return function(*args) if kwargs else function(*args, **kwargs)
+    ...     return counted
+    >>> unwrapped(len) == (len, frozenset()), unwrapped(counting(len))
+    (True, None)
+    """
+    texts: set[str] = set()
+    while (inner := getattr(function, "__wrapped__", None)) is not None:
+        if not _hands_on(function, inner):
+            if not is_of_library(function):
+                return None
+            texts.update(_texts(getattr(function, "__code__", None)))
+        function = inner
+    return function, frozenset(texts)
+
+
+def is_of_library(function: Any) -> bool:
+    """Whether a decorator itself, not the decorated function, belongs to a library whose decorators treat an argument alike however it is
+    given, except those whose names (or how these begin) stand in their code."""
+    module = function.__globals__.get("__name__") if isinstance(function, FunctionType) else type(function).__module__
+    return package_of(module) in trait("handing_on")
+
+
+def _texts(code: Any) -> Iterator[str]:
+    """All texts among the constants of a code object, those of comprehensions and tuples in it too."""
+    waiting = [code]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, (tuple, frozenset)):
+            waiting += item
+        elif isinstance(item, CodeType):
+            waiting += item.co_consts
+
+
+def _hands_on(function: Any, inner: Callable[..., Any]) -> bool:
+    """Whether a function does nothing with its arguments but call ``inner`` with all of them, in their places."""
+    definition = definition_of(function.__code__) if isinstance(function, FunctionType) else None
+    if definition is None or definition.args.kwonlyargs or definition.args.defaults:
+        return False
+    own = definition.args
+    names = {one.arg for one in (*own.posonlyargs, *own.args, own.vararg, own.kwarg) if one is not None}
+    calls = [node for node in ast.walk(definition) if isinstance(node, ast.Call) and _is_whole(node, own)]
+    handed = {id(name) for call in calls for part in (*call.args, *call.keywords) for name in ast.walk(part)}
+    elsewhere = [node for node in ast.walk(definition) if isinstance(node, ast.Name) and node.id in names and id(node) not in handed]
+    spread = {one.arg for one in (own.vararg, own.kwarg) if one is not None}
+    is_looked_at = any(isinstance(node, ast.Name) and node.id in _LOOKING for node in ast.walk(definition))
+    return (
+        bool(calls)
+        and not is_looked_at
+        and not any(node.id in spread for node in elsewhere)
+        and all(_is_call_of(call, function, inner) for call in calls)
+    )
+
+
+def _is_whole(call: ast.Call, own: ast.arguments) -> bool:
+    leading = [one.arg for one in (*own.posonlyargs, *own.args)]
+    wanted = [*leading, *([f"*{own.vararg.arg}"] if own.vararg else []), *([f"**{own.kwarg.arg}"] if own.kwarg else [])]
+    return [ast.unparse(part) for part in (*call.args, *call.keywords)] == wanted and own.vararg is not None and own.kwarg is not None
+
+
+def _is_call_of(call: ast.Call, function: FunctionType, inner: Callable[..., Any]) -> bool:
+    return isinstance(call.func, ast.Name) and inspect.getclosurevars(function).nonlocals.get(call.func.id) is inner

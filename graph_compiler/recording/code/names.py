@@ -1,0 +1,231 @@
+"""Gives recorded values the names of the variables that the user's code stores them in."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import sys
+import types
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+from types import CodeType
+
+from ...ir.node import Node, Origin
+
+_READS = ("LOAD", "IMPORT_FROM")
+_BY_TEXT = frozenset({"getattr", "hasattr", "attrgetter", "methodcaller"})
+_ANYTHING = frozenset({"vars", "__dict__", "eval", "exec", "globals", "__getattribute__"})
+
+_MOST_CODES = 32768  # a large package has some ten thousand functions
+HANDLERS = frozenset({"PUSH_EXC_INFO", "SETUP_FINALLY"})
+
+
+@functools.lru_cache(maxsize=_MOST_CODES)
+def names_read(code: types.CodeType) -> frozenset[str]:
+    """The names of globals and attributes that code reads, functions inside of it included.
+
+    >>> sorted(names_read((lambda x: x.scale * FACTOR).__code__))
+    ['FACTOR', 'scale']
+    """
+    read = (step.argval for step in _steps(code) if step.opcode in dis.hasname and step.opname.startswith(_READS))
+    return frozenset(read).union(*map(names_read, _inner(code)))
+
+
+@functools.lru_cache(maxsize=_MOST_CODES)
+def attributes_set(code: types.CodeType) -> frozenset[str]:
+    """The names of attributes that code sets or deletes, functions inside of it included.
+
+    >>> def function(x):
+    ...     x.scale = x.shift
+    >>> sorted(attributes_set(function.__code__))
+    ['scale']
+    """
+    changed = (step.argval for step in _steps(code) if step.opname in ("STORE_ATTR", "DELETE_ATTR"))
+    return frozenset(changed).union(*map(attributes_set, _inner(code)))
+
+
+@functools.lru_cache(maxsize=_MOST_CODES)
+def compares_identities(code: types.CodeType) -> bool:
+    """Whether code, functions inside of it included, asks whether two objects are one (``a is b``, ``id(a)``).
+
+    >>> compares_identities((lambda a, b: a is b).__code__), compares_identities((lambda a: a is None).__code__)
+    (True, False)
+    """
+    asks = _has(code, {"IS_OP"}) and any(
+        step.opname == "IS_OP" and before.opname != "LOAD_CONST" for before, step in pairwise(_steps(code))
+    )
+    return asks or "id" in names_read(code) or any(map(compares_identities, _inner(code)))
+
+
+@functools.lru_cache(maxsize=_MOST_CODES)
+def imports_of(code: types.CodeType) -> frozenset[str]:
+    """The modules that code imports when it runs, functions inside of it included, without those that are named from where it stands.
+
+    >>> def function():
+    ...     import os.path
+    >>> sorted(imports_of(function.__code__))
+    ['os', 'os.path']
+    """
+    wholes = [step.argval for step in _steps(code) if step.opname == "IMPORT_NAME"] if _has(code, {"IMPORT_NAME"}) else []
+    return frozenset(part for whole in wholes for part in (whole, whole.partition(".")[0])).union(*map(imports_of, _inner(code)))
+
+
+@functools.lru_cache(maxsize=_MOST_CODES)
+def globals_read(code: types.CodeType) -> frozenset[str]:
+    """The names of globals, and of Python's own functions, that code reads, functions inside of it included.
+
+    >>> sorted(globals_read((lambda x: x.scale * FACTOR).__code__))
+    ['FACTOR']
+    """
+    read = (step.argval for step in _steps(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    return frozenset(read).union(*map(globals_read, _inner(code)))
+
+
+@functools.lru_cache(maxsize=_MOST_CODES)
+def texts_of(code: types.CodeType) -> frozenset[str]:
+    """The texts in code, functions inside of it included.
+
+    >>> sorted(texts_of((lambda x: x["scale"] if "shift" in x else 0).__code__))
+    ['scale', 'shift']
+    """
+    return frozenset(item for item in code.co_consts if isinstance(item, str)).union(*map(texts_of, _inner(code)))
+
+
+@functools.lru_cache(maxsize=_MOST_CODES)
+def fragments_read(code: types.CodeType) -> frozenset[str]:
+    """Parts of the names of attributes that code reads by text; the empty part, which every name has, where nothing is known of them.
+
+    >>> fragments_read((lambda x, i: getattr(x, f"layer_{i}")).__code__)
+    frozenset({'layer_'})
+    >>> fragments_read((lambda x, name: getattr(x, name)).__code__)
+    frozenset({''})
+    """
+    found: frozenset[str] = frozenset().union(*map(fragments_read, _inner(code)))
+    if not _ANYTHING.isdisjoint(code.co_names):
+        return found | {""}
+    if _BY_TEXT.isdisjoint(code.co_names):
+        return found
+    texts = (item for item in code.co_consts[1:] if isinstance(item, str) and item.isidentifier())
+    return found | (frozenset(texts) or {""})
+
+
+@functools.lru_cache(maxsize=_MOST_CODES)
+def catches(code: types.CodeType) -> bool:
+    """Whether code may go on after an exception: ``try``, or ``contextlib.suppress``.
+
+    >>> from contextlib import nullcontext
+    >>> def within(x):
+    ...     with nullcontext():
+    ...         return x.a
+    >>> def tries(x):
+    ...     try:
+    ...         return x.a
+    ...     except AttributeError:
+    ...         return None
+    >>> catches(within.__code__), catches(tries.__code__)
+    (False, True)
+    """
+    steps = [step.opname for step in _steps(code)] if _has(code, HANDLERS) else []
+    handles = any(step in HANDLERS and after != "WITH_EXCEPT_START" for step, after in pairwise(steps))
+    return handles or "suppress" in code.co_names or any(map(catches, _inner(code)))
+
+
+@functools.lru_cache(maxsize=16)  # several questions are asked about a code, one after the other
+def _steps(code: types.CodeType) -> tuple[dis.Instruction, ...]:
+    return tuple(dis.get_instructions(code))
+
+
+def _has(code: types.CodeType, operations: Iterable[str]) -> bool:
+    """Whether one of these may be among the instructions: every second byte is the number of one, or belongs to one before it."""
+    numbers = {dis.opmap[name] for name in operations if name in dis.opmap}
+    return not numbers.isdisjoint(code.co_code[::2])
+
+
+def _inner(code: types.CodeType) -> Iterator[types.CodeType]:
+    return (item for item in code.co_consts if isinstance(item, types.CodeType))
+
+
+_OPNAME = dis.opname
+_CACHES = getattr(dis, "_inline_cache_entries", None)  # of Python 3.11 and newer: words of memory behind an instruction
+_PAIRS = ("STORE_FAST_STORE_FAST",)  # of Python 3.13: two instructions in one
+
+
+def stored_names(code: CodeType, instruction: int) -> tuple[str, ...]:
+    """The names that the value which the instruction at this offset leaves is stored in; none where it goes on into an expression.
+
+    >>> def f(a):
+    ...     low, high = divmod(a, 2)
+    ...     return low + high
+    >>> calls = [step.offset for step in dis.get_instructions(f) if step.opname.startswith("CALL")]
+    >>> stored_names(f.__code__, calls[-1])
+    ('low', 'high')
+    """
+    steps = _after(code.co_code, instruction)
+    name, arg = next(steps, ("", 0))
+    if name == "UNPACK_SEQUENCE":
+        found: list[str] = []
+        for name, given in steps:
+            stored = _stored(code, name, given)
+            if not stored or len(found) >= arg:
+                break
+            found += stored
+        return tuple(found) if len(found) == arg else ()
+    return tuple(_stored(code, name, arg)[:1])
+
+
+def _after(words: bytes, place: int) -> Iterator[tuple[str, int]]:
+    """Names and arguments of the instructions behind one, in order."""
+    place, extended = _next(words, place), 0
+    while place < len(words):
+        name, arg = _OPNAME[words[place]], words[place + 1] | extended
+        if name == "EXTENDED_ARG":
+            extended = arg << 8
+        else:
+            yield name, arg
+            extended = 0
+        place = _next(words, place)
+
+
+def _next(words: bytes, place: int) -> int:
+    if _CACHES is None:
+        return place + 2
+    count = _CACHES.get(_OPNAME[words[place]], 0) if isinstance(_CACHES, dict) else _CACHES[words[place]]
+    return place + 2 + 2 * int(count)
+
+
+def _stored(code: CodeType, name: str, arg: int) -> list[str]:
+    if name in _PAIRS:
+        return [code.co_varnames[arg >> 4], code.co_varnames[arg & 15]]
+    if name == "STORE_FAST_LOAD_FAST":
+        return [code.co_varnames[arg >> 4]]
+    if name == "STORE_FAST":
+        return [code.co_varnames[arg]]
+    if name in ("STORE_NAME", "STORE_GLOBAL"):
+        return [code.co_names[arg]]
+    if name == "STORE_DEREF":
+        cells = (*code.co_cellvars, *code.co_freevars)
+        return [code._varname_from_oparg(arg) if sys.version_info >= (3, 11) else cells[arg]]  # type: ignore[attr-defined]
+    return []
+
+
+def name_by_variables(nodes: Iterable[Node]) -> None:
+    """Names the outputs of the last call of each expression that is stored in variables.
+
+    Calls that one expression makes (those inside of a function of a library, say) follow each other, and the last of them gives its result.
+    """
+    before: Node | None = None
+    for node in (*nodes, None):
+        if before is not None and before.origin.stored and (node is None or _expression(node.origin) != _expression(before.origin)):
+            _name(before)
+        before = node
+
+
+def _expression(origin: Origin) -> tuple[str, int, int]:
+    return origin.file, origin.line, origin.instruction
+
+
+def _name(node: Node) -> None:
+    names = node.origin.stored
+    if len(names) == len(node.outputs):
+        for value, name in zip(node.outputs, names):
+            value.name = name

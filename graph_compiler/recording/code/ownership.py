@@ -1,0 +1,166 @@
+"""Whose code asks: the user's, or a library's for its own ends."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib import metadata
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal
+
+from ...registration import packages
+
+OWN = __name__.partition(".")[0]
+Owner = Literal["user", "library", "framework", "python", "own"]
+INTERNAL = frozenset({"framework", "python", "own"})
+_INSTALLED = ("site-packages", "dist-packages")
+_PYTHON = (f"{Path(os.__file__).parent}{os.sep}", "<frozen")
+_follows_libraries = ContextVar("follows_libraries", default=False)
+
+
+@contextmanager
+def following_libraries(follows: bool) -> Iterator[None]:
+    """Treat the Python code of installed libraries as the user's inside the block, or, without ``follows``, as a library's again.
+
+    A framework that hands every call to its recording needs nothing of the libraries around it. NumPy does not: functions that no protocol
+    dispatches (``np.zeros``) are recorded only in modules where the recording has replaced them.
+
+    >>> file = f"{os.sep}lib{os.sep}site-packages{os.sep}package.py"
+    >>> with following_libraries(True):
+    ...     owner_of_file(file)
+    'user'
+    >>> owner_of_file(file)
+    'library'
+    """
+    token = _follows_libraries.set(follows)
+    try:
+        yield
+    finally:
+        _follows_libraries.reset(token)
+
+
+def owner_of(item: Any) -> Owner:
+    """The owner of a module (or the name of one), of a class, of a function, or of the code that runs in a frame.
+
+    A function is told by its code: a wrapper bears the name of what it wraps.
+
+    >>> [owner_of(item) for item in (os, functools.partial, owner_of, "torch.nn", "users.model")]
+    ['python', 'python', 'own', 'framework', 'user']
+    """
+    if isinstance(item, types.FunctionType):
+        return _followed(_owner(item.__globals__.get("__name__"), item.__code__.co_filename, packages()))
+    if isinstance(item, types.FrameType):
+        return _followed(_owner(item.f_globals.get("__name__"), item.f_code.co_filename, packages()))
+    name = item if isinstance(item, str) else item.__name__ if isinstance(item, types.ModuleType) else item.__module__
+    return _followed(_owner(name, getattr(sys.modules.get(name) if isinstance(name, str) else None, "__file__", None), packages()))
+
+
+def _followed(owner: Owner) -> Owner:
+    return "user" if owner == "library" and _follows_libraries.get() else owner
+
+
+def is_users(item: Any) -> bool:
+    """Whether what :func:`owner_of` takes is the user's."""
+    return owner_of(item) == "user"
+
+
+def is_internal(item: Any) -> bool:
+    """Whether it is Python's, a framework's or this package's: neither the user's, nor of a library that calls these."""
+    return owner_of(item) in INTERNAL
+
+
+def owner_of_file(file: str) -> Owner:
+    """The owner of a file with code, where no more is known.
+
+    >>> [owner_of_file(file) for file in (__file__, os.__file__, "/home/me/model.py")]
+    ['own', 'python', 'user']
+    """
+    return _followed(_owner_of_file(file, packages()))
+
+
+@functools.lru_cache(maxsize=8192)
+def _owner_of_file(file: str, frameworks: frozenset[str]) -> Owner:
+    inside = next((file.rpartition(f"{folder}{os.sep}")[2] for folder in _INSTALLED if folder in file), "").partition(os.sep)[0]
+    return _owner(inside or next((package for package, folder in _folders() if file.startswith(folder)), None), file, frameworks)
+
+
+def package_of(name: Any) -> str:
+    """The package of a module by its name; empty where a class of a compiled extension has something else there.
+
+    >>> package_of("torch.nn.functional"), package_of(None)
+    ('torch', '')
+    """
+    return name.partition(".")[0] if isinstance(name, str) else ""
+
+
+@functools.lru_cache(maxsize=8192)
+def _owner(name: Any, file: Any, frameworks: frozenset[str]) -> Owner:
+    package, file = package_of(name), file if isinstance(file, str) else ""
+    if name == "__main__":  # whose file may be that of a program that runs the user's
+        return "user"
+    if package == OWN:
+        return "own"
+    if package in frameworks:  # whose functions are recorded: what their own code holds is no part of a recording
+        return "framework"
+    if package in sys.stdlib_module_names:
+        return "python"
+    if any(folder in file for folder in _INSTALLED) or _is_installed(file):
+        return "library"
+    return "python" if file.startswith(_PYTHON) else "user"
+
+
+def _is_installed(file: str) -> bool:
+    """Return True if an installer put the file into a folder of `sys.path` (`pip install --target`)."""
+    folders = [folder for folder in sys.path if folder and file.startswith(f"{folder.rstrip(os.sep)}{os.sep}")]
+    return any(file[len(folder.rstrip(os.sep)) + 1 :].partition(os.sep)[0] in _installed_in(folder) for folder in folders)
+
+
+@functools.lru_cache(maxsize=256)
+def _installed_in(folder: str) -> frozenset[str]:
+    """Return the names of packages and modules in a folder that the records of its installed distributions list.
+
+    An editable installation has its record elsewhere, so its code stays the user's.
+    """
+    # An egg-info folder lies beside the sources that somebody works on, and has no record.
+    found = [each for each in metadata.distributions(path=[folder]) if each.read_text("RECORD")]
+    return frozenset(file.parts[0] for each in found for file in each.files or ())
+
+
+def _folders() -> Iterator[tuple[str, str]]:
+    """Where the code of frameworks and of this package stands, as it was imported and with links followed."""
+    for name in (OWN, f"{OWN}.frontends", f"{OWN}.backends", *packages()):
+        if file := getattr(sys.modules.get(name), "__file__", None):
+            yield from ((name, f"{folder}{os.sep}") for folder in (Path(file).absolute().parent, Path(file).resolve().parent))
+
+
+# Of Python, what asks for its own ends: what it computes is the same.
+_ASKING = frozenset({"logging", "warnings", "linecache", "inspect", "importlib", "tempfile"})
+
+
+_MECHANISM = __name__.rpartition(".")[0]
+
+
+def behind(frame: FrameType) -> FrameType:
+    """The frame of whoever called a shim, behind those of this package: shims of several tables call one another."""
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_MECHANISM):
+        frame = frame.f_back
+    return frame
+
+
+def user_of(frame: FrameType | None) -> FrameType | None:
+    """The frame of the user's code that asks, itself or through functions of Python's; None where a library asks for its own ends."""
+    frame = None if frame is None else behind(frame)
+    while frame is not None:
+        owner = owner_of(frame)
+        if owner in ("framework", "own") or package_of(frame.f_globals.get("__name__")) in _ASKING:
+            return None
+        if owner != "python":
+            return frame
+        frame = frame.f_back
+    return None

@@ -1,0 +1,93 @@
+"""Where in the user's code a call was made, told from the running frames."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+from ...ir.node import Origin
+from .error_texts import is_message
+from .names import names_read, stored_names
+from .ownership import owner_of, package_of
+from .syntax import function_called
+
+# Of Python: what calls the user's code, or copies arrays, on behalf of who called it.
+_PASSING = frozenset({"copy", "copyreg", "pickle", "functools", "contextlib"})
+
+
+class Locator:
+    """Finds the innermost frame that is not inside of a framework, and the module object that is being called.
+
+    ``module_call`` is the code object whose frames stand for the call of a module (their ``self``), ``path_of`` its path in the model.
+    """
+
+    def __init__(self, module_call: CodeType | None = None, path_of: Callable[[Any], str | None] = lambda module: None) -> None:
+        self._module_call, self._path_of = module_call, path_of
+        # By identity: the hash of code goes through all of it. What is held keeps its identity.
+        self._is_internal: dict[int, tuple[bool, CodeType]] = {}
+        self._names: dict[tuple[int, int], tuple[tuple[str, ...], CodeType]] = {}
+
+    def locate(self, call: str, depth: int = 2) -> Origin:
+        """The origin of a call made ``depth`` frames up or further."""
+        place: FrameType | None = None
+        path: str | None = None
+        frame: FrameType | None = sys._getframe(depth)
+        module_call = self._module_call
+        while frame is not None and (place is None or path is None and module_call is not None):
+            code = frame.f_code
+            if code is module_call:
+                path = self._path_of(frame.f_locals["self"]) if path is None else path
+            elif place is None and not self._internal_frame(frame):
+                place = frame
+            frame = frame.f_back
+        if place is None:
+            return Origin(call=call, module=path or "")
+        return Origin(place.f_code.co_filename, place.f_lineno, path or "", call, *self._stored(place.f_code, place.f_lasti))
+
+    def _stored(self, code: CodeType, instruction: int) -> tuple[tuple[str, ...], int]:
+        key = id(code), instruction
+        if key not in self._names:
+            self._names[key] = stored_names(code, instruction), code
+        return self._names[key][0], instruction
+
+    def in_message(self) -> bool:
+        """Whether the user's code makes a text right now that nothing but a message can show."""
+        return is_message(self._outer_frame())
+
+    def function_called(self) -> Any:
+        """What the user's code calls right now, where its source tells; None where the question comes from a library in between."""
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and owner_of(frame) == "own":
+            frame = frame.f_back
+        return None if frame is None or self._internal_frame(frame) else function_called(frame)
+
+    def names_read(self) -> frozenset[str]:
+        """The names of globals and attributes that the user's function reads which runs right now."""
+        frame = self._outer_frame()
+        return frozenset() if frame is None else names_read(frame.f_code)
+
+    def name_of(self, item: Any) -> str | None:
+        """What the user's function that runs right now calls an object: a variable of its own or of its module, or an attribute of its
+        ``self``."""
+        frame = self._outer_frame()
+        if frame is None:
+            return None
+        used = {name: frame.f_globals[name] for name in frame.f_code.co_names if name in frame.f_globals}
+        spaces = (frame.f_locals, used, getattr(frame.f_locals.get("self"), "__dict__", {}))
+        return next((name for space in spaces for name, held in space.items() if held is item), None)
+
+    def _outer_frame(self) -> FrameType | None:
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and self._internal_frame(frame):
+            frame = frame.f_back
+        return frame
+
+    def _internal_frame(self, frame: FrameType) -> bool:
+        code = frame.f_code
+        known = self._is_internal.get(id(code))
+        if known is None:
+            is_passing = package_of(frame.f_globals.get("__name__")) in _PASSING
+            known = self._is_internal[id(code)] = is_passing or owner_of(frame) in ("framework", "own"), code
+        return known[0]

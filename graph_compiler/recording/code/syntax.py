@@ -1,0 +1,145 @@
+"""The syntax that a running instruction stands in, from the source of its file."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import linecache
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import islice
+from types import CodeType, FrameType
+from typing import Any
+
+from ...errors import GuardFailed, TracingError
+from ...registration import entry_method
+
+Position = tuple[int, int, int, int]  # first line, last line, first column, last column
+
+
+@functools.lru_cache(maxsize=1024)
+def nodes_around(code: CodeType, instruction: int) -> tuple[Any, ...]:
+    """The syntax nodes that hold an instruction (``frame.f_lasti``), the outermost first; none where that cannot be told."""
+    if not hasattr(code, "co_positions"):  # Python 3.10 does not tell where in a line it is
+        return ()
+    position = next(islice(code.co_positions(), instruction // 2, None), None)
+    if position is None or None in position:
+        return ()
+    return nodes_at(code.co_filename, position)  # type: ignore[arg-type]  # none of the four is None
+
+
+def nodes_at(file: str, position: Position) -> tuple[Any, ...]:
+    """The syntax nodes of a file that hold a position, the outermost first."""
+    tree = _parsed(file)
+    return () if tree is None else tuple(_around(tree, position))
+
+
+def resolved(expression: ast.expr, frame: FrameType) -> Any:
+    """What a name, or an attribute of something that has a name, is in the frame; None for all else."""
+    if isinstance(expression, ast.Name):
+        held = (frame.f_locals, frame.f_globals, frame.f_builtins)
+        return next((names[expression.id] for names in held if expression.id in names), None)
+    if isinstance(expression, ast.Attribute):
+        return getattr(resolved(expression.value, frame), expression.attr, None)
+    return None
+
+
+def function_called(frame: FrameType) -> Any:
+    """What the frame's running instruction calls, where that has a name; None where it calls nothing, or where that cannot be told."""
+    around = nodes_around(frame.f_code, frame.f_lasti)
+    return resolved(around[-1].func, frame) if around and isinstance(around[-1], ast.Call) else None
+
+
+def definition_of(code: CodeType) -> ast.FunctionDef | None:
+    """The definition of a function in its file; None if it is not found, or its line holds several."""
+    tree = _parsed(code.co_filename)
+    found = (
+        []
+        if tree is None
+        else [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and _first_line(node) == code.co_firstlineno]
+    )
+    return found[0] if len(found) == 1 and found[0].name == code.co_name else None
+
+
+def syntax_of(code: CodeType) -> ast.FunctionDef | ast.Lambda | None:
+    """The ``def`` or ``lambda`` of a function in its file; None if it is not found, or its line holds several."""
+    if code.co_name != "<lambda>":
+        return definition_of(code)
+    tree = _parsed(code.co_filename)
+    nodes = () if tree is None else ast.walk(tree)
+    found = [node for node in nodes if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno]
+    return found[0] if len(found) == 1 else None
+
+
+def _first_line(function: ast.FunctionDef) -> int:
+    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+
+
+def _around(tree: ast.AST, position: Position) -> list[Any]:
+    first, last = (position[0], position[2]), (position[1], position[3])
+    found: list[Any] = []
+    node: Any = tree
+    while node is not None:
+        node = next((child for child in ast.iter_child_nodes(node) if _holds(child, first, last)), None)
+        if node is not None:
+            found.append(node)
+    return found
+
+
+def _holds(node: Any, first: tuple[int, int], last: tuple[int, int]) -> bool:
+    if not hasattr(node, "lineno"):
+        return False
+    return (node.lineno, node.col_offset) <= first and last <= (node.end_lineno, node.end_col_offset)
+
+
+@functools.lru_cache(maxsize=16)
+def _parsed(file: str) -> ast.Module | None:
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return None
+
+
+_PLACE = re.compile(r":\d+")
+
+
+@contextmanager
+def telling_place(function: Any) -> Iterator[None]:
+    """A ``TracingError`` or ``GuardFailed`` of the block whose message names no line tells the file and line where the function is defined.
+
+    >>> try:
+    ...     with telling_place(telling_place):
+    ...         raise TracingError("f starts a thread")
+    ... except TracingError as problem:
+    ...     print(str(problem).split(" (")[0], "syntax.py:" in str(problem))
+    f starts a thread True
+    """
+    try:
+        yield
+    except (TracingError, GuardFailed) as problem:
+        code = None if _PLACE.search(str(problem)) else code_of(function)
+        if code is not None:
+            problem.args = (f"{problem} ({code.co_name} stands at {code.co_filename}:{code.co_firstlineno})", *problem.args[1:])
+        raise
+
+
+def place_of(function: Any) -> str:
+    """Where a function is defined, in brackets for the end of a message; empty where it has no code.
+
+    >>> "syntax.py:" in place_of(place_of), place_of(len)
+    (True, '')
+    """
+    code = code_of(function)
+    return f" ({code.co_filename}:{code.co_firstlineno})" if code else ""
+
+
+def code_of(function: Any) -> CodeType | None:
+    """The code of a function, of the method that stands behind a callable object, or of a model's entry method."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    function = inspect.unwrap(getattr(function, "__func__", function))
+    if not hasattr(function, "__code__"):
+        function = inspect.unwrap(entry_method(type(function), type(function).__call__))
+    return getattr(function, "__code__", None)

@@ -1,0 +1,284 @@
+"""Both sides of a condition as a ``branch`` of the graph."""
+
+from __future__ import annotations
+
+import dis
+import operator
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...errors import GraphCompilerError, Signal, TracingError
+from ...ir.builder import Body
+from ...ir.node import Block, CallRecord, Node, Origin, Value
+from ...ir.rewrite import Rewriter
+from ...ops.registry import ArraySpec
+from ..code.ownership import is_users, owner_of
+from ..faults import is_fault
+from ..reachability.snapshot import World
+from ..state.contents import iterators_in
+from .jumps import PREFIX, RESULT
+from .regions import Kind, Regions
+from .variables import UNDEFINED, Cells, Leaf, Noted, common, noted
+
+
+@dataclass(frozen=True)
+class OuterCopies:
+    """What the blocks of one node have ``written`` to outside. ``copy`` is the call that copies an array, and ``record`` what is noted of
+    it; ``spec_of`` gives the shape and dtype of a value inside of a block."""
+
+    written: Sequence[Value]
+    origin: Origin
+    copy: str
+    record: CallRecord
+    spec_of: Callable[[Value], ArraySpec]
+
+    def node(
+        self, bodies: Sequence[Body], operands: Sequence[Value], names: Sequence[str], params: Mapping[str, Any]
+    ) -> tuple[list[Body], list[Value], list[str], dict[str, Any]]:
+        """Bodies, operands, names of results and parameters of the node that gives the copies behind its results; a loop carries them
+        behind what it carries, before what has a row for each step."""
+        first = params.get("carried", len(names))
+        names = [*names[:first], *(value.name for value in self.written), *names[first:]]
+        if "carried" not in params:
+            return [self._on_copies(body, dict(zip(self.written, self.written))) for body in bodies], [*operands], names, {**params}
+        operands = [*operands[:first], *self.written, *operands[first:]]
+        return [self._carrying(body, first) for body in bodies], operands, names, {**params, "carried": first + len(self.written)}
+
+    def _carrying(self, body: Body, first: int) -> Body:
+        """The body of a loop with inputs for the copies behind its ``first`` ones."""
+        sources = {value: Value(value.name, self.spec_of(value)) for value in self.written}
+        changed = self._on_copies(body, sources)
+        count = len(body.outputs)
+        copies = () if body.name == "condition" else changed.outputs[count:]
+        outputs = (*changed.outputs[: min(first, count)], *copies, *changed.outputs[min(first, count) : count])
+        return replace(changed, inputs=(*body.inputs[:first], *sources.values(), *body.inputs[first:]), outputs=outputs)
+
+    def _on_copies(self, body: Body, sources: Mapping[Value, Value]) -> Body:
+        """The body with copies of what it writes to, which are its last outputs; ``sources`` says of which value each is a copy."""
+        rewriter = Rewriter(Block(tuple(body.inputs), tuple(body.nodes), tuple(body.outputs)))
+        copies = []
+        for value, source in sources.items():
+            made = Value(value.name, ArraySpec(value.spec.hints, value.dtype))
+            rewriter.append(Node(self.copy, (source,), {}, self.origin, (made,), replace(self.record, result=made)))
+            rewriter.replace((value,), (made,))
+            copies.append(made)
+        for node in body.nodes:
+            rewriter.append(rewriter.rewritten(node))
+        return Body(body.name, body.inputs, rewriter.nodes, (*rewriter.mapped(tuple(body.outputs)), *copies))
+
+
+class Raised(Signal):
+    """A block has raised an exception of the user's, the ``problem``: what leads to it is a condition of the recording."""
+
+    def __init__(self, problem: Exception) -> None:
+        super().__init__(str(problem))
+        self.problem = problem
+
+
+class Trials:
+    """Runs the blocks of one statement at a ``place`` in the user's file. ``functions`` are those that it runs."""
+
+    def __init__(self, regions: Regions, place: str, what: str, functions: Sequence[types.FunctionType]) -> None:
+        self.regions, self.place, self.what = regions, place, what
+        self.functions, self.cells = functions, Cells(*functions)
+        for name, item in self.cells.around():
+            if any(iterators_in((item,))):
+                raise TracingError(
+                    f"{place}: {what} may take items from {name}, an iterator, which would be gone once for all values. Make a list of its "
+                    "items before"
+                )
+
+    def run(self, function: Callable[..., Any], given: Sequence[tuple[Any, Kind]] = ()) -> None:
+        """Calls it on arrays like those that are given. ``TracingError`` with the line where it cannot be a block."""
+        before, world = self.cells.read(), World([("", root) for function in self.functions for root in _roots(function)])
+        lists = [(each, list(each.parts)) for each in self.regions.lists.values()]
+        changed: list[str] = []
+
+        def watched(*arrays: Any) -> Any:
+            found = function(*arrays)  # a changed dict may have the number of the step for a key, which is asked for inside alone
+            changed.extend(change.where.lstrip(".") for change in world.changes() if not self.cells.holds(change.held.item))
+            changed.extend("a list" for each, parts in lists if not _are_same(each.parts, parts))
+            return found
+
+        try:
+            self.regions.trial(watched, given)
+        except GraphCompilerError:
+            raise
+        # The user's code runs in the block, and may raise anything.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
+            if _is_raised(problem):
+                raise Raised(problem) from problem
+            if isinstance(problem, RecursionError):
+                raise TracingError(
+                    f"{self.place}: {self.what} calls itself without end, where values say when to stop. Write it as a loop"
+                ) from None
+            raise TracingError(
+                f"{self.place}: {self.what} cannot be recorded for all values ({type(problem).__name__}: {_first_line(problem)}). "
+                "What is in it has to compute the same shapes and types whatever the values are"
+            ) from problem
+        finally:
+            world.restore()  # of a block that fails as well: the loop may be written out instead
+            self.cells.write(before)
+            for each, parts in lists:
+                each.parts[:] = parts
+        if changed:
+            raise TracingError(
+                f"{self.place}: {self.what} changes {changed[0] or 'an object'}, which would be changed once for all "
+                "values. Give it to the code after it in a variable instead: assign an array, and change objects outside"
+            )
+
+
+def _roots(function: types.FunctionType) -> list[Any]:
+    """Where what a block can change is looked for: in the user's code, and in what blocks of ours hold of it."""
+    return [function] if is_users(function) else list(function.__closure__ or ())
+
+
+def _are_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
+
+
+def _is_raised(problem: Exception) -> bool:
+    """Whether an exception comes from a ``raise``, or an ``assert``, of the user's code."""
+    last = problem.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    if last is None or owner_of(last.tb_frame) != "user":
+        return False
+    return last.tb_frame.f_code.co_code[last.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+
+
+def _first_line(problem: Exception) -> str:
+    return next(iter(str(problem).splitlines()), "")[:200]
+
+
+Side = Callable[[], dict[str, Any]]  # runs one side; what is in each variable afterwards
+VALUE = "the value"
+
+
+@dataclass(frozen=True)
+class _Variable:
+    """What the branches give for one variable: its form with leaves that are kept, and of the others the kinds."""
+
+    like: Noted
+    kinds: tuple[Kind | None, ...]
+
+
+class Branch:
+    """One condition on values. ``functions`` are the blocks of its sides."""
+
+    def __init__(
+        self, regions: Regions, place: str, what: str, functions: Sequence[types.FunctionType], guarded: Sequence[str] = ()
+    ) -> None:
+        self.regions, self.place, self.guarded = regions, place, guarded
+        self.trials = Trials(regions, place, what, functions)
+
+    def run(self, truth: Any, then: Side, otherwise: Side) -> dict[str, Any]:
+        """What is in each variable behind the branches."""
+        lists = self.trials.cells.lists()
+        then, otherwise = _with_added(then, lists), _with_added(otherwise, lists)
+        sides = [self._tried(then), self._tried(otherwise)]
+        plan = {name: self._variable(name, sides[0][name], sides[1][name]) for name in sides[0]}
+        arrays = iter(self.regions.branch(truth, self._block(then, plan), self._block(otherwise, plan)))
+        found = {name: _rebuilt(variable, arrays) for name, variable in plan.items()}
+        for name, items in lists.items():
+            items += found.pop(_added_to(name))
+        return found
+
+    def _tried(self, side: Side) -> dict[str, Noted]:
+        found: dict[str, Noted] = {}
+
+        def run() -> tuple[()]:
+            found.update({name: noted(self.regions, value) for name, value in side().items()})
+            return ()
+
+        self.trials.run(run)
+        return found
+
+    def _block(self, side: Side, plan: dict[str, _Variable]) -> Callable[[], list[Any]]:
+        before = self.trials.cells.read()
+
+        def run() -> list[Any]:
+            after = side()
+            made = [array for name, variable in plan.items() for array in self._arrays(name, after[name], variable)]
+            self.trials.cells.write(before)
+            return made
+
+        return run
+
+    def _arrays(self, name: str, value: Any, variable: _Variable) -> list[Any]:
+        if value is UNDEFINED:
+            return [self._blank(kind) for kind in variable.kinds if kind is not None]
+        leaves = noted(self.regions, value).leaves
+        made = [self.regions.made(leaf.item, kind) for leaf, kind in zip(leaves, variable.kinds) if kind is not None]
+        return made if name != RESULT else list(map(self.regions.returned, made))
+
+    def _blank(self, kind: Kind) -> Any:
+        return self.regions.blank(kind, self.trials.cells.arrays(self.regions))
+
+    # ------------------------------------------------------------------------------ what both sides give
+    def _variable(self, name: str, then: Noted, otherwise: Noted) -> _Variable:
+        for one, other in ((then, otherwise), (otherwise, then)):
+            if one.is_undefined and not other.is_undefined:
+                return self._of_one(name, other)
+        if then.form != otherwise.form:
+            raise self._differs(name, then, otherwise)
+        return _Variable(then, tuple(self._kind(name, then, otherwise, *pair) for pair in zip(then.leaves, otherwise.leaves)))
+
+    def _of_one(self, name: str, given: Noted) -> _Variable:
+        """A variable that one side alone assigns. Of a result that has not been returned, nothing is read."""
+        kinds = tuple(leaf.kind for leaf in given.leaves)
+        is_unread = name.startswith(PREFIX) or name in self.guarded
+        if is_unread and all(kind is not None and self._blank(kind) is not None for kind in kinds):
+            return _Variable(given, kinds)
+        if name == RESULT:
+            raise TracingError(
+                f"{self.place}: one side returns {given} and the other goes on, or returns something else. Return arrays of one shape and "
+                "type on both sides; out of a loop, put the array in the place of one that a variable holds before it, break, and return "
+                "the variable behind it"
+            )
+        raise TracingError(
+            f"{self.place}: {name} is assigned on one side of a condition on values, and has no value on the other, and the code after it "
+            f"uses it. Assign {name} before, or on both sides"
+        )
+
+    def _kind(self, name: str, then: Noted, otherwise: Noted, one: Leaf, other: Leaf) -> Kind | None:
+        if one.is_same(other):
+            return None
+        found = None if one.kind is None or other.kind is None else common(one.kind, other.kind)
+        if found is None:
+            raise self._differs(name, then, otherwise)
+        return found
+
+    def _differs(self, name: str, then: Noted, otherwise: Noted) -> TracingError:
+        what = "the result" if name == RESULT else name
+        return TracingError(
+            f"{self.place}: {what} is {then} where the condition is True, and {otherwise} where it is False. Give both the same shape and "
+            "type"
+        )
+
+
+def _added_to(name: str) -> str:
+    return f"what is appended to {name}"
+
+
+def _with_added(side: Side, lists: dict[str, list[Any]]) -> Side:
+    """A side that gives what it appends to lists, besides, and leaves them as they were."""
+
+    def run() -> dict[str, Any]:
+        lengths = {name: len(items) for name, items in lists.items()}
+        after = side()
+        for name, items in lists.items():
+            after[_added_to(name)] = items[lengths[name] :]
+            del items[lengths[name] :]
+        return after
+
+    return run
+
+
+def _rebuilt(variable: _Variable, arrays: Any) -> Any:
+    leaves = (leaf.item if kind is None else next(arrays) for leaf, kind in zip(variable.like.leaves, variable.kinds))
+    return variable.like.form.rebuilt(iter(list(leaves)))

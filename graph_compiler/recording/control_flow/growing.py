@@ -1,0 +1,167 @@
+"""Lists that grow in the steps of a loop that is an operation of the graph: what each step appends is an output of its body."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn, Protocol
+
+from ...errors import TracingError
+from ...sizes import hint_of
+from .grown import Grown, Stretch, length_of, stretch_of
+from .jumps import PREFIX
+from .regions import Kind, Regions
+from .variables import Appended, Form, Growing, NotEqual, is_shared, noted
+
+
+class Steps(Protocol):
+    """The loop: the variables of the step that runs, and how many were taken before it."""
+
+    values: dict[str, tuple[Form, list[Any]]]
+    current: dict[str, list[Any]]
+    place: str
+
+    @property
+    def done(self) -> Any:
+        """How many steps were taken before this one."""
+
+
+class Inside(Growing):
+    """The list as a step finds it: ``parts`` are what this step has appended."""
+
+    def __init__(self, of: GrowingList) -> None:
+        super().__init__(of.regions, ())
+        self.of = of
+
+    def symbolic_length(self) -> Any:
+        before = self.of.before
+        own = self.regions.number_of(length_of(self.parts))
+        return (before.symbolic_length() if isinstance(before, Appended) else len(before)) + self.of.before_step + own
+
+    @property
+    def pieces(self) -> NoReturn:
+        self.plain()
+
+    def plain(self) -> NoReturn:
+        raise TracingError(
+            f"{self.of.loop.place}: a step of this loop appends to {self.of.name}, and reads more of it than its length and its last item"
+        )
+
+    def __getitem__(self, index: Any) -> Any:
+        if type(index) is not int or index != -1 or self.parts and isinstance(self.parts[-1], Stretch):
+            self.plain()
+        return self.parts[-1] if self.parts else self.of.last()
+
+    def __bool__(self) -> bool:
+        before = self.of.before
+        is_known = self.parts or any(not isinstance(part, Stretch) for part in (before.parts if isinstance(before, Appended) else before))
+        return bool(is_known) or self.plain()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What each step appends: an item, or a stretch of so many (``length``), of a form and of kinds."""
+
+    form: Form
+    kinds: tuple[Kind, ...]
+    length: Any
+    is_item: bool
+
+
+class GrowingList:
+    """The list in one variable: ``before`` the loop, ``inside`` of a step, and :meth:`behind` it."""
+
+    def __init__(self, regions: Regions, name: str, before: Any, loop: Steps) -> None:
+        self.regions, self.name, self.before, self.loop = regions, name, before, loop
+        self.plan: tuple[_Part, ...] = ()
+        self.is_planned = False
+        self.last_name = f"{PREFIX}last of {name}"
+        self.inside = Inside(self)
+        self._asks_last = False
+
+    # ------------------------------------------------------------------------------ inside of a step
+    @property
+    def before_step(self) -> Any:
+        """How many items the steps before this one have appended."""
+        return self.loop.done * self.regions.number_of(sum(part.length for part in self.plan) if self.is_planned else 1)
+
+    def last(self) -> Any:
+        """The last item before this step, which is carried from now on."""
+        if self.last_name not in self.loop.values:
+            if not self.before:
+                raise NotEqual(f"{self.loop.place}: the last item of {self.name} is read in a step, and there is none before the loop")
+            self._asks_last = True
+            return self.before[-1]
+        return self.loop.current[self.last_name][0]
+
+    def carry_last(self) -> None:
+        """Where a trial step has asked for it, the last item goes from step to step."""
+        if self._asks_last:
+            self.loop.values.setdefault(self.last_name, (Form(), [self.before[-1]]))
+
+    # ------------------------------------------------------------------------------ what a step appends
+    def learn(self) -> bool:
+        """Takes over what a trial step has appended; whether it was anything new."""
+        if is_shared(self.inside.parts):
+            raise TracingError(f"{self.loop.place}: other variables have lists or dicts that a step of this loop appends to {self.name}")
+        parts, before = [*map(self._part, self.inside.parts)], (self.plan, self.is_planned)
+        self.inside.parts.clear()
+        self.plan, self.is_planned = tuple(self._alike(parts)), True
+        return (self.plan, True) != before or self._asks_last and self.last_name not in self.loop.values
+
+    def _part(self, item: Any) -> _Part:
+        found = item if isinstance(item, Stretch) else stretch_of(self.regions, noted(self.regions, item))
+        if found is None:
+            raise self._differs()
+        return _Part(found.form, found.kinds, found.length, found is not item)
+
+    def _alike(self, parts: Sequence[_Part]) -> Iterator[_Part]:
+        """The parts with the kinds that they have in common: numbers beside arrays of their type are such arrays."""
+        types = [(part.form, [(kind.dtype, kind.shape) for kind in part.kinds]) for part in parts]
+        if any(one != types[0] for one in types):
+            raise self._differs()
+        kinds = tuple(min(column, key=lambda kind: kind.number) for column in zip(*(part.kinds for part in parts)))
+        return (replace(part, kinds=kinds) for part in parts)
+
+    def _differs(self) -> TracingError:
+        return TracingError(f"{self.loop.place}: what a step of this loop appends to {self.name} are no arrays of one shape and type")
+
+    def rows(self) -> list[Any]:
+        """The arrays that hold what this step has appended."""
+        left = deque(self.inside.parts)
+        self.inside.parts.clear()
+        return [array for part in self.plan for array in self._arrays(part, left)]
+
+    def _arrays(self, part: _Part, left: deque[Any]) -> Sequence[Any]:
+        regions = self.regions
+        if part.is_item:
+            leaves = noted(regions, left.popleft()).leaves
+            return [regions.made(leaf.item, kind) for leaf, kind in zip(leaves, part.kinds)]
+        if left and isinstance(left[0], Stretch):
+            found: Stretch = left.popleft()
+            return found.arrays
+        items = [noted(regions, left.popleft()) for _ in range(hint_of(part.length))]  # Python runs inner loops step by step
+        rows = [each.arrays for item in items if (each := stretch_of(regions, item, part.kinds)) is not None]
+        return list(map(regions.concatenated, zip(*rows))) if rows else list(map(regions.no_rows, part.kinds))
+
+    # ------------------------------------------------------------------------------ behind the loop
+    def behind(self, arrays: Iterator[Any], length: Any) -> Any:
+        """The list behind so many steps; ``arrays`` hold what all of them have appended."""
+        if not self.plan:
+            return self.before
+        form, kinds = self.plan[0].form, self.plan[0].kinds
+        parts = [[next(arrays) for _ in kinds] for _ in self.plan]
+        rows = tuple(map(self._rows, zip(*parts)))
+        added = Stretch(form, rows, kinds, length * sum(part.length for part in self.plan))
+        if not isinstance(self.before, Appended):
+            return Grown(self.regions, [*self.before, added])
+        self.before.append(added)
+        return self.before
+
+    def _rows(self, parts: Sequence[Any]) -> Any:
+        """One row for each item, of arrays with one row for each step."""
+        if len(parts) == 1 and self.plan[0].is_item:
+            return parts[0]
+        items = [array[:, None] if part.is_item else array for array, part in zip(parts, self.plan)]
+        return self.regions.merged(items[0] if len(items) == 1 else self.regions.beside(items))

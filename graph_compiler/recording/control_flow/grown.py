@@ -1,0 +1,172 @@
+"""Lists to which the steps of a loop have appended: how many items they hold is a size.
+
+A loop that is an operation of the graph gives what its steps append as arrays, with one row for each item. The variable holds such a list
+from then on. What can be said of it whatever its length is said of these arrays; whoever asks for more gets its items one by one, which
+ties the recording to their number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ...sizes import apply, expression_of, hint_of, is_symbolic
+from .regions import Kind, Regions
+from .variables import Appended, Form, Noted, noted, plain
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """Items of one ``form``: of each of their leaves an array with one row for each item, and the ``kinds`` of the leaves. ``length`` is a
+    number or a size."""
+
+    form: Form
+    arrays: tuple[Any, ...]
+    kinds: tuple[Kind, ...]
+    length: Any
+
+    def item(self, regions: Regions, rows: Sequence[Any]) -> Any:
+        """The item that is made of one row of each array."""
+        return self.form.rebuilt(iter([regions.element(row, kind) for row, kind in zip(rows, self.kinds)]))
+
+    def at(self, regions: Regions, index: Any) -> Any:
+        """The item at an index."""
+        return self.item(regions, [array[index] for array in self.arrays])
+
+    def rows(self, regions: Regions, items: slice) -> Stretch:
+        """Some of the items."""
+        arrays = tuple(regions.sliced(array, items) for array in self.arrays)
+        return replace(self, arrays=arrays, length=expression_of(regions.length(arrays[0])))
+
+    def is_like(self, other: Stretch) -> bool:
+        """Whether the items are of one form, and their leaves of the same dtypes and shapes."""
+        types, others = ([(kind.dtype, kind.shape) for kind in one.kinds] for one in (self, other))
+        return (self.form, types) == (other.form, others)
+
+
+def joined(regions: Regions, parts: Sequence[Any]) -> Stretch | None:
+    """All items of these parts of a list as one stretch; None where they differ in more than elements, or hold what is no array."""
+    if len(parts) == 1 and isinstance(parts[0], Stretch):
+        return parts[0]
+    found = [part if isinstance(part, Stretch) else stretch_of(regions, noted(regions, part)) for part in parts if _is_there(regions, part)]
+    stretches = [one for one in found if one is not None]
+    if not stretches or len(stretches) < len(found) or not all(one.is_like(stretches[0]) for one in stretches):
+        return None
+    columns = zip(*(one.arrays for one in stretches))
+    kinds = tuple(min(column, key=lambda kind: kind.number) for column in zip(*(one.kinds for one in stretches)))
+    return replace(stretches[0], arrays=tuple(map(regions.concatenated, columns)), kinds=kinds, length=length_of(parts))
+
+
+def _is_there(regions: Regions, part: Any) -> bool:
+    """Whether part of a list holds something, from here on: of a stretch without items the axes of an item are not known."""
+    is_known = not isinstance(part, Stretch) or not regions.needs_a_row(part.kinds)
+    return is_known or regions.decide_size(apply("ge", part.length, 1))
+
+
+def stretch_of(regions: Regions, item: Noted, kinds: Sequence[Kind] | None = None) -> Stretch | None:
+    """One item, as leaves of these kinds, as a stretch; None where it holds what is no array."""
+    own = [leaf.kind for leaf in item.leaves if leaf.kind is not None]
+    if not own or len(own) < len(item.leaves):
+        return None
+    found = tuple(kinds or own)
+    made = (regions.made(leaf.item, replace(kind, number=False)) for leaf, kind in zip(item.leaves, found))
+    return Stretch(item.form, tuple(map(regions.as_row, made)), found, 1)
+
+
+def length_of(parts: Iterable[Any]) -> Any:
+    """How many items parts of a list hold, as a number or a size."""
+    return sum((part.length if isinstance(part, Stretch) else 1 for part in parts), 0)
+
+
+class Grown(Appended):
+    """A list that the steps of a loop have made longer."""
+
+    @property
+    def pieces(self) -> list[Any]:
+        """Its parts, for another list of the same items: those that can be changed are one object in both."""
+        return self.plain() if any(isinstance(part, Stretch) and part.form.may_change for part in self.parts) else self.parts
+
+    def symbolic_length(self) -> Any:
+        return self.regions.number_of(length_of(self.parts))
+
+    def at_least(self, count: int) -> bool:
+        """Whether there are so many items, from here on."""
+        alone = sum(not isinstance(part, Stretch) for part in self.parts)
+        return alone >= count or self.regions.decide_size(apply("ge", length_of(self.parts), count))
+
+    def plain(self) -> list[Any]:
+        found: list[Any] = []
+        for part in self.parts:
+            if isinstance(part, Stretch):
+                count = hint_of(part.length)
+                self.regions.decide_size(apply("eq", part.length, count))
+                found += [part.at(self.regions, index) for index in range(count)]
+            else:
+                found.append(part)
+        self.parts[:] = found
+        return self.parts
+
+    def whole(self, is_kept: bool = False) -> Stretch | None:
+        """All items as one stretch; None where they differ in more than elements, or it ``is_kept`` and a write would go to a copy."""
+        is_copy = not (len(self.parts) == 1 and isinstance(self.parts[0], Stretch))
+        found = joined(self.regions, self.parts)
+        if found is None or is_kept and (found.form.may_change or is_copy and any(map(self.regions.may_write, found.kinds))):
+            return None
+        return found
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self._slice(index)
+        if type(index) is int:
+            return self._item(index)
+        is_open = is_symbolic(index) or self.regions.is_array(index)
+        whole = self.whole(is_kept=True) if is_open and self.regions.may_expect else None
+        return self.plain()[index] if whole is None else whole.at(self.regions, index)
+
+    def _item(self, index: int) -> Any:
+        parts, ahead = (self.pieces, index) if index >= 0 else (self.pieces[::-1], -index - 1)
+        for part in parts:
+            if isinstance(part, Stretch):
+                if not self.regions.decide_size(apply("ge", part.length, ahead + 1)):
+                    break
+                return part.at(self.regions, ahead if index >= 0 else -ahead - 1)
+            if not ahead:
+                return part
+            ahead -= 1
+        return self.plain()[index]
+
+    def _slice(self, items: slice) -> Any:
+        bounds = (items.start, items.stop, items.step)
+        if bounds == (None, None, None):
+            return Grown(self.regions, self.pieces)
+        if bounds == (None, None, -1):
+            parts = [part.rows(self.regions, items) if isinstance(part, Stretch) else part for part in reversed(self.pieces)]
+            return Grown(self.regions, parts)
+        is_known = items.step in (None, 1) and all(bound is None or type(bound) is int for bound in bounds)
+        whole = self.whole(is_kept=True) if is_known else None
+        return self.plain()[items] if whole is None else Grown(self.regions, [whole.rows(self.regions, items)])
+
+    def __bool__(self) -> bool:
+        return self.at_least(1)
+
+    def reverse(self) -> None:
+        """The items in the other order."""
+        self.parts[:] = self[::-1].parts
+
+    def copy(self) -> Grown:
+        """Another list of these items."""
+        return Grown(self.regions, self.pieces)
+
+    def __add__(self, other: Any) -> Any:
+        if isinstance(other, Grown) or type(other) is list:
+            return Grown(self.regions, [*self.pieces, *(other.pieces if isinstance(other, Grown) else other)])
+        return self.plain() + other
+
+    def __radd__(self, other: Any) -> Any:
+        return Grown(self.regions, [*other, *self.pieces]) if type(other) is list else other + self.plain()
+
+
+def finished(result: Any, *given: Any) -> Any:
+    """The result of a function that was recorded, with plain lists in it and in what it was given."""
+    return plain((result, given))[0]

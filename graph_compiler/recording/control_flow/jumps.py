@@ -1,0 +1,352 @@
+"""``return``, ``break`` and ``continue`` inside of statements, as truth values that the statements behind them ask for.
+
+What is left is structured: each block runs from its first statement to its last. ``if c: return a`` with statements behind it becomes an
+``if`` of which the other branch holds these, so that no truth value is read where a branch always leaves.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+PREFIX = "_trace_"
+RESULT, RETURNED = f"{PREFIX}result", f"{PREFIX}returned"
+Statements = list[ast.stmt]
+Flags = frozenset[str]
+Node = TypeVar("Node", bound=ast.AST)
+_NONE: Flags = frozenset()
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+@dataclass
+class Loop:
+    """What the statements of a loop set where they leave it or one of its steps."""
+
+    number: int
+
+    @property
+    def left(self) -> str:
+        """``break`` was met."""
+        return f"{PREFIX}left_{self.number}"
+
+    @property
+    def goes_on(self) -> str:
+        """What its condition gave, where that assigns variables."""
+        return f"{PREFIX}goes_on_{self.number}"
+
+    @property
+    def skipped(self) -> str:
+        """``continue`` was met in this step."""
+        return f"{PREFIX}skipped_{self.number}"
+
+
+def lowered(body: Statements) -> Statements:
+    """The body of a function without jumps inside of its statements; ``return`` at its end stays what it is.
+
+    >>> program = ast.parse('''
+    ... def first(xs):
+    ...     for x in xs:
+    ...         if x > 0:
+    ...             return x
+    ...     return None''')
+    >>> print(ast.unparse(ast.Module(lowered(program.body[0].body), [])))
+    _trace_returned = False
+    for x in xs:
+        if x > 0:
+            _trace_result = x
+            _trace_returned = True
+    if not _trace_returned:
+        _trace_result = None
+        _trace_returned = True
+    return _trace_result
+    """
+    return _Lowering().function(body)
+
+
+def exits_of(loop: ast.For | ast.While) -> tuple[str, ...]:
+    """The truth values that end a loop."""
+    return getattr(loop, "exits", ())
+
+
+def guarded_by_else(loop: ast.For | ast.While) -> tuple[str, ...]:
+    """Variables that each ``break`` and the ``else`` of a loop give a value, so that they have one behind both."""
+    return getattr(loop, "guarded", ())
+
+
+@dataclass
+class _Lowering:
+    loops: int = 0
+    inside: list[Loop] = field(default_factory=list)
+
+    def function(self, body: Statements) -> Statements:
+        returns = [node for node in walk(body) if isinstance(node, ast.Return)]
+        if not returns:
+            return self.block(body)[0]
+        if returns == [body[-1]]:
+            return [*self.block(body[:-1])[0], body[-1]]
+        end = body[-1]
+        whole = body if always_leaves(body) else [*body, at(ast.Return(None), end)]
+        found, _ = self.block(whole)
+        return [assign(RETURNED, ast.Constant(False), body[0]), *found, at(ast.Return(name(RESULT)), end)]
+
+    # ------------------------------------------------------------------------------ blocks
+    def block(self, body: Sequence[ast.stmt]) -> tuple[Statements, Flags]:
+        """The statements, and what they set where one of them leaves the block."""
+        made, flags = Statements(), _NONE
+        for place, statement in enumerate(body):
+            rest = body[place + 1 :]
+            if isinstance(statement, ast.If) and rest and (joined := _joined(statement, rest)) is not None:
+                statement, rest = joined, ()
+            found, new = self.statement(statement)
+            made += found
+            flags |= new
+            if new and rest:
+                behind, more = self.block(rest)
+                return [*made, at(ast.If(none_of(sorted(new)), behind, []), rest[0])], flags | more
+            if not rest:
+                break
+        return made, flags
+
+    def statement(self, statement: ast.stmt) -> tuple[Statements, Flags]:
+        """One statement; a jump is what ends its block."""
+        if isinstance(statement, ast.Return):
+            return self._return(statement)
+        if isinstance(statement, ast.Break):
+            return [assign(self.inside[-1].left, ast.Constant(True), statement)], frozenset({self.inside[-1].left})
+        if isinstance(statement, ast.Continue):
+            return [assign(self.inside[-1].skipped, ast.Constant(True), statement)], frozenset({self.inside[-1].skipped})
+        if isinstance(statement, (ast.For, ast.While)):
+            return self._loop(statement)
+        return self._compound(statement)
+
+    def _return(self, statement: ast.Return) -> tuple[Statements, Flags]:
+        value = statement.value or at(ast.Constant(None), statement)
+        return [assign(RESULT, value, statement), assign(RETURNED, ast.Constant(True), statement)], frozenset({RETURNED})
+
+    def _compound(self, statement: ast.stmt) -> tuple[Statements, Flags]:
+        flags = _NONE
+        for holder, kind in blocks_of(statement):
+            found, new = self.block(getattr(holder, kind))
+            setattr(holder, kind, found)
+            flags |= new
+        if isinstance(statement, ast.Try) and flags and statement.orelse:  # which runs where the body has come to its end
+            statement.orelse = [at(ast.If(none_of(sorted(flags)), statement.orelse, []), statement.orelse[0])]
+        return [statement], flags
+
+    def _loop(self, loop: ast.For | ast.While) -> tuple[Statements, Flags]:
+        own = Loop(self.loops)
+        self.loops += 1
+        breaks = list(_leaving(loop.body))
+        self.inside.append(own)
+        body, flags = self.block(loop.body)
+        self.inside.pop()
+        if own.skipped in flags:
+            body = [assign(own.skipped, ast.Constant(False), loop.body[0]), *body]
+        exits = tuple(flag for flag in (own.left, RETURNED) if flag in flags)
+        asked = [] if isinstance(loop, ast.For) or not assigns(loop.test) else _asked_in_steps(loop, own, body, exits)
+        behind, more = self.block(loop.orelse)
+        loop.body, loop.orelse = body, []
+        loop.exits = exits  # type: ignore[union-attr]
+        loop.guarded = _in_all([behind, *breaks]) if behind and breaks else ()  # type: ignore[union-attr]
+        if exits and behind:
+            behind = [at(ast.If(none_of(exits), behind, []), behind[0])]
+        before = [assign(own.left, ast.Constant(False), loop)] if own.left in flags else []
+        return [*before, *asked, loop, *behind], (flags & {RETURNED}) | more
+
+
+def _asked_in_steps(loop: ast.While, own: Loop, body: Statements, exits: Sequence[str]) -> Statements:
+    """The condition of a loop as a statement before it and at the end of its body: what it assigns goes from step to step."""
+    again = assign(own.goes_on, copy.deepcopy(loop.test), loop.test)
+    body.append(at(ast.If(none_of(exits), [again], []), loop.test) if exits else again)
+    first, loop.test = assign(own.goes_on, loop.test, loop.test), at(name(own.goes_on), loop.test)
+    return [first]
+
+
+def _joined(statement: ast.If, rest: Sequence[ast.stmt]) -> ast.If | None:
+    """An ``if`` with what stands behind it in the branch that does not always leave."""
+    if always_leaves(statement.body):
+        return at(ast.If(statement.test, statement.body, [*statement.orelse, *rest]), statement)
+    if statement.orelse and always_leaves(statement.orelse):
+        return at(ast.If(statement.test, [*statement.body, *rest], statement.orelse), statement)
+    return None
+
+
+def always_leaves(body: Sequence[ast.stmt]) -> bool:
+    """Whether a block never comes to its end."""
+    last = body[-1] if body else None
+    if isinstance(last, ast.If):
+        return always_leaves(last.body) and always_leaves(last.orelse)
+    if isinstance(last, ast.While) and isinstance(last.test, ast.Constant) and last.test.value:
+        return not any(isinstance(node, ast.Break) for node in walk(last.body))
+    return isinstance(last, (ast.Return, ast.Break, ast.Continue))
+
+
+def _leaving(body: Sequence[ast.stmt]) -> Iterator[Sequence[ast.stmt]]:
+    """The blocks of a loop that end with its own ``break``."""
+    if body and isinstance(body[-1], ast.Break):
+        yield body
+    for statement in body:
+        if not isinstance(statement, (ast.For, ast.While, *_FUNCTIONS)):
+            for holder, kind in blocks_of(statement):
+                yield from _leaving(getattr(holder, kind))
+
+
+def _in_all(blocks: Sequence[Sequence[ast.stmt]]) -> tuple[str, ...]:
+    """Variables that each of these blocks assigns in a statement of its own."""
+    found = [
+        {target.id for one in block if isinstance(one, ast.Assign) for target in one.targets if isinstance(target, ast.Name)}
+        for block in blocks
+    ]
+    return tuple(sorted(set.intersection(*found)))
+
+
+# ------------------------------------------------------------------------------------- syntax
+def blocks_of(statement: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """Where a statement holds blocks: (node, attribute)."""
+    if isinstance(statement, _FUNCTIONS):
+        return
+    for kind in ("body", "orelse", "finalbody"):
+        if isinstance(getattr(statement, kind, None), list) and getattr(statement, kind):
+            yield statement, kind
+    for inner in (*getattr(statement, "handlers", ()), *getattr(statement, "cases", ())):
+        yield inner, "body"
+
+
+def walk(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes but those of functions and classes inside."""
+    for node in body:
+        yield node
+        if not isinstance(node, _FUNCTIONS):
+            yield from walk(list(ast.iter_child_nodes(node)))
+
+
+def assigns(node: ast.AST) -> bool:
+    """Whether an expression assigns a variable, which a function in its place could not."""
+    return any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(node))
+
+
+def at(node: Node, place: ast.AST) -> Node:
+    """The node, and all of it that has no place yet, at the place of another."""
+    ast.copy_location(node, place)
+    for inner in ast.walk(node):
+        if not hasattr(inner, "lineno"):
+            ast.copy_location(inner, place)
+    return node
+
+
+def name(text: str, context: ast.expr_context | None = None) -> ast.Name:
+    """A variable."""
+    return ast.Name(text, context or ast.Load())
+
+
+def assign(target: str, value: ast.expr, place: ast.AST) -> ast.stmt:
+    """``target = value``."""
+    return at(ast.Assign([name(target, ast.Store())], value), place)
+
+
+def none_of(flags: Sequence[str]) -> ast.expr:
+    """``not (a or b)``."""
+    asked: list[ast.expr] = [name(flag) for flag in flags]
+    return ast.UnaryOp(ast.Not(), asked[0] if len(asked) == 1 else ast.BoolOp(ast.Or(), asked))
+
+
+Names = frozenset[str]
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def reads(*nodes: ast.AST | None) -> Names:
+    """The variables that are read, also by functions inside."""
+    inside = (inner for node in nodes if node is not None for inner in ast.walk(node))
+    return frozenset(inner.id for inner in inside if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Load)) | frozenset(
+        inner.target.id for node in nodes if node is not None for inner in ast.walk(node)
+        if isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name)
+    )  # fmt: skip
+
+
+def writes(nodes: Iterable[ast.AST]) -> Names:
+    """The variables that statements assign, import, define or delete; not those of functions and comprehensions inside."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            found.add(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found.add(node.name)
+        elif isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)):
+            found |= {node.name} if node.name is not None else set()
+        elif isinstance(node, ast.alias):
+            found.add(node.asname or node.name.partition(".")[0])
+        if isinstance(node, _COMPREHENSIONS):
+            found |= {one.target.id for one in ast.walk(node) if isinstance(one, ast.NamedExpr) and isinstance(one.target, ast.Name)}
+        elif not isinstance(node, (*_SCOPES, ast.ClassDef)):
+            found |= writes(ast.iter_child_nodes(node))
+    return frozenset(found)
+
+
+def captured(body: Sequence[ast.AST]) -> Names:
+    """What functions inside of a body read or assign of the variables around them."""
+    inner = [node for node in walk(body) if isinstance(node, (*_SCOPES, ast.ClassDef))]
+    return frozenset().union(*map(reads, inner), *(assigned_outside(node) for node in inner))
+
+
+def assigned_outside(function: ast.AST) -> Names:
+    """The variables that a function, or one in it, declares ``nonlocal``."""
+    return frozenset(text for node in ast.walk(function) if isinstance(node, ast.Nonlocal) for text in node.names)
+
+
+@dataclass(frozen=True)
+class Uses:
+    """Variables with a use: ``behind`` a statement, and at the ``start`` of its blocks."""
+
+    behind: Names
+    start: Names
+
+
+class Liveness:
+    """The uses of the statements of one function, in the ``uses`` of each branch and loop."""
+
+    def __init__(self, body: Sequence[ast.stmt]) -> None:
+        self.always = captured(body)
+        self.block(body, self.always)
+
+    def block(self, body: Sequence[ast.stmt], behind: Names, besides: Names = frozenset()) -> Names:
+        """The variables that have a use before a block, of those ``behind`` it; those ``besides`` have one in all of it."""
+        for statement in reversed(body):
+            behind = self.statement(statement, behind | besides, besides)
+        return behind | besides
+
+    def statement(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
+        """Those before one statement."""
+        if isinstance(statement, ast.If):
+            start = self.block(statement.body, behind, besides) | self.block(statement.orelse, behind, besides)
+            return self._noted(statement, behind, start) | reads(statement.test)
+        if isinstance(statement, ast.While):
+            return self._loop(statement, behind, besides, reads(statement.test), frozenset())
+        if isinstance(statement, ast.For):
+            return self._loop(statement, behind, besides, frozenset(), writes([statement.target])) | reads(statement.iter)
+        if isinstance(statement, (ast.With, ast.AsyncWith)):
+            inside = self.block(statement.body, behind, besides)
+            return (inside - writes(item for item in statement.items)) | reads(*statement.items)
+        if isinstance(statement, (ast.Try, ast.Match)):
+            return self._any_order(statement, behind, besides)
+        return (behind - writes([statement])) | reads(statement) | self.always
+
+    def _loop(self, loop: ast.For | ast.While, behind: Names, besides: Names, asked: Names, targets: Names) -> Names:
+        head = behind | asked | frozenset(exits_of(loop))
+        for _ in range(2):
+            head |= self.block(loop.body, head, besides) - targets
+        return self._noted(loop, behind, head)
+
+    def _any_order(self, statement: ast.stmt, behind: Names, besides: Names) -> Names:
+        """``try`` and ``match``: any of the blocks may follow any other, or what stands before the statement."""
+        for _ in range(2):
+            found = [self.block(getattr(holder, kind), behind, besides) for holder, kind in blocks_of(statement)]
+            besides = besides.union(*found)
+        return behind | besides | reads(getattr(statement, "subject", None))
+
+    def _noted(self, statement: ast.stmt, behind: Names, start: Names) -> Names:
+        statement.uses = Uses(behind, start)  # type: ignore[attr-defined]
+        return start | behind if not isinstance(statement, ast.If) else start

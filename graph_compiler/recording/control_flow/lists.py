@@ -1,0 +1,208 @@
+"""What functions say of lists that a loop has made longer, whatever their length. Any other function is given the items one by one."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import inspect
+import operator
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from .conversion import is_converted
+from .grown import Grown, Stretch
+from .regions import Kind, Regions, regions
+from .variables import Appended, Form, Growing, plain
+
+if TYPE_CHECKING:
+    from .statements import Statements
+
+
+def of_lists(statements: Statements, found: Regions, function: Any, called: Any) -> Any:
+    """In the place of a function that is called, one that knows such lists; ``called`` is what it is traced as."""
+    inner = getattr(called, "__func__", called)
+    if isinstance(inner, types.FunctionType) and is_converted(inner) or isinstance(getattr(function, "__self__", None), Appended):
+        return called
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if not found.lists:
+            return called(*args, **kwargs)
+        if args and isinstance(args[0], Appended) and not any(isinstance(each, Appended) for each in (*args[1:], *kwargs.values())):
+            answer = _answer(statements, found, function, args, kwargs)
+            if answer is not NotImplemented:
+                return answer
+        return called(*map(plain, args), **{name: plain(item) for name, item in kwargs.items()})
+
+    return run
+
+
+def of_items(function: Any) -> Any:
+    """In the place of a function that is called where Python runs unrecorded, one that is given plain lists."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        if function_of(function) is builtins.len and isinstance(args[0], Growing):
+            return args[0].count()
+        return function(*map(_seen, args), **{name: _seen(item) for name, item in kwargs.items()})
+
+    return function if isinstance(getattr(function, "__self__", None), Appended) else run
+
+
+def _seen(item: Any) -> Any:
+    return item if isinstance(item, Growing) else plain(item)
+
+
+def function_of(function: Any) -> Any:
+    """Python's own function that a shim stands for; any other as it is."""
+    found = getattr(function, "__wrapped__", function)
+    return found if isinstance(found, (types.BuiltinFunctionType, type)) else function
+
+
+def _answer(statements: Statements, found: Regions, function: Any, args: Any, kwargs: Any) -> Any:
+    items, *others = args
+    original = function_of(function)
+    if (builtin := _BUILTINS.get(original) if isinstance(original, (types.BuiltinFunctionType, type)) else None) is not None:
+        return builtin(statements, found, items, *others, **kwargs) if _takes(builtin, 3, others, kwargs) else NotImplemented
+    use = _USES.get(getattr(function, "__name__", "")) if isinstance(items, Grown) else None
+    if use is None or not _is_public(found, function):
+        return NotImplemented
+    whole = items.whole()
+    if whole is None or whole.form.cls is not None and use is not _array or not _takes(use, 4, others, kwargs):
+        return NotImplemented
+    if not all(found.collects(function.__name__, kind) for kind in whole.kinds):
+        return NotImplemented
+    is_float = found.takes_lists and use is _array and (whole.form, whole.kinds[0].dtype, whole.kinds[0].shape) == _FLOAT
+    if not is_float and not items.at_least(1):
+        return NotImplemented
+    rows = _rows_of(found, whole.form, map(functools.partial(_strong, found), whole.arrays, whole.kinds))
+    return NotImplemented if rows is None else use(found, function, rows, whole, *others, **kwargs)
+
+
+def _is_public(found: Regions, function: Any) -> bool:
+    """Whether this is the function that the framework has under its name."""
+    public = getattr(found.module, function.__name__, None)
+    return public is not None and (public is function or public is getattr(function, "__wrapped__", None))
+
+
+_FLOAT = Form(), "float64", ()  # of which there is such an array where there are none
+
+
+def _strong(found: Regions, array: Any, kind: Kind) -> Any:
+    return found.made(array, replace(found.kind(array), dtype=kind.dtype, number=False))
+
+
+def _rows_of(found: Regions, form: Form, arrays: Iterator[Any]) -> Any:
+    """The arrays of leaves as the rows that items of a form have in an array: those of lists and tuples side by side; None for others."""
+    if form.cls is None:
+        return next(arrays)
+    parts = [_rows_of(found, part, arrays) for part in form.parts]
+    is_sequence = form.cls in (list, tuple) and parts and all(part is not None for part in parts)
+    is_even = is_sequence and len({tuple(found.kind(part).shape) for part in parts}) == 1
+    return found.module.stack(parts, 1) if is_even else None
+
+
+def _takes(use: Callable[..., Any], first: int, others: Any, kwargs: Any) -> bool:
+    """Whether a function knows these arguments behind its first ones."""
+    try:
+        inspect.signature(use).bind(*[None] * first, *others, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------- Python's own
+def _length(statements: Statements, found: Regions, items: Appended) -> Any:
+    return items.symbolic_length()
+
+
+def _copied(statements: Statements, found: Regions, items: Appended) -> Any:
+    return items.copy() if isinstance(items, Grown) else NotImplemented
+
+
+def _sum(statements: Statements, found: Regions, items: Appended, start: Any = 0) -> Any:
+    if not isinstance(items, Grown) or not items.at_least(1):
+        return NotImplemented
+    total = start
+
+    def body(item: Any) -> None:
+        nonlocal total
+        total = total + item
+
+    statements.for_(items, body, None, (), NOWHERE)
+    return total
+
+
+def _extreme(symbol: str) -> Callable[..., Any]:
+    better = getattr(operator, symbol)
+
+    def extreme(statements: Statements, found: Regions, items: Appended, *others: Any, **options: Any) -> Any:
+        if not isinstance(items, Grown) or others or options or not items.at_least(1):
+            return NotImplemented
+        best = items[0]
+
+        def body(item: Any) -> None:
+            nonlocal best
+            is_better = better(item, best)
+            is_open = regions() is not None and found.is_open(is_better)
+            best = found.where(is_better, item, best) if is_open else item if is_better else best
+
+        statements.for_(items[1:], body, None, (), NOWHERE)
+        return best
+
+    return extreme
+
+
+NOWHERE = (0, 0, 0, 0)
+_BUILTINS: dict[Any, Callable[..., Any]] = {
+    builtins.len: _length, builtins.list: _copied, builtins.sum: _sum, builtins.max: _extreme("gt"), builtins.min: _extreme("lt"),
+    builtins.isinstance: lambda statements, found, items, kinds: isinstance([], kinds),
+    builtins.bool: lambda statements, found, items: bool(items), builtins.type: lambda statements, found, items: list,
+}  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------- of frameworks
+def _array(found: Regions, function: Any, rows: Any, whole: Stretch, dtype: Any = None) -> Any:
+    return found.cast(found.own(rows), dtype)
+
+
+def _stack(found: Regions, function: Any, rows: Any, whole: Stretch, axis: int = 0, *, dim: int | None = None) -> Any:
+    axis = axis if dim is None else dim
+    return found.own(rows if axis == 0 else found.module.moveaxis(rows, 0, axis))
+
+
+def _concatenate(found: Regions, function: Any, rows: Any, whole: Stretch, axis: Any = 0, *, dim: int | None = None) -> Any:
+    axis = axis if dim is None else dim
+    rank = len(whole.kinds[0].shape)
+    if not isinstance(axis, int) or not -rank <= axis < rank:
+        return NotImplemented
+    axis %= rank
+    if axis == 0:
+        return found.own(found.merged(rows))
+    moved = found.module.moveaxis(rows, 0, axis)
+    shape = (*moved.shape[:axis], moved.shape[axis] * moved.shape[axis + 1], *moved.shape[axis + 2 :])
+    return found.own(moved.reshape(shape))
+
+
+def _vstack(found: Regions, function: Any, rows: Any, whole: Stretch) -> Any:
+    rank = len(whole.kinds[0].shape)
+    return _concatenate(found, function, rows, whole) if rank > 1 else found.own(rows) if rank else NotImplemented
+
+
+def _hstack(found: Regions, function: Any, rows: Any, whole: Stretch) -> Any:
+    rank = len(whole.kinds[0].shape)
+    return _concatenate(found, function, rows, whole, int(rank > 1)) if rank else NotImplemented
+
+
+def _of_array(found: Regions, function: Any, rows: Any, whole: Stretch, *args: Any, **kwargs: Any) -> Any:
+    """Functions that make an array of a list."""
+    return function(rows, *args, **kwargs) if found.takes_lists else NotImplemented
+
+
+_OF_ARRAYS = (
+    "sum", "mean", "prod", "max", "min", "amax", "amin", "std", "var", "median", "argmax", "argmin", "cumsum", "any", "all", "diff",
+)  # fmt: skip
+_USES: dict[str, Callable[..., Any]] = {
+    "array": _array, "asarray": _array, "tensor": _array, "stack": _stack, "concatenate": _concatenate, "cat": _concatenate,
+    "concat": _concatenate, "vstack": _vstack, "hstack": _hstack, **dict.fromkeys(_OF_ARRAYS, _of_array),
+}  # fmt: skip

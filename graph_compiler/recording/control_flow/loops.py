@@ -1,0 +1,523 @@
+"""One step of a loop as the body of a ``scan`` or a ``while_loop``: which variables go from step to step, and as what.
+
+A variable that a step leaves as it is stays what it is. One that a step changes is carried, as an array of the kind that it has before and
+after the step: numbers of Python take the kind that they get.
+"""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections.abc import Callable, Container, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from ...errors import GraphCompilerError
+from ...ops.bounds import nonnegative
+from ...sizes import Size, apply, expression_of, hint_of, is_symbolic
+from ..loop_marks.watching import Steps, counted, numbered, side_by_side
+from .branches import Raised, Trials
+from .growing import GrowingList
+from .grown import Grown, Stretch
+from .jumps import PREFIX
+from .regions import Kind, Regions, lists
+from .variables import UNDEFINED, Form, Leaf, Noted, NotEqual, common, noted, opened
+
+_again: ContextVar[bool] = ContextVar("steps are computed again", default=False)
+
+
+@contextmanager
+def computing_again(checkpoint: bool) -> Iterator[None]:
+    """Loops that are recorded inside of the block compute their steps again, or not; loops in their steps say so themselves."""
+    before = _again.set(checkpoint)
+    try:
+        yield
+    finally:
+        _again.reset(before)
+
+
+def is_computed_again() -> bool:
+    """Whether the loop that begins here computes its steps again."""
+    return _again.get()
+
+
+class Source(Protocol):
+    """The items of a loop."""
+
+    def length(self) -> Any:
+        """How many there are: a number, a size (an expression), or an array."""
+
+    def arrays(self) -> Sequence[Any]:
+        """Those whose rows the items are made of."""
+
+    def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
+        """The item at a place, which ``place`` gives, of the rows there."""
+
+    def steps(self, loops: Any) -> Steps | None:
+        """As what marks the steps of ``loops`` goes through it."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """``range(start, stop, step)``."""
+
+    start: Any
+    stop: Any
+    step: Any
+
+    def length(self) -> Any:
+        parts = (self.start, self.stop, self.step)
+        if not all(type(item) is int or is_symbolic(item) for item in parts):
+            return -((self.start - self.stop) // self.step)
+        start, stop, step = map(expression_of, parts)
+        steps = -((start - stop) // step)
+        if not isinstance(steps, Size):
+            return max(steps, 0)
+        return steps if nonnegative(steps) else apply("max", steps, 0)
+
+    def arrays(self) -> Sequence[Any]:
+        return ()
+
+    def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
+        ahead = place() if type(self.step) is int and self.step == 1 else place() * self.step
+        return ahead if type(self.start) is int and self.start == 0 else self.start + ahead
+
+    def steps(self, loops: Any) -> Steps | None:
+        return counted(self.start, self.stop, self.step)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of an array."""
+
+    regions: Regions
+    array: Any
+
+    def length(self) -> Any:
+        return expression_of(self.regions.length(self.array))
+
+    def arrays(self) -> Sequence[Any]:
+        return (self.array,)
+
+    def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
+        return rows[0]
+
+    def steps(self, loops: Any) -> Steps | None:
+        found: Steps | None = loops.steps_of(self.array)
+        return found
+
+
+@dataclass(frozen=True)
+class Items:
+    """The items of a list that a loop has made longer."""
+
+    regions: Regions
+    grown: Grown
+    whole: Stretch
+
+    def length(self) -> Any:
+        return self.whole.length
+
+    def arrays(self) -> Sequence[Any]:
+        return self.whole.arrays
+
+    def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
+        return self.whole.item(self.regions, rows)
+
+    def steps(self, loops: Any) -> Steps | None:
+        return None
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """``enumerate(source, start)``."""
+
+    source: Source
+    start: Any = 0
+
+    def length(self) -> Any:
+        return self.source.length()
+
+    def arrays(self) -> Sequence[Any]:
+        return self.source.arrays()
+
+    def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
+        return (place() if type(self.start) is int and self.start == 0 else place() + self.start), self.source.item(place, rows)
+
+    def steps(self, loops: Any) -> Steps | None:
+        steps = self.source.steps(loops)
+        return None if steps is None else numbered(steps, self.start)
+
+
+@dataclass(frozen=True)
+class Together:
+    """``zip(*sources)``, of one length."""
+
+    sources: tuple[Source, ...]
+
+    def length(self) -> Any:
+        return self.sources[0].length()
+
+    def arrays(self) -> Sequence[Any]:
+        return [array for source in self.sources for array in source.arrays()]
+
+    def item(self, place: Callable[[], Any], rows: Sequence[Any]) -> Any:
+        left, found = list(rows), []
+        for source in self.sources:
+            count = len(source.arrays())
+            found.append(source.item(place, left[:count]))
+            left = left[count:]
+        return tuple(found)
+
+    def steps(self, loops: Any) -> Steps | None:
+        parts = [steps for source in self.sources if (steps := source.steps(loops)) is not None]
+        return side_by_side(tuple(parts)) if len(parts) == len(self.sources) else None
+
+
+def source_of(regions: Regions, item: Any) -> Source | None:
+    """The source that something to go through is; None for what Python goes through by itself."""
+    if isinstance(item, (Range, Rows, Items, Numbered, Together)):
+        return item
+    if isinstance(item, Grown):
+        found = item.whole(is_kept=True)
+        return None if found is None else Items(regions, item, found)
+    if type(item) is range:
+        return Range(item.start, item.stop, item.step)
+    if regions.is_array(item) and regions.kind(item).shape:
+        return Rows(regions, item)
+    return None
+
+
+def _range(regions: Regions, *args: Any) -> Any:
+    start, stop, step = {1: (0, *args, 1), 2: (*args, 1)}.get(len(args), args)
+    is_known = all(type(item) is int for item in (start, stop, step))
+    return Range(start, stop, step) if not is_known and _is_step(regions, step) else None
+
+
+def _is_step(regions: Regions, step: Any) -> bool:
+    """Whether a range may have such a step, from here on: of 0 Python's raises an error."""
+    if regions.is_open(step):
+        regions.expect(regions.truth(step != 0))
+        return True
+    return type(step) is int and step != 0 or is_symbolic(step) and regions.decide_size(apply("ne", expression_of(step), 0))
+
+
+def _enumerate(regions: Regions, items: Any, start: Any = 0) -> Any:
+    source = source_of(regions, items)
+    return None if source is None else Numbered(source, start)
+
+
+def _zip(regions: Regions, *items: Any, strict: bool = False) -> Any:
+    sources = [source_of(regions, item) for item in items]
+    if not sources or any(source is None for source in sources):
+        return None
+    lengths = [source.length() for source in sources if source is not None]
+    if not all(_is_same(regions, length, lengths[0]) for length in lengths):
+        return None
+    return Together(tuple(filter(None, sources)))
+
+
+def _is_same(regions: Regions, one: Any, other: Any) -> bool:
+    """Whether two sizes are equal, from here on."""
+    if not all(isinstance(length, (int, Size)) for length in (one, other)):
+        return False
+    return bool(hint_of(one) == hint_of(other)) and regions.decide_size(apply("eq", one, other))
+
+
+def _reversed(regions: Regions, items: Any) -> Any:
+    if isinstance(items, Grown):
+        return source_of(regions, items[::-1])
+    if isinstance(source := source_of(regions, items), Rows):
+        array = source.array
+        return Rows(regions, array.flip(0) if hasattr(array, "flip") else array[::-1])
+    if not isinstance(items, Range) or type(items.step) is not int or items.step not in (1, -1) or type(items.length()) is int:
+        return None
+    return Range(items.stop - items.step, items.start - items.step, -items.step)
+
+
+_MADE: dict[Any, Callable[..., Any]] = {
+    builtins.range: _range, builtins.enumerate: _enumerate, builtins.zip: _zip, builtins.reversed: _reversed,
+}  # fmt: skip
+
+
+def making(regions: Regions, function: Any) -> Any:
+    """In the place of ``range`` and the like, a function that gives a source, or what Python's gives."""
+    make = next((made for known, made in _MADE.items() if function is known or getattr(function, "__wrapped__", None) is known), None)
+    if make is None:
+        return function
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        found = make(regions, *args, **kwargs)
+        return function(*map(_plain, args), **kwargs) if found is None else found
+
+    return made
+
+
+def _plain(item: Any) -> Any:
+    """A source as Python goes through it."""
+    return in_python(item) if isinstance(item, (Range, Rows, Items, Numbered, Together)) else item
+
+
+def in_python(source: Any) -> Any:
+    """The items of a source, one after the other: how many there are is decided."""
+    if isinstance(source, Range):
+        return range(source.start, source.stop, source.step)
+    if isinstance(source, Numbered):
+        return enumerate(in_python(source.source), source.start)
+    if isinstance(source, Together):
+        return zip(*map(in_python, source.sources))
+    return source.grown.plain() if isinstance(source, Items) else source.array
+
+
+_MOST_TRIALS = 8
+Place = tuple[str, int]  # a variable, and which of its leaves
+
+
+@dataclass
+class _Carried:
+    """What goes from step to step: a leaf of a variable, what it is before the first step, and its kind."""
+
+    place: Place
+    first: Any
+    kind: Kind
+
+
+class Loop:
+    """A loop at a ``place`` in the user's file. ``step`` runs one step, ``goes_on`` gives one truth value of an array or Python; variables
+    in ``guarded`` are read only where a step has assigned them."""
+
+    def __init__(
+        self,
+        regions: Regions,
+        place: str,
+        what: str,
+        functions: Sequence[types.FunctionType],
+        goes_on: Callable[[], Any],
+        guarded: Sequence[str],
+    ) -> None:
+        self.regions, self.place, self.goes_on, self.guarded = regions, place, goes_on, guarded
+        self.trials = Trials(regions, place, what, functions)
+        regions.made(0, Kind("int64", ()))  # a recording may hold the array that was made last
+        self.shared = self.trials.cells.shared()
+        self.before = self.trials.cells.read()
+        self.values: dict[str, tuple[Form, list[Any]]] = {name: opened(value) for name, value in self.before.items()}
+        self.carried: dict[Place, _Carried] = {}
+        self.growing: dict[str, GrowingList] = {}
+        self.is_counted = False
+
+    def let_grow(self, outside: Container[int]) -> None:
+        """Steps may append to lists: ``outside`` are the cells that are none of the function's own."""
+        found = self.trials.cells.growing(outside)
+        for name, before in found.items() if found and self.regions.lists_grow and lists.wanted() else ():
+            self.trials.cells.add(name)
+            self.growing[name] = grown = GrowingList(self.regions, name, before, self)
+            self.before[name], self.values[name] = before, (Form(), [grown.inside])
+
+    # ------------------------------------------------------------------------------ the nodes
+    def while_loop(self, step: Callable[[], None], probe: Callable[[], Any] | None = None) -> None:
+        """Steps while ``goes_on`` gives True; trial steps ask ``probe`` instead, where that is given."""
+        self.probe = probe or self.goes_on
+        self._settle(step, ())
+        carried = list(self.carried.values())
+
+        def test(*arrays: Any) -> Sequence[Any]:
+            self._enter(carried, arrays)
+            answer = self.goes_on()
+            is_open = self.regions.is_array(answer) or self.regions.is_open(answer)
+            return [self.regions.truth(answer) if is_open else self.regions.made(bool(answer), _TRUTH)]
+
+        def body(*arrays: Any) -> Sequence[Any]:
+            self._enter(carried, arrays)
+            step()
+            return self._left(carried)
+
+        kinds = [one.kind for one in carried]
+        with self._put_back():
+            self._give(carried, self.regions.while_loop(test, body, self._first(carried), kinds))
+
+    def scan(self, step: Callable[..., None], rows: Sequence[Any], length: Any, checkpoint: bool) -> None:
+        """``length`` steps, each with one row of each array."""
+        self.probe = self.goes_on
+        self._settle(step, rows)
+        if not self.is_counted:
+            self.carried.pop((_COUNTER, 0), None)
+        carried = list(self.carried.values())
+
+        def body(*arrays: Any) -> Sequence[Any]:
+            self._enter(carried, arrays)
+            step(*arrays[len(carried) :])
+            return [*self._left(carried), *(row for each in self.growing.values() for row in each.rows())]
+
+        kinds = [one.kind for one in carried]
+        with self._put_back():
+            found = self.regions.scan(body, self._first(carried), kinds, rows, length, checkpoint)
+        self._give(carried, found[: len(carried)])
+        arrays = iter(found[len(carried) :])
+        self.trials.cells.write({name: each.behind(arrays, length) for name, each in self.growing.items()})
+
+    @property
+    def done(self) -> Any:
+        """How many steps were taken before this one."""
+        return self._at() - self.start
+
+    def counter(self, start: int) -> Callable[[], Any]:
+        """A number that each step finds one higher, from ``start``, where it asks; it counts in :attr:`before` under a name of its own."""
+        self.start = start
+        self.values[_COUNTER] = (Form(), [start])
+        self.carried[_COUNTER, 0] = _Carried((_COUNTER, 0), start, self.regions.kind(start))
+        return self._at
+
+    def _at(self) -> Any:
+        self.is_counted = True
+        return self.current[_COUNTER][0]
+
+    @contextmanager
+    def _put_back(self) -> Iterator[None]:
+        """After an error the variables hold what they held before the loop."""
+        try:
+            yield
+        except BaseException as problem:
+            self.trials.cells.write(self.before)
+            self._leave(problem)
+            raise
+
+    def _leave(self, problem: BaseException) -> None:
+        if not isinstance(problem, GraphCompilerError):
+            self.regions.escaped = f"{self.place}: {type(problem).__name__} is raised out of a loop on values"
+
+    # ------------------------------------------------------------------------------ values
+    def _enter(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
+        """Puts these arrays into the variables that are carried, and into the others what they hold before the loop."""
+        self.current = {name: list(leaves) for name, (_, leaves) in self.values.items()}
+        for one, array in zip(carried, arrays):
+            self.current[one.place[0]][one.place[1]] = array
+        for each in self.growing.values():
+            each.inside.parts.clear()
+        self.trials.cells.write({
+            name: form.rebuilt(iter(self.current[name])) for name, (form, _) in self.values.items() if name in self.trials.cells.cells
+        })  # fmt: skip
+
+    def _after(self) -> dict[str, Any]:
+        found = self.trials.cells.read()
+        if _COUNTER in self.values:
+            found[_COUNTER] = self.current[_COUNTER][0] + 1
+        found.update({each.last_name: each.inside[-1] for each in self.growing.values() if each.last_name in self.values})
+        return found
+
+    def _left(self, carried: Sequence[_Carried]) -> list[Any]:
+        """The arrays that a step gives to the next one."""
+        after = {name: opened(value)[1] for name, value in self._after().items()}
+        return [self.regions.made(after[one.place[0]][one.place[1]], one.kind) for one in carried]
+
+    def _first(self, carried: Sequence[_Carried]) -> list[Any]:
+        self.trials.cells.write(self.before)
+        return [self.regions.made(one.first, one.kind) for one in carried]
+
+    def _give(self, carried: Sequence[_Carried], arrays: Sequence[Any]) -> None:
+        """The variables behind the loop."""
+        self._enter(carried, arrays)
+        kept = {name: value for name, value in self.before.items() if not any(one.place[0] == name for one in carried)}
+        self.trials.cells.write(kept)
+
+    # ------------------------------------------------------------------------------ what is carried
+    def _settle(self, step: Callable[..., None], rows: Sequence[Any]) -> None:
+        """Finds what is carried, by trial steps: each shows what else a step changes."""
+        for _ in range(_MOST_TRIALS):
+            changed: list[GrowingList] = []
+            if not self._learn(self._tried(step, rows, changed)) and not changed:
+                return
+            for each in self.growing.values():
+                each.carry_last()
+        raise NotEqual(
+            f"{self.place}: the types of the variables of a loop change from step to step without end. Give them one type before"
+        )
+
+    def _tried(self, step: Callable[..., None], rows: Sequence[Any], changed: list[GrowingList]) -> dict[str, tuple[Noted, Sequence[Any]]]:
+        carried = list(self.carried.values())
+        found: dict[str, tuple[Noted, Sequence[Any]]] = {}
+
+        def run(*arrays: Any) -> tuple[()]:
+            self._enter(carried, arrays)
+            given = {name: list(leaves) for name, leaves in self.current.items()}
+            self.probe()
+            step(*arrays[len(carried) :])
+            found.update({name: (noted(self.regions, value), given.get(name, ())) for name, value in self._after().items()})
+            changed.extend(each for each in self.growing.values() if each.learn())
+            return ()
+
+        rows_given = [(array, None) for array in rows]
+        try:
+            self.trials.run(run, [*((one.first, one.kind) for one in carried), *rows_given])  # type: ignore[list-item]
+        except Raised as raised:
+            self._leave(raised.problem)
+            raise raised.problem from None
+        return found
+
+    def _learn(self, found: dict[str, tuple[Noted, Sequence[Any]]]) -> bool:
+        """Takes over what a trial has shown; whether it was anything new."""
+        more = False
+        for name, (after, given) in found.items():
+            if self._begins(name, after):
+                self._begin(name, after)
+                more = True
+                continue
+            form, _ = self.values[name]
+            if form != after.form:
+                raise self._changes(name, noted(self.regions, self.before[name]), after)
+            for index, (leaf, item) in enumerate(zip(after.leaves, given)):
+                more |= self._learn_leaf((name, index), leaf, item, after)
+        return more
+
+    def _begins(self, name: str, after: Noted) -> bool:
+        """Whether a step gives a variable its first value."""
+        if name not in self.values:
+            return True
+        before = self.values[name][1]
+        return len(before) == 1 and before[0] is UNDEFINED and not after.is_undefined
+
+    def _begin(self, name: str, after: Noted) -> None:
+        """A variable that has its first value in a step: nobody reads what it is before, where that is known."""
+        is_unread = name == f"{PREFIX}result" or name in self.guarded
+        kinds = [leaf.kind for leaf in after.leaves if leaf.kind is not None]
+        arrays = self.trials.cells.arrays(self.regions)
+        blanks = [self.regions.blank(kind, arrays) for kind in kinds if is_unread]
+        if len(blanks) < len(after.leaves) or any(blank is None for blank in blanks):
+            raise NotEqual(
+                f"{self.place}: {_title(name)} is assigned inside of a loop only, which may take no step, and the code after it uses it. "
+                f"Give it a value of its shape and type before the loop"
+            )
+        self.values[name] = (after.form, blanks)
+        for index, (kind, blank) in enumerate(zip(kinds, blanks)):
+            self.carried[name, index] = _Carried((name, index), blank, kind)
+
+    def _learn_leaf(self, place: Place, leaf: Leaf, given: Any, after: Noted) -> bool:
+        known = self.carried.get(place)
+        if leaf.item is given or known is None and leaf.is_same(noted(self.regions, given).leaves[0]):
+            return False
+        first = self.values[place[0]][1][place[1]]
+        before = noted(self.regions, first).leaves[0]
+        start = before.kind if known is None else known.kind
+        kind = None if start is None or leaf.kind is None else common(start, leaf.kind)
+        is_number = before.kind is not None and before.kind.number
+        if kind is None or kind != start and not is_number:
+            raise self._changes(place[0], noted(self.regions, self.before.get(place[0], first)), after)
+        self.carried[place] = _Carried(
+            place, first, replace(kind, name=place[0], is_shared=place in self.shared and self.regions.is_array(first))
+        )
+        return known is None or known.kind != kind
+
+    def _changes(self, name: str, before: Noted, after: Noted) -> NotEqual:
+        return NotEqual(
+            f"{self.place}: {_title(name)} is {before} before a step of a loop and {after} after it. What goes from step to step keeps its "
+            "shape and type: begin with an array of the type that it gets"
+        )
+
+
+_COUNTER = f"{PREFIX}counter"
+_TRUTH = Kind("bool", ())
+
+
+def _title(name: str) -> str:
+    return "the result" if name == f"{PREFIX}result" else name

@@ -1,0 +1,323 @@
+"""Python's own statements as blocks of a frontend whose calls are recorded one by one.
+
+A block is recorded on copies that stand for its inputs. What the node gives now is what Python's own steps give: these run beside it and
+are no part of the recording.
+"""
+
+from __future__ import annotations
+
+import gc
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from ...errors import TracingError
+from ...ir.builder import Body
+from ...ir.node import Origin, Value
+from ...sizes import hint_of
+from ..recorder import Recorder
+from .regions import Arrays, Block, Inputs, Kind, Regions, RowsWritten, regions, unrecorded_in
+from .variables import opened
+
+
+class TiedArrays:
+    """The owners of memory of which a recording does not know whether they are one: Python may write to several of them at once.
+
+    A node gives arrays of its own. Where Python has two names for one array, a write to one of them is seen by the other: that is refused
+    as long as both live.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self._others: dict[Value, set[Value]] = {}
+        self._frozen: set[Value] = set()
+
+    @property
+    def are_any(self) -> bool:
+        """Whether there are such arrays."""
+        return bool(self._others or self._frozen)
+
+    def is_frozen(self, owner: Value) -> bool:
+        """Whether nobody writes to it."""
+        return owner in self._frozen
+
+    def is_apart(self, value: Value) -> bool:
+        """Whether it can be no other one."""
+        owner = self.recorder.base_of(value)
+        return not self._others.get(owner) and owner not in self._frozen
+
+    def freeze(self, value: Value) -> None:
+        """It stands for arrays that may be one: nobody writes to it."""
+        self._frozen.add(self.recorder.base_of(value))
+
+    def tie(self, values: Iterable[Value]) -> None:
+        """Each of these may be any other."""
+        group = set(map(self.recorder.base_of, values))
+        for value in group:
+            self._others.setdefault(value, set()).update(group - {value})
+
+    def with_tied(self, owners: Iterable[Value]) -> set[Value]:
+        """These, and all that may be one of them by way of others."""
+        found, left = set(), set(owners)
+        while left:
+            found |= left
+            left = set().union(*(self._others.get(value, ()) for value in left)) - found
+        return found
+
+    def refuse(self, base: Value, origin: Origin) -> None:
+        """``TracingError`` where an array that is written to may be another one that lives."""
+        others = self._others.get(base, ())
+        if base in self._frozen or any(map(self._lives, others)) and (gc.collect(), any(map(self._lives, others)))[1]:
+            raise TracingError(
+                f"{origin}: an array is written to that a branch or loop on values gives, and that may be another array of the "
+                "function, or not. Write to a copy"
+            )
+
+    def _lives(self, value: Value) -> bool:
+        return self.recorder.array_of(value) is not None
+
+
+class Recording(Protocol):
+    """The recording that is open."""
+
+    @property
+    def recorder(self) -> Recorder:
+        """Writes its graph."""
+
+    def here(self) -> Origin:
+        """Where the user's code is now."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """The owner of the memory of what a block gives: nobody else has it where it ``is_new``, nobody writes to it where it ``is_fixed``."""
+
+    value: Value
+    is_new: bool
+    is_fixed: bool
+
+
+@dataclass(frozen=True)
+class RecordedBlock:
+    """A block, those of its outputs that it has not made (``outside``), and the owners of all of them."""
+
+    body: Body
+    outside: list[Value]
+    owners: list[Owner]
+
+
+B = TypeVar("B", bound=RecordedBlock)
+
+
+class RecordedRegions(Regions, Generic[B]):
+    """The blocks of one recording; ``copy`` is what a user calls to copy an array."""
+
+    copy: str
+    may_expect = True
+
+    def __init__(self, recording: Recording, tied: TiedArrays, symbolic: Callable[[Any], Any], decided: Callable[[Any], Any]) -> None:
+        super().__init__(symbolic, decided, recording.recorder.numbers)
+        self.recording, self.recorder, self.tied = recording, recording.recorder, tied
+        self._returned: set[Value] = set()  # owners of what some branch has returned
+        self.kept: list[Any] = []  # arrays of which copies are in lists: as long as they live, nobody writes to what they may be
+
+    @property
+    def is_inside(self) -> bool:
+        return self.recorder.in_block
+
+    def loops(self) -> Any:
+        return self.recorder.loops
+
+    # ------------------------------------------------------------------------------ what the framework does
+    @abstractmethod
+    def value_of(self, item: Any) -> Value:
+        """The value of an array, also of one that the recording has not met."""
+
+    @abstractmethod
+    def block(self, name: str, function: Block, given: Inputs) -> B:
+        """The block that a function makes."""
+
+    @abstractmethod
+    def node(
+        self, op: str, operands: Sequence[Value], blocks: Sequence[B], steps: Callable[[], Arrays], names: Sequence[str], **params: Any
+    ) -> Arrays:
+        """The node that runs the blocks, and gives now what ``steps`` gives."""
+
+    @abstractmethod
+    def now(self, truth: Any) -> bool:
+        """A truth value as it is now."""
+
+    def returned(self, array: Any) -> Any:
+        if regions() is None:  # Python runs beside the recording
+            return array
+        owner = self.recorder.base_of(self.value_of(array))
+        if not self.kind(array).shape or self.recorder.is_made_here(owner):
+            return array
+        self._returned.add(owner)
+        return self.copied(array)
+
+    def given_back(self, result: Any) -> Any:
+        arrays = [item for item in opened(result)[1] if self.is_open(item) and self.is_array(item) and self.kind(item).shape]
+        if arrays and self._returned:
+            self.tied.tie((*map(self.value_of, arrays), *self._returned))
+        return result
+
+    @abstractmethod
+    def copied(self, array: Any) -> Any:
+        """A copy, by a call of the recording."""
+
+    def begun(self, given: Inputs) -> Arrays:
+        """The arrays that the first of Python's steps gets."""
+        return [item for item, _ in given]
+
+    def entered(self, arrays: Arrays, given: Inputs) -> Arrays:
+        """Arrays that go from step to step as the user's code gets them."""
+        return arrays
+
+    # ------------------------------------------------------------------------------ the nodes
+    def branch(self, truth: Any, then: Block, otherwise: Block) -> Arrays:
+        sides = [self.block("otherwise", otherwise, ()), self.block("then", then, ())]
+
+        def chosen() -> Arrays:
+            return then() if self.now(truth) else otherwise()
+
+        found = self.node("branch", [self.value_of(truth)], sides, chosen, ["chosen"] * len(sides[0].body.outputs))
+        self._tie(found, (), [value for side in sides for value in side.outside])
+        return found
+
+    def while_loop(self, test: Block, body: Block, carried: Arrays, kinds: Sequence[Kind]) -> Arrays:
+        given = list(zip(carried, kinds))
+
+        def steps(block: RecordedBlock) -> Arrays:
+            arrays = self.begun(given)
+            while self.now(test(*self.entered(arrays, given))[0]):
+                arrays = body(*self.entered(arrays, given))
+            return arrays
+
+        return self._loop("while_loop", {"condition": test, "body": body}, given, (), steps, most=None)
+
+    def scan(self, body: Block, carried: Arrays, kinds: Sequence[Kind], rows: Arrays, length: Any, checkpoint: bool) -> Arrays:
+        given, count = list(zip(carried, kinds)), len(carried)
+
+        def steps(block: RecordedBlock) -> Arrays:
+            arrays, outputs = self.begun(given), []
+            for place in range(hint_of(length)):
+                found = body(*self.entered(arrays, given), *(row[place] for row in rows))
+                arrays = found[:count]
+                outputs.append(found[count:])
+            if not outputs:
+                return [*arrays, *(self.no_rows(Kind(value.dtype, value.spec.hints)) for value in block.body.outputs[count:])]
+            return [*arrays, *map(self.module.stack, zip(*outputs))]
+
+        params = {"sequences": len(rows), "length": length, "reverse": False, "checkpoint": checkpoint}
+        return self._loop("scan", {"body": body}, given, rows, steps, **params)
+
+    def _loop(
+        self, op: str, functions: Mapping[str, Block], carried: Inputs, rows: Arrays, steps: Callable[[B], Arrays], **params: Any
+    ) -> Arrays:
+        given = [*carried, *((row, None) for row in rows)]
+        operands = [self.value_of(item) for item, _ in given]
+        blocks = [self.block(name, function, given) for name, function in functions.items()]
+        for block in blocks:
+            self._refuse_written(block.body, given, operands)
+            self._refuse_rows_written(block.body, operands[len(carried) :])
+        last, count = blocks[-1], len(carried)
+        self._refuse_kept(last, count)
+        names = [value.name for value in last.body.inputs[:count]] + ["items"] * (len(last.owners) - count)
+        found = self.node(op, operands, blocks, lambda: steps(last), names, carried=count, **params)
+        self._tie(found, operands, last.outside, count)
+        self._tie_kept(found, last.owners, count)
+        return found
+
+    # ------------------------------------------------------------------------------ rows, of lists that loops make longer
+    def element(self, row: Any, kind: Kind) -> Any:
+        return self.entered([self.made(row, kind)], [(row, kind)])[0]
+
+    def owners(self, values: Sequence[Value], kinds: Sequence[Kind]) -> list[Owner]:
+        """Those of what the innermost open block gives."""
+        mine = (self.recorder.base_of(value) for value in values)
+        return [Owner(owner, self._is_new(owner), not self.may_write(kind)) for owner, kind in zip(mine, kinds)]
+
+    def _is_new(self, owner: Value) -> bool:
+        return not self.tied.is_frozen(owner) and all(map(self.recorder.is_made_here, self.tied.with_tied([owner])))
+
+    def joined_beside(self, arrays: Sequence[Any]) -> Any:
+        """The rows of rows of arrays in one."""
+        return self.module.concatenate(arrays, 1)
+
+    def beside(self, arrays: Sequence[Any]) -> Any:
+        return self._kept_beside(self.joined_beside(arrays), arrays)
+
+    def _kept_beside(self, found: Any, arrays: Sequence[Any]) -> Any:
+        if not all(self.tied.is_apart(self.value_of(array)) for array in arrays):
+            self.tied.freeze(self.value_of(found))
+            self.kept += arrays
+        return found
+
+    def _refuse_kept(self, block: B, count: int) -> None:
+        """A list holds the very arrays: later steps may write to what they are given, which an item may be."""
+        recorder, made = self.recorder, {value for node in block.body.nodes for value in node.outputs}
+        written = {recorder.base_of(value) for node in block.body.nodes for value in node.writes} - made
+        carried = {owner.value for owner in block.owners[:count]}
+        for owner in block.owners[count:] if written else ():
+            if not owner.is_fixed and (not owner.is_new or owner.value in carried):
+                raise TracingError(
+                    f"{self.recording.here()}: an array that a step of a loop appends to a list may be one that other steps write to. "
+                    f"Append a copy of it ({self.copy})"
+                )
+
+    def _tie_kept(self, arrays: Arrays, owners: Sequence[Owner], count: int) -> None:
+        """Rows of a list may be arrays that other names have as well."""
+        values = [self.value_of(array) for array in arrays]
+        for place in range(count, len(values)):
+            owner = owners[place]
+            self.tied.tie(value for value, other in zip(values, owners) if other.value is owner.value)
+            if not owner.is_new and not owner.is_fixed:
+                self.tied.freeze(values[place])
+
+    # ------------------------------------------------------------------------------ arrays that may be one
+    def not_made(self, values: Sequence[Value]) -> list[Value]:
+        """The owners of memory that the innermost open block has not made, and that these values have or may have."""
+        owners = self.tied.with_tied(self.recorder.base_of(value) for value in values if value.ndim)
+        return [owner for owner in owners if not self.recorder.is_made_here(owner)]
+
+    def _tie(self, arrays: Arrays, operands: Sequence[Value], outside: Sequence[Value], count: int = 0) -> None:
+        """Arrays that a block gave as it was given them may be those of the outside; so is what a loop carries where it takes no step."""
+        outputs = [self.value_of(array) for array in arrays]
+        if outside:
+            self.tied.tie(value for value in (*outputs, *operands, *outside) if value.ndim)
+        for value, operand in zip(outputs[:count], operands):
+            if value.ndim:
+                self.tied.tie((value, operand))
+
+    def _refuse_written(self, body: Body, given: Inputs, operands: Sequence[Value]) -> None:
+        """A step that writes to what it is given writes, in the first step, to an array of the outside: nobody else may have it."""
+        recorder = self.recorder
+        written = {recorder.base_of(value) for node in body.nodes for value in node.writes}
+        for value, (item, kind), operand in zip(body.inputs, given, operands):
+            if value not in written:
+                continue
+            base = recorder.base_of(operand)
+            is_given = base in recorder.graph.inputs or base in recorder.graph.parameters.values()
+            others = (other for array, other in recorder.tracked() if array is not item)
+            if kind is None or kind.is_shared or is_given or any(recorder.base_of(other) is base for other in others):
+                raise TracingError(
+                    f"{self.recording.here()}: {operand.name} is written to in a step of a loop on values that also puts another array in "
+                    f"its place, and other variables may hold the same array. Begin with a copy of it ({self.copy})"
+                )
+
+    def _refuse_rows_written(self, body: Body, rows: Sequence[Value]) -> None:
+        base_of = self.recorder.base_of
+        written = self.tied.with_tied({base_of(value) for node in body.nodes for value in node.writes})
+        if not written.isdisjoint(map(base_of, rows)):
+            raise RowsWritten(f"{self.recording.here()}: a step of this loop writes to the array whose rows it goes through")
+
+    @contextmanager
+    def as_python(self) -> Iterator[None]:
+        """Inside of the block Python runs as it does now: nothing of it is recorded or assumed."""
+        since = self.recorder.savepoint()
+        with unrecorded_in(self), self.recorder.block(()):
+            yield
+        self.recorder.give_up(since)

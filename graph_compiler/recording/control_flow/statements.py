@@ -1,0 +1,387 @@
+"""What the statements of a traced function call: Python's own where Python knows the values, otherwise blocks of the open recording."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import itertools
+import operator
+import sys
+import types
+from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
+from typing import Any
+
+from ...errors import NotCompilable, TracingError
+from ...sizes import apply, hint_of, is_symbolic
+from ..code.ownership import is_users
+from ..code.syntax import Position
+from .branches import VALUE, Branch, Raised
+from .conversion import converted
+from .element_uses import OF_ELEMENTS
+from .lists import NOWHERE, function_of, of_items, of_lists
+from .loops import Loop, Source, in_python, making, source_of
+from .regions import Regions, RowsWritten, behind, opened_by, regions
+from .variables import Cells, NotEqual, plain
+
+_Block = Callable[..., Any]
+
+
+class SizeCondition:
+    """A comparison of sizes in the condition of a ``while``, which decides nothing until it is asked."""
+
+    def __init__(self, compare: Callable[[], Any]) -> None:
+        self._compare = compare
+
+    def __bool__(self) -> bool:
+        return bool(self._compare())
+
+
+class Statements:
+    """The statements of traced functions: ``checkpoint`` computes each step of a loop again in the backward pass."""
+
+    def __init__(self, checkpoint: bool = False) -> None:
+        self.checkpoint = checkpoint
+        self._functions: dict[Any, Any] = {}
+        self.outside: dict[int, types.CellType] = {}  # that traced functions were defined with, by identity
+        self._is_probing = False
+
+    # ------------------------------------------------------------------------------ branches
+    def branch(self, test: Any, then: Any, otherwise: Any, given: Sequence[str], guarded: Sequence[str]) -> None:
+        """``if``: ``given`` are the variables that are read behind it, those ``guarded`` only where the loop around it was left."""
+        found = opened_by(test)
+        if found is None:
+            (then if test else otherwise)()
+            return
+        cells = Cells(then, otherwise)
+        before = cells.read()
+        kept = {name: value for name, value in before.items() if name not in given}
+
+        def side(block: _Block) -> Callable[[], dict[str, Any]]:
+            def run() -> dict[str, Any]:
+                cells.write(before)
+                block()
+                after = cells.read()
+                return {name: after[name] for name in given if name in after}
+
+            return run
+
+        truth, branch = found.truth(test), Branch(found, _place(), "a side of this condition", (then, otherwise), guarded)
+        try:
+            made = branch.run(truth, side(then), side(otherwise))
+        except Raised:  # what the user's code refuses is a condition of the recording
+            (then if found.decide(truth) else otherwise)()
+            return
+        cells.write({**kept, **made})
+
+    def choice(self, test: Any, then: Any, otherwise: Any) -> Any:
+        """``then() if test else otherwise()``."""
+        found = opened_by(test)
+        if found is None:
+            return then() if test else otherwise()
+        branch = Branch(found, _place(), "a side of this condition", (then, otherwise))
+        return branch.run(found.truth(test), lambda: {VALUE: then()}, lambda: {VALUE: otherwise()})[VALUE]
+
+    def and_(self, left: Any, right: Any) -> Any:
+        """``left and right()``."""
+        if self._is_probing and (type(left) is SizeCondition or opened_by(left) is not None):
+            return left
+        return self.choice(left, right, lambda: left)
+
+    def or_(self, left: Any, right: Any) -> Any:
+        """``left or right()``."""
+        if self._is_probing and (type(left) is SizeCondition or opened_by(left) is not None):
+            return left
+        return self.choice(left, lambda: left, right)
+
+    def truth(self, item: Any) -> Any:
+        """What a condition asks of one of its parts."""
+        found = opened_by(item)
+        if found is not None:
+            return found.truth(item)
+        return item if type(item) is SizeCondition or is_symbolic(item) else bool(item)
+
+    def not_(self, item: Any) -> Any:
+        """``not item``."""
+        if self._is_probing and type(item) is SizeCondition:
+            return item
+        found = opened_by(item)
+        return not item if found is None else found.negated(found.truth(item))
+
+    def chain(self, first: Any, *others: Any) -> Any:
+        """``first < second <= third``."""
+        left, answer = first, True
+        for symbol, right in zip(others[::2], others[1::2]):
+            answer = self.and_(answer, lambda left=left, symbol=symbol, right=right: getattr(operator, symbol)(left, right))
+            left = right
+        return answer
+
+    def compared(self, symbol: str, left: Any, right: Any) -> Any:
+        """A comparison in the condition of a ``while``."""
+        compare = getattr(operator, symbol)
+        if self._is_probing and (is_symbolic(left) or is_symbolic(right)) and opened_by(left) is None and opened_by(right) is None:
+            return SizeCondition(lambda: compare(left, right))
+        return compare(left, right)
+
+    def assert_(self, test: Any, message: Any) -> None:
+        """``assert test, message()``."""
+        found = opened_by(test)
+        if found is not None:
+            found.expect(found.truth(test))
+        elif not test:
+            raise AssertionError(*() if (said := message()) is None else (said,))
+
+    # ------------------------------------------------------------------------------ loops
+    def while_(self, test: Any, body: Any, exits: Any, guarded: Sequence[str]) -> None:
+        """``while``: ``exits`` gives the truth values that end it besides, ``guarded`` are variables that are read only where these do."""
+        while True:
+            found = regions()
+            if found is not None and self._is_recorded(test, exits):
+                break
+            if exits is not None and any(exits()) or not test():
+                return
+            body()
+        functions = tuple(filter(None, (test, body, exits)))
+        loop = Loop(found, _place(), "this loop", functions, lambda: self._goes_on(found, exits, test), guarded)
+        try:
+            loop.while_loop(body, lambda: self._probed(test))
+        except TracingError:
+            if type(self._probed(test)) is not SizeCondition or test():
+                raise  # else sizes say that there is no step
+
+    def _is_recorded(self, test: Any, exits: Any) -> bool:
+        """Whether Python does not know if a loop goes on."""
+        if _flags(exits)[0]:
+            return True
+        answer = self._probed(test)
+        return type(answer) is SizeCondition or opened_by(answer) is not None
+
+    def _probed(self, test: Any) -> Any:
+        """What the condition of a ``while`` gives as far as it decides nothing of sizes."""
+        before, self._is_probing = self._is_probing, True
+        try:
+            return test()
+        finally:
+            self._is_probing = before
+
+    def _goes_on(self, found: Regions, exits: Any, test: Any) -> Any:
+        """The truth value of ``not any(exits()) and test()``."""
+        flags, is_left = _flags(exits)
+        if is_left:
+            return False
+        return self.and_(_none(found, flags), lambda: self.truth(test())) if flags else test()
+
+    def for_(self, items: Any, body: Any, exits: Any, guarded: Sequence[str], position: Position) -> None:
+        """``for``: ``body(item)`` runs one step; ``position`` is where it stands in the file."""
+        found = regions()
+        source = None if found is None else source_of(found, items)
+        if found is None or source is None:
+            self._in_python(iter(items), body, exits)
+            return
+        if _is_marked(found):  # whose number no block inside may have
+            self._in_python(_marked(found, source, position) or iter(in_python(source)), body, exits)
+            return
+        length = source.length()
+        first = 0
+        if type(length) is int:
+            first = self._until_open(source, length, body, exits)
+        if not (type(length) is int and first >= length):
+            self._recorded(found, source, length, first, body, exits, guarded, position)
+
+    def listed(self, items: Any, function: Callable[[Any], Any]) -> list[Any]:
+        """``[function(item) for item in items]``."""
+        made: list[Any] = []
+
+        def body(item: Any) -> None:
+            made.append(function(item))
+
+        self.for_(items, body, None, (), NOWHERE)
+        return made
+
+    def consumed(self, consumer: Any, items: Any, function: Callable[[Any], Any]) -> Any:
+        """``(function(item) for item in items)`` for a function under the name of one of Python's that takes all items."""
+        if isinstance(function_of(consumer), (types.BuiltinFunctionType, type)):
+            return self.listed(items, function)
+        return (function(item) for item in in_python(items))
+
+    def _in_python(self, items: Iterator[Any], body: Any, exits: Any) -> None:
+        """Item by item; where it is not known whether the loop was left, each step is a branch."""
+        for item in items:
+            flags, is_left = _flags(exits)
+            if is_left:
+                return
+            if flags:
+                raise TracingError(
+                    f"{_place()}: whether this loop is left depends on values, and its items are no range and no rows of an array. Loop "
+                    "over range(len(...))"
+                )
+            body(item)
+
+    def _until_open(self, source: Source, length: int, body: Any, exits: Any) -> int:
+        """Runs steps as Python does, until it does not know any more whether the loop was left; the number of steps."""
+        for place, item in enumerate(in_python(source)):
+            flags, is_left = _flags(exits)
+            if is_left:
+                return length
+            if flags:
+                return place
+            body(item)
+        return length
+
+    def _recorded(
+        self, found: Regions, source: Source, length: Any, first: int, body: Any, exits: Any, guarded: Sequence[str], position: Position
+    ) -> None:
+        """The steps from the first one on, as an operation of the graph. Where they cannot be one, and how many there are is a size, they
+        are written out, for that size: without exits on values, or where there are none."""
+        place, is_size = _place(), found.is_size(length)
+
+        def region(has_rows: bool) -> None:
+            self._region(found, place, source, length, first, body, exits, guarded, has_rows)
+
+        problem = _failed(region)
+        if isinstance(problem, NotEqual) and is_size and not first:
+            if not found.decide_size(apply("ge", length, 1)):
+                return
+            body(source.item(lambda: 0, [array[0] for array in source.arrays()]))  # a first step gives variables their types
+            first = 1
+            problem = _failed(region)
+        if problem is None:
+            return
+        if not is_size or exits is not None and hint_of(length) > first:
+            raise problem
+        marked = None if first or exits is not None else _marked(found, source, position)
+        self._in_python(marked or itertools.islice(in_python(source), first, None), body, None)
+
+    def _region(
+        self,
+        found: Regions,
+        place: str,
+        source: Source,
+        length: Any,
+        first: int,
+        body: Any,
+        exits: Any,
+        guarded: Sequence[str],
+        has_rows: bool,
+    ) -> None:
+        functions = tuple(filter(None, (body, exits)))
+        loop = Loop(found, place, "this loop", functions, lambda: True, guarded)
+        at = loop.counter(first)
+
+        def step(*rows: Any) -> None:
+            body(source.item(at, rows or [array[at()] for array in source.arrays()]))
+
+        if exits is None and found.is_size(length):
+            loop.let_grow(self.outside)
+            arrays = source.arrays() if not first else [array[first:] for array in source.arrays()]
+            loop.scan(step, arrays if has_rows else (), length - first, self.checkpoint)
+            return
+
+        def goes_on() -> Any:
+            more = at() < found.symbolic(length)
+            flags, is_left = _flags(exits)
+            if is_left:
+                return False
+            return more if not flags else found.both(found.truth(more), _none(found, flags))
+
+        loop.goes_on = goes_on
+        loop.while_loop(step)
+
+    def plain(self, item: Any) -> Any:
+        """What a ``match`` looks at."""
+        return plain(item)
+
+    def source(self, function: Any) -> Any:
+        """``range``, ``enumerate``, ``zip`` and ``reversed`` of what a ``for`` goes through."""
+        found = regions()
+        return function if found is None else making(found, function)
+
+    # ------------------------------------------------------------------------------ calls
+    def returned(self, result: Any) -> Any:
+        """The result of a function that returns in several places."""
+        found = regions()
+        return result if found is None else found.given_back(result)
+
+    def call(self, function: Any, is_nested: bool = False) -> Any:
+        """What is called in the place of a function: one of the user's is traced as well. ``is_nested``: other calls give its arguments."""
+        found = regions()
+        if found is None:
+            return of_items(function) if (hidden := behind()) is not None and hidden.lists else function
+        if function is builtins.print and found.is_inside:
+            raise TracingError(
+                f"{_place()}: print inside of a branch or loop on values would print once for all of them. Print the results"
+            )
+        called = self._called(found, function)
+        return of_lists(self, found, function, called) if found.lists or is_nested else called
+
+    def _called(self, found: Regions, function: Any) -> Any:
+        plain = getattr(function, "__wrapped__", function)
+        if (made := OF_ELEMENTS.get(plain) if isinstance(plain, (types.BuiltinFunctionType, type)) else None) is not None:
+            return lambda *args, **kwargs: made(found, function, args, kwargs)
+        if isinstance(function, types.FunctionType) and is_users(function):
+            return self.converted(function)
+        if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType) and is_users(function.__func__):
+            return types.MethodType(self.converted(function.__func__), function.__self__)
+        return function
+
+    def converted(self, function: types.FunctionType) -> Any:
+        """The traced function; one without source as it is."""
+        key = function.__code__, id(function)
+        if key not in self._functions:
+            try:
+                self._functions[key] = (function, converted(function, self))
+            except NotCompilable:
+                self._functions[key] = (function, function)
+        return self._functions[key][1]
+
+
+def _failed(region: Callable[[bool], None]) -> TracingError | None:
+    """Records the steps of a loop as an operation of the graph, with rows for what they go through where nothing is written there, or says
+    why they are none; nothing of them has happened then."""
+    for has_rows in (True, False):
+        try:
+            region(has_rows)
+        except RowsWritten:
+            continue
+        except TracingError as problem:
+            return problem
+        break
+    return None
+
+
+def _flags(exits: Any) -> tuple[list[Any], bool]:
+    """The truth values that end a loop and that Python does not know, and whether it knows that one of them is True."""
+    flags = () if exits is None else exits()
+    return [flag for flag in flags if opened_by(flag) is not None], any(flag for flag in flags if opened_by(flag) is None)
+
+
+def _none(found: Regions, flags: Sequence[Any]) -> Any:
+    """Whether none of some truth values is True."""
+    return functools.reduce(found.both, [found.negated(found.truth(flag)) for flag in flags])
+
+
+def _is_marked(found: Regions) -> bool:
+    """Whether this is a step of a loop with marks."""
+    loops = found.loops()
+    return loops is not None and bool(loops.are_running)
+
+
+def _marked(found: Regions, source: Source, position: Position) -> Iterator[Any] | None:
+    """The items of a loop that is written out, step by step with marks for a pass to fold, where its syntax proves how many there are."""
+    loops, frame = found.loops(), _frame()
+    steps = None if loops is None or frame is None else source.steps(loops)
+    return None if steps is None else loops.run_traced(frame, position, steps)
+
+
+def _place() -> str:
+    """The line of the user's code that runs."""
+    frame = _frame()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}" if frame is not None else "unknown place"
+
+
+def _frame() -> FrameType | None:
+    """That of the user's code that runs."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not is_users(frame):
+        frame = frame.f_back
+    return frame

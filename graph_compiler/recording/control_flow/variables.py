@@ -1,0 +1,335 @@
+"""The variables that the blocks of a statement share with the code around them, and what is in them."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import itertools
+import sys
+import types
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...errors import TracingError
+from ...forwarding import forwards
+from ...sizes import is_symbolic
+from .regions import Kind, Regions
+
+if TYPE_CHECKING:
+    from .regions import Regions
+
+
+_DEEPEST = 4
+
+
+class Appended:
+    """A list that takes items. Its ``parts`` are items and stretches. What it is asked for besides is a matter of its kind."""
+
+    def __init__(self, regions: Regions, parts: Sequence[Any]) -> None:
+        self.regions, self.parts = regions, list(parts)
+        regions.lists[id(self)] = self
+
+    def append(self, item: Any, /) -> None:
+        """Takes an item."""
+        self.parts.append(item)
+
+    def extend(self, items: Iterable[Any], /) -> None:
+        """Takes items."""
+        self.parts.extend(items.pieces if isinstance(items, Appended) else items)
+
+    def __iadd__(self, items: Any) -> Any:
+        if not isinstance(items, (list, tuple, Appended)):
+            return self.plain() + items  # of an array, the sum
+        self.extend(items)
+        return self
+
+    def symbolic_length(self) -> Any:
+        """``len`` of the list as the user's code may hold it."""
+        raise NotImplementedError
+
+    @property
+    def pieces(self) -> list[Any]:
+        """Items and stretches that hold all of it."""
+        raise NotImplementedError
+
+    def plain(self) -> list[Any]:
+        """The very items: how many there are is decided."""
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self.plain())
+
+    @forwards
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"'list' object has no attribute {name!r}")
+        return getattr(self.plain(), name)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Growing(Appended):
+    """One inside of a step that appends to it."""
+
+    def count(self) -> int:
+        """How many items it has where Python runs unrecorded."""
+        return int(self.symbolic_length())
+
+
+def _of_items(name: str) -> Callable[..., Any]:
+    def method(self: Appended, *args: Any) -> Any:
+        return getattr(self.plain(), name)(*(arg.plain() if isinstance(arg, Appended) else arg for arg in args))
+
+    return method
+
+
+_BY_ITEMS = (
+    "__getitem__", "__bool__", "__add__", "__radd__", "__iter__", "__reversed__", "__contains__", "__setitem__", "__delitem__", "__mul__",
+    "__rmul__", "__imul__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "__repr__", "__str__", "__format__",
+    "__reduce_ex__", "__sizeof__",
+)  # fmt: skip
+for _name in _BY_ITEMS:
+    setattr(Appended, _name, _of_items(_name))
+
+
+def plain(item: Any, depth: int = 0) -> Any:
+    """Plain lists in the place of those that loops have made longer, in tuples, lists and dicts too."""
+    if isinstance(item, Appended):
+        return item.plain()
+    if depth < _DEEPEST and type(item) in (tuple, list, dict):
+        parts = {key: plain(part, depth + 1) for key, part in (item.items() if type(item) is dict else enumerate(item))}
+        if any(part is not (item[key]) for key, part in parts.items()):
+            if type(item) is tuple:
+                return tuple(parts.values())
+            for key, part in parts.items():
+                item[key] = part
+    return item
+
+
+NUMBERS = (bool, int, float, complex)
+_ORDER = ("b", "u", "i", "f", "c")  # of kinds of numbers, each of which holds those before it
+
+
+class _Undefined:
+    """What is in a variable that has no value yet."""
+
+    def __repr__(self) -> str:
+        return "no value"
+
+
+UNDEFINED = _Undefined()
+
+
+class NotEqual(TracingError):
+    """What blocks give, or a step changes, has no form in common."""
+
+
+class Cells:
+    """The variables that some blocks assign, by name."""
+
+    def __init__(self, *functions: types.FunctionType) -> None:
+        found = [pair for function in functions for pair in zip(function.__code__.co_freevars, function.__closure__ or ())]
+        stored = frozenset().union(*(stored_in(function.__code__) for function in functions))
+        self.cells: dict[str, types.CellType] = {name: cell for name, cell in found if name in stored}
+        self._around = dict(found)
+        self._appended = frozenset().union(*(appended_in(function.__code__) for function in functions))
+
+    def read(self) -> dict[str, Any]:
+        """What is in them now."""
+        return {name: _contents(cell) for name, cell in self.cells.items()}
+
+    def around(self) -> Iterator[tuple[str, Any]]:
+        """What the blocks read of the variables around them, by name."""
+        return ((name, _contents(cell)) for name, cell in self._around.items())
+
+    def shared(self) -> set[tuple[str, int]]:
+        """The leaves (name and place) that something beside their variable holds as well."""
+        return {(name, place) for name, cell in self.cells.items() for place in _shared(cell)}
+
+    def write(self, values: dict[str, Any]) -> None:
+        """Puts these in."""
+        for name, value in values.items():
+            if value is not UNDEFINED:
+                self.cells[name].cell_contents = value
+            elif _contents(self.cells[name]) is not UNDEFINED:
+                del self.cells[name].cell_contents
+
+    def arrays(self, regions: Regions) -> list[Any]:
+        """The arrays in them, and in what else the blocks read of the variables around them."""
+        return [leaf for cell in self._around.values() for leaf in opened(_contents(cell))[1] if regions.is_array(leaf)]
+
+    def lists(self) -> dict[str, list[Any]]:
+        """The lists in them, and in what else the blocks read, by the names of the variables; of those that loops make longer, parts."""
+        found = {name: _contents(cell) for name, cell in self._around.items()}
+        found = {name: item.parts if isinstance(item, Appended) else item for name, item in found.items()}
+        return {name: item for name, item in found.items() if type(item) is list}
+
+    def growing(self, outside: Container[int]) -> dict[str, Any]:
+        """The lists that the blocks append to, which nobody else has, by the names of variables that they do not assign; not those in cells
+        ``outside``, with which the function was defined."""
+        found = {}
+        for name in self._appended - self.cells.keys():
+            item = _contents(cell := self._around[name])
+            if id(cell) not in outside and (isinstance(item, Appended) or type(item) is list and sys.getrefcount(item) <= _HOLDERS):
+                found[name] = item
+        return found
+
+    def add(self, name: str) -> None:
+        """Takes a variable for one that the blocks assign."""
+        self.cells[name] = self._around[name]
+
+    def holds(self, item: Any) -> bool:
+        """Whether this is one of the cells."""
+        return any(item is cell for cell in self.cells.values())
+
+
+def _shared(cell: types.CellType) -> list[int]:
+    item = _contents(cell)
+    form, leaves = opened(item)
+    if form.cls is not None and sys.getrefcount(item) > _HOLDERS:  # the cell, the variable here, and the argument
+        return list(range(len(leaves)))
+    del item
+    return [place for place in range(len(leaves)) if sys.getrefcount(leaves[place]) > _HOLDERS]
+
+
+_HOLDERS = 3
+
+
+def is_shared(items: Any) -> bool:
+    """Whether something else has lists or dicts in a tuple, list or dict."""
+    for key in items if type(items) is dict else range(len(items)):
+        item = items[key]
+        if type(item) in (list, dict) and sys.getrefcount(item) > _HOLDERS or type(item) in (list, dict, tuple) and is_shared(item):
+            return True
+    return False
+
+
+def _contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return UNDEFINED
+
+
+@functools.lru_cache(maxsize=1024)
+def stored_in(code: types.CodeType) -> frozenset[str]:
+    """The variables of code around it that code assigns, functions inside of it included."""
+    own = {step.argval for step in dis.get_instructions(code) if step.opname in ("STORE_DEREF", "DELETE_DEREF")}
+    inner = (stored_in(item) for item in code.co_consts if isinstance(item, types.CodeType))
+    return frozenset(own).union(*inner) & frozenset(code.co_freevars)
+
+
+@functools.lru_cache(maxsize=1024)
+def appended_in(code: types.CodeType) -> frozenset[str]:
+    """The variables of code around it whose ``append`` or ``extend`` code reads, functions inside of it included."""
+    steps = list(dis.get_instructions(code))
+    own = {one.argval for one, two in itertools.pairwise(steps) if one.opname == "LOAD_DEREF" and two.argval in ("append", "extend")}
+    inner = (appended_in(item) for item in code.co_consts if isinstance(item, types.CodeType))
+    return frozenset(own).union(*inner) & frozenset(code.co_freevars)
+
+
+# ------------------------------------------------------------------------------------- containers
+@dataclass(frozen=True)
+class Form:
+    """A container without what is in it; of anything else, nothing."""
+
+    cls: type | None = None
+    keys: tuple[Any, ...] = ()
+    parts: tuple[Form, ...] = ()
+
+    @property
+    def may_change(self) -> bool:
+        """Whether there are lists or dicts in it."""
+        return self.cls in (list, dict) or any(part.may_change for part in self.parts)
+
+    def rebuilt(self, leaves: Iterator[Any]) -> Any:
+        """The container with these leaves."""
+        if self.cls is None:
+            return next(leaves)
+        items = [part.rebuilt(leaves) for part in self.parts]
+        if self.cls is dict:
+            return dict(zip(self.keys, items))
+        return self.cls(*items) if hasattr(self.cls, "_fields") else self.cls(items)
+
+
+def opened(item: Any) -> tuple[Form, list[Any]]:
+    """The form of a tuple, list or dict, or of what is none, and its leaves."""
+    is_named = isinstance(item, tuple) and hasattr(type(item), "_fields")
+    if type(item) not in (tuple, list, dict) and not is_named:
+        return Form(), [item]
+    keys, items = (tuple(item), list(item.values())) if type(item) is dict else ((), list(item))
+    parts = [opened(one) for one in items]
+    return Form(type(item), keys, tuple(form for form, _ in parts)), [leaf for _, leaves in parts for leaf in leaves]
+
+
+# ------------------------------------------------------------------------------------- leaves
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """Something that is no container, as it was when a block had been run: of an array and a number, the ``kind``."""
+
+    item: Any
+    kind: Kind | None
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether Python knows it."""
+        return type(self.item) in NUMBERS or self.kind is None
+
+    def is_same(self, other: Leaf) -> bool:
+        """Whether it is the same object, or an equal number or text."""
+        if self.item is other.item:
+            return True
+        if type(self.item) is not type(other.item) or not self.is_constant or not other.is_constant:
+            return False
+        if type(self.item) in (float, complex):
+            return repr(self.item) == repr(other.item)
+        return type(self.item) in (bool, int, str, bytes) and bool(self.item == other.item)
+
+    def __str__(self) -> str:
+        return "no value" if self.item is UNDEFINED else f"{self.item!r:.60}" if self.is_constant else str(self.kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Noted:
+    """What was in a variable."""
+
+    form: Form
+    leaves: tuple[Leaf, ...]
+
+    @property
+    def is_undefined(self) -> bool:
+        """Whether it had no value."""
+        return len(self.leaves) == 1 and self.leaves[0].item is UNDEFINED
+
+    def __str__(self) -> str:
+        if self.form.cls is None:
+            return str(self.leaves[0])
+        return f"a {self.form.cls.__name__} of {', '.join(map(str, self.leaves)) or 'nothing'}"
+
+
+def noted(regions: Regions, value: Any) -> Noted:
+    """What is in a variable now."""
+    form, leaves = opened(value)
+    return Noted(form, tuple(Leaf(item, _kind(regions, item)) for item in leaves))
+
+
+def _kind(regions: Regions, item: Any) -> Kind | None:
+    return regions.kind(item) if type(item) in NUMBERS or is_symbolic(item) or regions.is_array(item) else None
+
+
+def common(one: Kind, other: Kind) -> Kind | None:
+    """The kind that two have in common: numbers take that of the array beside them; None where arrays differ."""
+    if "object" in (one.dtype, other.dtype):  # numbers of Python's that no array holds
+        return None
+    if one.number and other.number:
+        return max(one, other, key=lambda kind: _place(kind.dtype))
+    if one.number != other.number:
+        number, array = (one, other) if one.number else (other, one)
+        return array if not array.shape and _place(number.dtype) <= _place(array.dtype) else None
+    return one if (one.dtype, one.shape) == (other.dtype, other.shape) else None
+
+
+def _place(dtype: str) -> int:
+    kind = "b" if dtype == "bool" else "f" if dtype == "bfloat16" else dtype[0]
+    return _ORDER.index(kind)

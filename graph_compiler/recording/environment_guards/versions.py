@@ -1,0 +1,248 @@
+"""What tells that dicts and the classes of objects have not changed: versions that Python keeps, many of them read at once.
+
+A model's attributes are hundreds of objects that lie apart in memory. CPython up to 3.11 stores with each dict a number that every
+change replaces (PEP 509), and each object begins with a pointer to its class. All of these words are compared by one call, of a few
+instructions: after a model has run, code is as far from the processor as data is, and each call of something else waits for its own.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+WORD = 8  # bytes
+
+
+class _Buffer(ctypes.Structure):
+    """CPython's ``Py_buffer``."""
+
+    _fields_ = (
+        ("buf", ctypes.c_void_p),
+        ("obj", ctypes.c_void_p),
+        ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("suboffsets", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("internal", ctypes.c_void_p),
+    )
+
+
+class Scattered:
+    """The words at these addresses: ``view`` is an array of pointers, each followed to its word (``suboffsets`` of PEP 3118).
+
+    Whoever makes one keeps the memory alive, and this object, for as long as ``view`` is read.
+
+    >>> numbers = (ctypes.c_uint64 * 3)(5, 6, 7)
+    >>> words = Scattered([ctypes.addressof(numbers) + 16, ctypes.addressof(numbers)])
+    >>> before = words.copy()
+    >>> words.view.tolist(), words.view == before, numbers.__setitem__(2, 8), words.view == before
+    ([7, 5], True, None, False)
+    """
+
+    __slots__ = ("_pointers", "view")
+
+    def __init__(self, addresses: Sequence[int]) -> None:
+        number = len(addresses)
+        self._pointers = (ctypes.c_void_p * number)(*addresses)
+        shape, strides, suboffsets = (ctypes.pointer(ctypes.c_ssize_t(item)) for item in (number, WORD, 0))
+        start, whole = ctypes.addressof(self._pointers), number * WORD
+        self.view: memoryview = _view_of(ctypes.byref(_Buffer(start, None, whole, WORD, 1, 1, b"Q", shape, strides, suboffsets, None)))
+
+    def copy(self) -> memoryview:
+        """The words of the moment."""
+        return memoryview(self.view.tobytes()).cast("Q")
+
+
+_view_of = ctypes.pythonapi.PyMemoryView_FromBuffer
+_view_of.argtypes, _view_of.restype = [ctypes.POINTER(_Buffer)], ctypes.py_object
+
+
+Dicts = Sequence[dict[Any, Any]]
+
+
+class Versions(NamedTuple):
+    """Of dicts' entries and of objects' classes: ``now`` equals a ``copy()`` until one of them changes."""
+
+    now: Any
+    copy: Callable[[], Any]
+
+
+class Words(NamedTuple):
+    """Addresses of words of memory, in this order: a word that tells where others lie stands before them.
+
+    They may be read only while ``stand()`` is true; once it is not, a word before those that are gone is another than it was.
+    """
+
+    addresses: tuple[int, ...]
+    stand: Callable[[], bool]
+
+
+class VersionsOf(Protocol):
+    """Gives the versions of dicts, of the classes of objects, and of other words of memory."""
+
+    def __call__(self, dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = (), /) -> Versions: ...
+
+
+_CLASS, _VERSION = 1 * WORD, 3 * WORD  # where they stand in an object and a dict (CPython's PyObject and PyDictObject)
+
+
+def gathered(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
+    """Versions that are words of memory; only where ``is_readable``.
+
+    >>> held = {"step": 1}
+    >>> versions = gathered([held], []) if is_readable else told(lambda: list(held.items()))
+    >>> before = versions.copy()
+    >>> versions.now == before, held.update(step=2), versions.now == before
+    (True, None, False)
+    """
+    own = [id(one) + _VERSION for one in dicts] + [id(one) + _CLASS for one in objects]
+    return _scattered(own + _addresses(words), (*dicts, *objects, words))
+
+
+def _addresses(words: Sequence[Words]) -> list[int]:
+    return [address for one in words for address in one.addresses]
+
+
+def _scattered(addresses: Sequence[int], owners: Any) -> Versions:
+    words = Scattered(addresses)
+
+    def copy(alive: Any = owners) -> memoryview:  # what is looked at lives as long as this
+        return words.copy()
+
+    return Versions(words.view, copy)
+
+
+class _Told:
+    """Equal to what a function gives at the moment."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, read: Callable[[], Any]) -> None:
+        self.read = read
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self.read() == other)
+
+
+def told(read: Callable[[], Any]) -> Versions:
+    """Versions that a function gives."""
+    return Versions(_Told(read), read)
+
+
+def counted(version: Callable[[dict[Any, Any]], int]) -> VersionsOf:
+    """Versions by a function that tells the version of one dict."""
+
+    def versions_of(dicts: Dicts, objects: Sequence[Any], words: Sequence[Words] = ()) -> Versions:
+        other = _scattered(_addresses(words), words).copy if words else tuple
+        return told(lambda: ([version(one) for one in dicts], [type(one) for one in objects], other()))
+
+    return versions_of
+
+
+def dict_of_class(cls: type) -> dict[str, Any] | None:
+    """The real dict of a class, behind the proxy that ``vars`` gives; None if it cannot be reached.
+
+    >>> dict_of_class(Versions)["copy"] is Versions.copy
+    True
+    """
+    found = gc.get_referents(vars(cls))
+    return found[0] if len(found) == 1 and type(found[0]) is dict else None
+
+
+def dicts_of_attribute(cls: type, name: str) -> list[dict[str, Any]]:
+    """The dicts that an attribute of a class depends on: those of the classes where Python looks for it; empty where they cannot be had.
+
+    >>> class Layer:
+    ...     def forward(self): ...
+    >>> [["forward" in held for held in dicts_of_attribute(cls, "forward")] for cls in (Layer, type("Own", (Layer,), {}))]
+    [[True], [False, True]]
+    """
+    above = next((place for place, one in enumerate(cls.__mro__) if name in vars(one)), len(cls.__mro__) - 1)
+    found = [dict_of_class(one) for one in cls.__mro__[: above + 1]]
+    known = [held for held in found if held is not None]
+    return known if len(known) == len(found) else []
+
+
+# ------------------------------------------------------------------------------------- whether they tell of every change
+class _Object:
+    step = 0
+
+
+class _Other(_Object):
+    pass
+
+
+def _stores(item: Any) -> Iterator[None]:
+    """Changes of what an object holds, each done once the loop runs as fast as the interpreter makes it."""
+    for step in range(64):
+        item.step = step
+        yield
+    setattr(item, "other", 1)  # noqa: B010
+    yield
+    del item.other
+    yield
+
+
+def _items(held: dict[str, Any]) -> Iterator[None]:
+    for step in range(64):
+        held["a"] = step
+        yield
+    for change in (lambda: held.update(b=3), lambda: held.pop("a"), held.clear, lambda: held.update(c=1)):
+        change()
+        yield
+
+
+def _attributes(cls: Any) -> Iterator[None]:
+    for base in cls.__mro__[-2::-1]:
+        base.attribute = len
+        yield
+        base.attribute = repr
+        yield
+
+
+def _classes(item: Any) -> Iterator[None]:
+    for cls in (_Other, _Object):
+        item.__class__ = cls
+        yield
+
+
+def tell(versions_of: VersionsOf) -> bool:
+    """Whether what ``versions_of`` gives tells of every kind of change, and of nothing else.
+
+    Python 3.13 tells watchers of a dict nothing of attributes that are stored in an object.
+    """
+    item, held = _Object(), dict[str, Any]()
+    return (
+        tells(versions_of([vars(item)], []), _stores(item))
+        and tells(versions_of([held], []), _items(held))
+        and tells(versions_of(dicts_of_attribute(_Other, "step"), []), _attributes(_Other))
+        and tells(versions_of([], [item]), _classes(item), repeats=True)
+    )
+
+
+def tells(versions: Versions, changes: Iterable[None], repeats: bool = False) -> bool:
+    """Whether versions differ after each of the ``changes`` from all before (from the last, where it ``repeats``), and are the same in
+    between.
+
+    >>> held = {}
+    >>> tells(told(lambda: len(held)), (held.update({number: 0}) for number in range(3)))
+    True
+    """
+    seen = [versions.copy()]
+    for _ in changes:
+        if any(versions.now == before for before in (seen[-1:] if repeats else seen)):
+            return False
+        seen.append(versions.copy())
+        if versions.now != seen[-1]:
+            return False
+    return True
+
+
+is_readable = sys.implementation.name == "cpython" and (3, 10) <= sys.version_info[:2] <= (3, 11) and sys.maxsize > 2**32 and tell(gathered)

@@ -1,0 +1,75 @@
+"""Objects in a result that a graph would give back as they are at every call: none may hold what was recorded."""
+
+from __future__ import annotations
+
+import gc
+import types
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from typing import Any
+
+from ..errors import TracingError
+from ..trees import Branch, Static, Tree
+from .code.ownership import OWN, package_of
+
+_CLOSED = (type, types.ModuleType, types.CodeType, str, bytes, int, float, complex, type(None))
+_ITEMS = "whose items would be computed after the recording; return a list or tuple of them"
+# what runs on after the function has returned -> what is wrong with it, and what to do
+_RUNNING: dict[type, str] = {
+    Coroutine: "whose code runs when it is awaited, after the recording; compile a plain function, and call that in the asynchronous one",
+    Iterator: _ITEMS,
+    AsyncGenerator: _ITEMS,
+}
+_MOST = 10_000  # objects looked at below one
+
+
+def refuse_escapes(name: str, result: Tree, arguments: Tree, is_recorded: Callable[[Any], bool]) -> None:
+    """``TracingError`` where the result holds recorded arrays or sizes in a place that is no leaf: in a closure, a generator, a set.
+
+    Iterators are refused whatever they hold: one that was used up by the first call would be given to the second.
+    """
+    if not (held := _statics(result)):
+        return
+    given = {id(value) for value in _statics(arguments)}
+    for value in held:
+        if id(value) in given or isinstance(value, _CLOSED):
+            continue
+        if (problem := next((words for cls, words in _RUNNING.items() if isinstance(value, cls)), None)) is not None:
+            raise TracingError(f"{name} returns a {type(value).__name__}, {problem}")
+        if holds(value, is_recorded):
+            raise TracingError(
+                f"{name} returns a {type(value).__name__} that holds arrays or sizes of this call inside ({value!r:.60}), so every later "
+                "call would get those of the recording. Return them in a tuple, list, dict or dataclass"
+            )
+
+
+def _statics(tree: Tree) -> list[Any]:
+    if isinstance(tree, Static):
+        return [tree.value]
+    if isinstance(tree, Branch):
+        return [*tree.keys, *(value for child in tree.children for value in _statics(child))]
+    return []
+
+
+def holds(root: Any, is_recorded: Callable[[Any], bool]) -> bool:
+    """Whether something recorded can be reached from an object; of functions, their closure and defaults count, not their module.
+
+    >>> holds(lambda y, x=[2.5]: y, lambda item: item == 2.5), holds({1}, lambda item: item == 2.5)
+    (True, False)
+    """
+    waiting, seen = [root], {id(root)}
+    while waiting and len(seen) < _MOST:
+        item = waiting.pop()
+        if is_recorded(item):
+            return True
+        for child in _inside(item):
+            if id(child) not in seen:
+                seen.add(id(child))
+                waiting.append(child)
+    return False
+
+
+def _inside(item: Any) -> list[Any]:
+    if isinstance(item, types.FunctionType):
+        return [*(item.__closure__ or ()), *(item.__defaults__ or ()), *(item.__kwdefaults__ or {}).values()]
+    is_closed = isinstance(item, _CLOSED[:3]) or package_of(type(item).__module__) == OWN  # a size leads to the whole recording
+    return [] if is_closed else gc.get_referents(item)

@@ -1,0 +1,57 @@
+"""Tells bugs of this package from exceptions of the user's code and of frameworks, so that no fallback hides a bug.
+
+An exception belongs to whoever runs the innermost Python frame of its traceback, with the frames of frameworks and of Python left out: the
+user, where their code called the framework, and this package otherwise. Functions of this package that make a call of the user's are
+marked as such (:mod:`graph_compiler.forwarding`).
+"""
+
+from __future__ import annotations
+
+import traceback
+from types import FrameType, TracebackType
+from typing import Literal
+
+from ..errors import DuplicateRow, GraphCompilerError, InternalError, InvalidGraph, Signal, UnknownOperation
+from ..forwarding import FORWARDING
+from .code.ownership import owner_of
+
+Owner = Literal["user", "framework", "own"]
+GENERATED = "<graph_compiler "
+_PRELUDE = ".prelude."  # modules of which functions are copied into generated code
+# Errors of this package that only a bug of it raises.
+_VERDICT = "_graph_compiler_is_fault"  # attribute of an exception: what `is_fault` has found
+BUGS = (InvalidGraph, UnknownOperation, DuplicateRow, InternalError)
+
+
+def owner_of_frame(frame: FrameType) -> Owner:
+    """Return who runs a frame. Generated code, and those that are marked, run calls of the user."""
+    if frame.f_code in FORWARDING or frame.f_code.co_filename.startswith(GENERATED) or _PRELUDE in frame.f_globals.get("__name__", ""):
+        return "user"
+    owner = owner_of(frame)
+    return "own" if owner == "own" else "framework" if owner in ("framework", "python") else "user"
+
+
+def owner_of_problem(trace: TracebackType | None) -> Owner:
+    """Return the owner of the innermost frame that is not a framework's; ``"framework"`` if there is no other."""
+    owners = [owner_of_frame(frame) for frame, _ in traceback.walk_tb(trace)]
+    return next((owner for owner in reversed(owners) if owner != "framework"), "framework")
+
+
+def is_fault(problem: BaseException) -> bool:
+    """Return True if a bug of this package has raised the exception. A fallback must not hide it.
+
+    >>> is_fault(InvalidGraph("a value is used before it is made")), is_fault(ValueError("raised nowhere"))
+    (True, False)
+    """
+    if isinstance(problem, (GraphCompilerError, Signal)):
+        return isinstance(problem, BUGS)
+    if not isinstance(problem, Exception) or problem.__traceback__ is None:
+        return False
+    # JAX removes its frames from the traceback of what leaves it, so that a later look could take this package for the one that raised.
+    if _VERDICT not in problem.__dict__:
+        last = problem.__traceback__
+        while last.tb_next is not None:
+            last = last.tb_next
+        # What a framework raises may say that this way is not possible, whoever has called it.
+        problem.__dict__[_VERDICT] = owner_of_frame(last.tb_frame) == "own"
+    return bool(problem.__dict__[_VERDICT])

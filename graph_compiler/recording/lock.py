@@ -1,0 +1,97 @@
+"""Whether this thread is recording just now."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .reachability.snapshot import World
+from .state.locks import Reserved
+
+recording_lock = threading.RLock()  # one for all frameworks: with one for each, two that record each other's functions would wait for ever
+
+
+def is_mine() -> bool:
+    """Whether this thread is the one that may record."""
+    return recording_lock._is_owned()  # type: ignore[attr-defined,no-any-return]
+
+
+_reserved: list[Reserved] = []
+
+
+def _before_fork() -> None:
+    """Waits until nobody records or changes state: a child has all of it as it is now, and not the threads that would finish it."""
+    recording_lock.acquire()
+    _reserved.append(Reserved())
+
+
+def _after_fork() -> None:
+    _reserved.pop().release()
+    recording_lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
+
+
+class _Active:
+    """Which threads have recordings open, one inside of the other. ``anywhere`` is the quick question that each call of a graph asks
+    first."""
+
+    def __init__(self) -> None:
+        self.anywhere = 0
+        self._here = threading.local()
+        self._lock = threading.Lock()
+
+    @property
+    def recording(self) -> bool:
+        """Whether a recording of this thread is open."""
+        return getattr(self._here, "depth", 0) > 0
+
+    def change(self, by: int) -> None:
+        """One recording more, or less, of this thread."""
+        with self._lock:
+            self.anywhere += by
+        self._here.depth = getattr(self._here, "depth", 0) + by
+
+    @property
+    def framework(self) -> str | None:
+        """The framework of the innermost recording of this thread, if it is known."""
+        found: str | None = getattr(self._here, "framework", None)
+        return found
+
+    @framework.setter
+    def framework(self, name: str | None) -> None:
+        self._here.framework = name
+
+    def knows(self, item: Any) -> bool:
+        """Whether changes of this container are state of the innermost recording of this thread, which looks after them itself."""
+        worlds: list[World] = getattr(self._here, "worlds", [])
+        return bool(worlds) and worlds[-1].knows(item)
+
+    @contextmanager
+    def looking_after(self, world: World) -> Iterator[None]:
+        """Inside of the block the innermost recording looks after all containers of a world."""
+        self._here.worlds = worlds = [*getattr(self._here, "worlds", ()), world]
+        try:
+            yield
+        finally:
+            self._here.worlds = worlds[:-1]
+
+
+active = _Active()
+
+
+@contextmanager
+def recording(framework: str | None = None) -> Iterator[None]:
+    """A recording of a function of ``framework`` is open inside of the block."""
+    active.change(+1)
+    before, active.framework = active.framework, framework
+    try:
+        yield
+    finally:
+        active.framework = before
+        active.change(-1)

@@ -1,0 +1,322 @@
+"""``int(x)``, ``float(x)``, ``complex(x)``, ``len(x)`` and ``type(x)`` of arrays and symbolic numbers, where code looks up these names in
+its own module.
+
+Python wants numbers of its very classes, symbols are none; and what stands for an array should tell the class of an array. While
+recording, the modules of the user's functions hold shims under these names. Where a name is passed on as well (``dtype=float``,
+``return len``), it is left as it is, and the calls of it alone look up the shim, under another name.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import dis
+import functools
+import linecache
+import math
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ...forwarding import forwards
+from ...sizes import apply
+from ..code.names import names_read
+from .host_math import Symbols, called
+from .patch import Place
+
+_NAMES = frozenset(vars(builtins))
+_FUNCTION_NODES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_ASK = frozenset({"isinstance", "issubclass"})
+_BY_KEY = frozenset({"max", "min", "sorted"})
+
+
+class _Use(NamedTuple):
+    """Where a file has one of the names: ``inside`` are the first lines of the functions around it whose bodies it stands in."""
+
+    name: str
+    inside: tuple[int, ...]
+    is_called: bool = False
+    is_harmless: bool = False
+    is_argument: bool = False
+
+
+def only_called(file: str, names: tuple[str, ...]) -> frozenset[str]:
+    """Which of the names the functions of a file call, and use in no other way but to ask (``isinstance(x, int)``), to map or to sort by;
+    none where it cannot be read."""
+    uses = [use for use in _uses(file) if use.name in names]
+    return frozenset({use.name for use in uses if use.is_called} - {use.name for use in uses if use.inside and not use.is_harmless})
+
+
+def handed_on(file: str, name: str) -> frozenset[int]:
+    """The first lines of the functions of a file that do with this name something else than to call it and to ask ``isinstance``."""
+    uses = (use for use in _uses(file) if use.name == name and not use.is_harmless and not use.is_argument)
+    return frozenset(line for use in uses for line in use.inside)
+
+
+@functools.lru_cache(maxsize=256)
+def _uses(file: str) -> tuple[_Use, ...]:
+    """Those of Python's own names; nothing where there is no text. That of the cell of a notebook is kept by ``linecache``."""
+    try:
+        return tuple(_uses_in(ast.parse("".join(linecache.getlines(file)))))
+    except (SyntaxError, ValueError):
+        return ()
+
+
+def _uses_in(tree: ast.Module) -> Iterator[_Use]:
+    texts = any(isinstance(node, ast.ImportFrom) and node.module == "__future__" for node in tree.body)  # annotations stay texts
+    called: set[int] = set()
+    harmless: set[int] = set()
+    to_see: list[tuple[Any, tuple[int, ...]]] = [(tree, ())]
+    while to_see:
+        node, inside = to_see.pop()
+        if isinstance(node, ast.Name) and node.id in _NAMES:
+            yield _Use(node.id, inside, id(node) in called, id(node) in harmless)
+        elif isinstance(node, ast.Call):
+            called.add(id(node.func))
+            harmless.update(map(id, _of_call(node)))
+        else:
+            harmless.update(map(id, _annotated(node, texts)))
+        if isinstance(node, _FUNCTION_NODES):
+            within = (*inside, _first_line(node))
+            yield from (_Use(name, within, is_argument=True) for name in _arguments(node.args) if name in _NAMES)
+            to_see += [(part, within) for part in (node.body if isinstance(node.body, list) else [node.body])]
+            to_see += [(part, inside) for part in (node.args, *getattr(node, "decorator_list", ()), getattr(node, "returns", None)) if part]
+        else:
+            to_see += [(part, inside) for part in ast.iter_child_nodes(node)]
+
+
+def _first_line(function: Any) -> int:
+    """As code objects have it."""
+    first: int = min([function.lineno, *(one.lineno for one in getattr(function, "decorator_list", ()))])
+    return first
+
+
+def _arguments(arguments: ast.arguments) -> Iterator[str]:
+    several = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
+    yield from (one.arg for one in several if one)
+
+
+def _annotated(node: Any, texts: bool) -> Iterator[ast.AST]:
+    """Where something else may stand for the class, for it is never evaluated: the annotation of a variable of a function; where
+    annotations are ``texts``, those of arguments and results, too."""
+    kinds = (ast.AnnAssign, ast.arg, ast.FunctionDef, ast.AsyncFunctionDef) if texts else (ast.AnnAssign,)
+    annotation = (node.returns if isinstance(node, _FUNCTION_NODES) else node.annotation) if isinstance(node, kinds) else None
+    if annotation is not None:
+        yield from ast.walk(annotation)
+
+
+def _of_call(call: ast.Call) -> Iterator[ast.AST]:
+    """Where something else that can be called may stand for the class."""
+    yield call.func
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    if name == "map":
+        yield from call.args[:1]
+    if name in _BY_KEY:
+        yield from (keyword.value for keyword in call.keywords if keyword.arg == "key")
+    if name in _ASK:
+        yield from _classes(call.args[-1]) if call.args else ()
+
+
+def _classes(node: ast.AST) -> Iterator[ast.AST]:
+    """The classes of ``isinstance(x, (int, float))`` and ``isinstance(x, int | float)``."""
+    yield node
+    for part in node.elts if isinstance(node, ast.Tuple) else (node.left, node.right) if isinstance(node, ast.BinOp) else ():
+        yield from _classes(part)
+
+
+_LOWEST_BIT_SAYS_CALLED = sys.version_info >= (3, 11)
+_MOST_NAMES = 128  # beyond, an instruction needs another one before it, which would move all that follow
+
+
+def alias_of(name: str) -> str:
+    """Return the global name under which calls of ``name`` are looked up; no code of a user's can have it.
+
+    >>> alias_of("int")
+    'int(...)'
+    """
+    return f"{name}(...)"
+
+
+def with_aliases(code: types.CodeType, names: Iterable[str]) -> types.CodeType:
+    """Return code whose calls of these globals look up their aliases, functions inside of it included; ``code`` itself without such calls.
+
+    Instructions keep their places, lines and number.
+
+    >>> def whole(x): return x.astype(int) + int(x)
+    >>> with_aliases(whole.__code__, ["int"]).co_names
+    ('astype', 'int', 'int(...)')
+    """
+    if not _LOWEST_BIT_SAYS_CALLED:
+        return code
+    consts = tuple(with_aliases(item, names) if isinstance(item, types.CodeType) else item for item in code.co_consts)
+    own, text = list(code.co_names), bytearray(code.co_code)
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "LOAD_GLOBAL" and instruction.argval in names and (instruction.arg or 0) & 1:
+            alias = alias_of(instruction.argval)
+            place = own.index(alias) if alias in own else len(own)
+            if place >= _MOST_NAMES or (instruction.arg or 0) > 0xFF:
+                continue
+            if place == len(own):
+                own.append(alias)
+            text[instruction.offset + 1] = place << 1 | 1
+    if len(own) == len(code.co_names) and all(map(_is, consts, code.co_consts)):
+        return code
+    return code.replace(co_names=tuple(own), co_consts=consts, co_code=bytes(text))
+
+
+def _is(item: object, other: object) -> bool:
+    return item is other
+
+
+# globals, a name in them, the file of the code that looks it up, and the functions whose code this is
+LookedUp = tuple[dict[str, Any], str, str, tuple[types.FunctionType, ...]]
+_FUNCTIONS: dict[type, str] = {int: "trunc", float: "float"}
+CONVERTED = ("int", "float")
+COUNTED = ("len",)
+_ORIGINALS: dict[str, Any] = {"int": int, "float": float, "complex": complex, "len": len}
+_BUILT_IN = {type.__name__: type}
+
+
+class ClassShim:
+    """Stands for a class under its name, and is the class itself in all but what a call of it gives.
+
+    >>> asked = ClassShim(type, type)
+    >>> asked(1), isinstance(int, asked), asked("Made", (), {}).__name__
+    (<class 'int'>, True, 'Made')
+    """
+
+    def __init__(self, cls: Any, call: Callable[..., Any]) -> None:
+        self._class, self._call, self.__wrapped__ = cls, call, cls
+
+    @forwards
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(*args, **kwargs)
+
+    def __instancecheck__(self, item: Any) -> bool:
+        return isinstance(item, self._class)
+
+    def __subclasscheck__(self, cls: type) -> bool:
+        return issubclass(cls, self._class)
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        return (self._class,)
+
+    def __or__(self, other: Any) -> Any:
+        return self._class | (other._class if isinstance(other, ClassShim) else other)
+
+    def __ror__(self, other: Any) -> Any:
+        return other | self._class
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._class, name)
+
+
+def _converting(cls: Any, symbols: Symbols) -> ClassShim:
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        item: Any = symbols.number_of(args[0]) if len(args) == 1 and not kwargs else None
+        if symbols.is_recorded(item):
+            return _recorded_as(cls, item, symbols)
+        operands = symbols.opened((item,)) if symbols.is_symbolic(item) else None
+        if operands is None:
+            return item if item.__class__ is cls else cls(*args, **kwargs)
+        return item if isinstance(item, cls) else symbols.made(functools.partial(apply, _FUNCTIONS[cls]), operands)
+
+    return ClassShim(cls, convert)
+
+
+def _recorded_as(cls: Any, item: Any, symbols: Symbols) -> Any:
+    """Return a number that stays an array of the recording as an int or float that does, too."""
+    if item.__class__ is cls:
+        return item
+    found: Any = NotImplemented
+    if cls is int and isinstance(item, float):
+        found = symbols.call("math.trunc", math.trunc, (item,))
+    elif cls is float and isinstance(item, int):
+        found = item * 1.0
+    return cls(item) if found is NotImplemented else found
+
+
+def _of_parts(symbols: Symbols) -> ClassShim:
+    def convert(*args: Any, **kwargs: Any) -> Any:
+        found = NotImplemented if kwargs else called(symbols, complex, args)
+        return complex(*args, **kwargs) if found is NotImplemented else found
+
+    return ClassShim(complex, convert)
+
+
+def _counting(symbols: Symbols) -> ClassShim:
+    def count(*args: Any, **kwargs: Any) -> Any:
+        length = symbols.length_of(args[0]) if len(args) == 1 and not kwargs else None
+        return len(*args, **kwargs) if length is None else length
+
+    # AutoGraph reads the source of what is called: that of ``count``, which a function that wraps ``len`` would hide.
+    return ClassShim(len, count)
+
+
+def looked_up(functions: Iterable[types.FunctionType]) -> Iterator[LookedUp]:
+    """Which of the names of conversions the code of functions looks up.
+
+    >>> def length(x): return len(x)
+    >>> [name for _, name, *_ in looked_up([length])]
+    ['len']
+    """
+    for function in functions:
+        names = _ORIGINALS.keys() & names_read(function.__code__)
+        yield from ((function.__globals__, name, function.__code__.co_filename, (function,)) for name in names)
+
+
+def conversions(places: Iterable[LookedUp], symbols: Symbols) -> list[Place]:
+    """Return the places of the shims for ``int``, ``float``, ``complex`` and ``len``: under these names where code only calls them, and
+    asks ``isinstance``; elsewhere under their aliases, with the code of the functions that call them there."""
+    spaces: dict[tuple[int, str], dict[str, Any]] = {}
+    files: dict[tuple[int, str], set[str]] = {}
+    functions: dict[tuple[int, str], dict[int, types.FunctionType]] = {}
+    for space, name, file, calling in places:
+        key = id(space), name
+        spaces[key] = space
+        files.setdefault(key, set()).add(space.get("__file__") or file)
+        functions.setdefault(key, {}).update((id(function), function) for function in calling)
+    known = [key for key, space in spaces.items() if _is_pythons_own(space, key[1])]
+    shimmed = [key for key in known if _is_only_called(key[1], files[key])]
+    passed_on = [key for key in known if key not in shimmed]
+    names: dict[int, set[str]] = {}
+    for key in passed_on:
+        for function in functions[key]:
+            names.setdefault(function, set()).add(key[1])
+    calling_functions = {place: function for key in passed_on for place, function in functions[key].items()}
+    return [
+        *((spaces[key], key[1], _shim(key[1], symbols)) for key in shimmed),
+        *((spaces[key], alias_of(key[1]), _shim(key[1], symbols)) for key in passed_on),
+        *((function, "__code__", with_aliases(function.__code__, names[place])) for place, function in calling_functions.items()),
+    ]
+
+
+def _shim(name: str, symbols: Symbols) -> Any:
+    if name in COUNTED:
+        return _counting(symbols)
+    return _of_parts(symbols) if name == "complex" else _converting(_ORIGINALS[name], symbols)
+
+
+def _is_pythons_own(space: dict[str, Any], name: str) -> bool:
+    """Return True if code in these globals finds Python's own function under the name, or the shim of a recording around this one."""
+    held = space.get(name, _ORIGINALS)
+    return held is _ORIGINALS or isinstance(held, ClassShim)
+
+
+def _is_only_called(name: str, files: Iterable[str]) -> bool:
+    return all(name in only_called(file, tuple(_ORIGINALS)) for file in files)
+
+
+def types_asked(
+    places: Iterable[tuple[dict[str, Any], str]],
+    stands: Callable[[Any], bool],
+    class_of: Callable[[Any], type] = lambda item: item.__class__,
+) -> list[Place]:
+    """The places of the shim for ``type``, under its own name or another: it gives ``class_of`` an item that ``stands`` for something."""
+
+    def ask(*args: Any, **kwargs: Any) -> Any:
+        return class_of(args[0]) if len(args) == 1 and not kwargs and stands(args[0]) else type(*args, **kwargs)
+
+    shim = ClassShim(type, ask)
+    return [(space, name, shim) for space, name in places if space.get(name, _BUILT_IN.get(name)) is type]

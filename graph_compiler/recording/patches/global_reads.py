@@ -1,0 +1,155 @@
+"""Globals that the user's code reads by text while it is recorded (``globals()[name]``, ``eval(text)``): which ones is known only then."""
+
+from __future__ import annotations
+
+import builtins
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ..code.names import names_read
+from ..environment_guards.guards import EnvironmentGuard
+from ..reachability.absent import names_of_whole
+from ..reachability.references import OWN_GLOBALS, names_in, reaches_own_globals, values_in
+from .patch import Place
+
+_ANY = compile("name", "<globals>", "eval")
+
+
+class GlobalReads:
+    """Which globals code looks up by text, where it finds ``globals``, ``eval`` or ``exec`` in the :meth:`places` of this object, in the
+    thread that made it.
+
+    >>> from .patch import replaced
+    >>> def read(name): return globals()[name]
+    >>> reads = GlobalReads([read])
+    >>> with replaced(reads.places()):
+    ...     _ = read("GlobalReads")
+    >>> [function.__code__.co_names for function in reads.functions()]
+    [('GlobalReads',)]
+    """
+
+    def __init__(self, functions: Iterable[types.FunctionType]) -> None:
+        self._thread = threading.get_ident()
+        self._found: dict[tuple[int, str], tuple[dict[str, Any], str]] = {}
+        for one in functions:
+            space = one.__globals__
+            for name in OWN_GLOBALS & names_read(one.__code__):
+                if name not in space:
+                    self._found[id(space), name] = space, name
+        self._functions: dict[Any, types.FunctionType] = {}
+        self._whole: dict[int, dict[str, Any]] = {}
+
+    def places(self) -> list[Place]:
+        """Where code finds the names, and the shims for these."""
+        return [(space, name, _SHIMS[name](self, space)) for space, name in self._found.values()]
+
+    def hears(self) -> bool:
+        """Whether the caller runs in the thread of the recording."""
+        return threading.get_ident() == self._thread
+
+    def note(self, space: dict[str, Any], name: Any) -> None:
+        """This name was looked up in these globals."""
+        if isinstance(name, str) and not name.startswith("__"):
+            self.run(_ANY.replace(co_names=(name,)), space)
+
+    def note_all(self, space: dict[str, Any]) -> None:
+        """Any name may have been looked up there."""
+        self._whole[id(space)] = space
+
+    def run(self, code: types.CodeType, space: dict[str, Any]) -> None:
+        """This code has read these globals."""
+        self._functions[code.co_names, code.co_code, id(space)] = types.FunctionType(code, space)
+
+    def functions(self) -> list[types.FunctionType]:
+        """Functions that read the same globals: what a function refers to is what these refer to as well."""
+        for space in self._whole.values():
+            for name in names_in(space):
+                self.note(space, name)
+        return list(self._functions.values())
+
+    def facts(self) -> list[EnvironmentGuard]:
+        """Those that were read as a whole have the names that they had."""
+        return [names_of_whole(space, "the module") for space in self._whole.values()]
+
+
+def all_of(functions: Iterable[types.FunctionType]) -> list[EnvironmentGuard]:
+    """For code that has not run yet: all globals of those of the functions that read, or write, some by text, are what they are, and hold
+    what they hold."""
+    spaces = {id(one.__globals__): one.__globals__ for one in functions if reaches_own_globals(names_read(one.__code__))}
+    facts = [names_of_whole(space, "the module") for space in spaces.values()]
+    for space in spaces.values():
+        facts += [
+            EnvironmentGuard("{}({}, {}) == {}", (_seen, space, name, _seen(space, name)), f"the global {name}")
+            for name in values_in(space)
+        ]
+    return facts
+
+
+def _seen(space: dict[str, Any], name: str) -> tuple[int, ...]:
+    """Which object stands under a name, and which objects it holds itself."""
+    item = space.get(name)
+    parts = item.values() if isinstance(item, dict) and item is not space else item if isinstance(item, (list, set)) else ()
+    return (id(item), *map(id, parts))
+
+
+class _Noted(dict[str, Any]):
+    """The dict that ``globals()`` gives to recorded code: notes each lookup, and passes writes on to the module."""
+
+    def __init__(self, reads: GlobalReads, space: dict[str, Any]) -> None:
+        super().__init__(space)
+        self._reads, self._space = reads, space
+
+
+def _noting(name: str, note: Callable[[_Noted, Any], None]) -> Callable[..., Any]:
+    """A method of :class:`_Noted`, which notes what is asked and asks the module's own dict."""
+
+    def method(self: _Noted, *args: Any, **kwargs: Any) -> Any:
+        note(self, args[0] if args else None)
+        return getattr(self._space, name)(*args, **kwargs)
+
+    return method
+
+
+_METHODS: dict[str, Callable[[_Noted, Any], None]] = {
+    **dict.fromkeys(("__setitem__", "update"), lambda noted, _: None),
+    **dict.fromkeys(("__iter__", "__len__", "keys", "values", "items", "copy"), lambda noted, _: noted._reads.note_all(noted._space)),
+    **dict.fromkeys(
+        ("__getitem__", "__contains__", "get", "pop", "setdefault", "__delitem__"), lambda noted, key: noted._reads.note(noted._space, key)
+    ),
+}
+for _name, _note in _METHODS.items():
+    setattr(_Noted, _name, _noting(_name, _note))
+
+
+def _globals(reads: GlobalReads, space: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+    return lambda: _Noted(reads, space) if reads.hears() else space
+
+
+def _running(mode: str, run: Callable[..., Any]) -> Callable[[GlobalReads, dict[str, Any]], Callable[..., Any]]:
+    """``eval`` and ``exec``: the code that they run reads the globals that its instructions name."""
+
+    def shim(reads: GlobalReads, space: dict[str, Any]) -> Callable[..., Any]:
+        def noted(source: Any, globals: Any = None, locals: Any = None, /, **kwargs: Any) -> Any:
+            frame = sys._getframe(1)
+            code = source if isinstance(source, types.CodeType) else compile(source.strip() if mode == "eval" else source, "<text>", mode)
+            if isinstance(globals, _Noted):
+                globals = globals._space
+            if globals is None:
+                globals, locals = frame.f_globals, frame.f_locals if locals is None else locals
+            if globals is space and not code.co_freevars and reads.hears():
+                reads.run(code, space)
+            return run(code, globals, locals, **kwargs)
+
+        return noted
+
+    return shim
+
+
+_SHIMS: dict[str, Callable[[GlobalReads, dict[str, Any]], Any]] = {
+    "globals": _globals,
+    "eval": _running("eval", builtins.eval),
+    "exec": _running("exec", builtins.exec),
+}

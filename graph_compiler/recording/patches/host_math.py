@@ -1,0 +1,146 @@
+"""Functions of Python's ``math`` and ``cmath`` on symbolic numbers and on elements of arrays: symbols, or recorded calls, where the user's
+code calls them through their module or by their names."""
+
+from __future__ import annotations
+
+import cmath
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from ...forwarding import forwards
+from ...sizes import FUNCTIONS_OF_MATH, apply
+from .patch import STAND_IN, Probe, Session
+
+
+def _call_none(name: str, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    return NotImplemented
+
+
+class Symbols(NamedTuple):
+    """How shims work with the symbolic numbers of a frontend.
+
+    ``opened`` gives the expressions behind the arguments of a function, None where it has to be given the numbers; ``made`` what the user's
+    code gets where a function is computed on expressions; ``number_of`` an array of one element as a number, anything else as it is.
+    ``length_of`` is the size that ``len`` of an array gives, None for all else.
+
+    ``is_recorded`` tells numbers that stay arrays of the recording. ``call(name, original, args)`` records a function of ``math`` on them,
+    or returns NotImplemented.
+    """
+
+    is_symbolic: Callable[[Any], bool]
+    opened: Callable[[tuple[Any, ...]], tuple[Any, ...] | None]
+    made: Callable[[Callable[..., Any], tuple[Any, ...]], Any]
+    number_of: Callable[[Any], Any] = lambda item: item
+    length_of: Callable[[Any], Any] = lambda item: None
+    is_recorded: Callable[[Any], bool] = lambda item: False
+    call: Callable[[str, Callable[..., Any], tuple[Any, ...]], Any] = _call_none
+
+
+def _numbers(symbols: Symbols, args: Iterable[Any]) -> list[Any]:
+    """Return the arguments, and the items of sequences among them, with arrays of one element as numbers."""
+    given = [list(item) if isinstance(item, Iterator) else item for item in args]  # an iterator can be read once
+    nested = [_numbers(symbols, item) if isinstance(item, (list, tuple)) else item for item in given]
+    # `map` adds no frame between the shim and `number_of`, which looks for the code that reads the element.
+    found = map(symbols.number_of, [0 if isinstance(item, list) else item for item in nested])
+    return [item if number is None or isinstance(item, list) else number for item, number in zip(nested, found)]
+
+
+def _items(symbols: Symbols, item: Any) -> Any:
+    """Return the items of an array with axes as a list; anything else as it is."""
+    length = symbols.length_of(item)
+    return item if length is None else [item[place] for place in range(int(length))]
+
+
+def _leaves(args: list[Any]) -> list[Any]:
+    return [leaf for item in args for leaf in (_leaves(item) if isinstance(item, list) else (item,))]
+
+
+def _expressed(by_count: dict[int, str], symbols: Symbols, args: list[Any]) -> Any:
+    """Return the expression that a function is of symbolic numbers; NotImplemented where it takes the numbers themselves."""
+    name = by_count.get(len(args))
+    if name is None or not any(map(symbols.is_symbolic, args)):
+        return NotImplemented
+    operands = symbols.opened(tuple(args))
+    return NotImplemented if operands is None else symbols.made(functools.partial(apply, name), operands)
+
+
+def called(symbols: Symbols, original: Callable[..., Any], args: tuple[Any, ...]) -> Any:
+    """Return the recorded call of a function of numbers, or NotImplemented."""
+    numbers = _numbers(symbols, args)
+    is_recorded = any(map(symbols.is_recorded, _leaves(numbers)))
+    name = f"{original.__module__}.{original.__name__}"
+    return symbols.call(name, original, tuple(numbers)) if is_recorded else NotImplemented
+
+
+@forwards
+def _called(
+    by_count: dict[int, str],
+    compose: Callable[..., Any] | None,
+    session: Session,
+    original: Callable[..., Any],
+    *args: Any,
+    **kwargs: Any,
+) -> Any:
+    """Return the recorded call, the expression, or what ``compose`` makes of the numbers; where none is possible, the function's result."""
+    symbols = session.symbols
+    if original.__name__ in _OF_SEQUENCES:
+        args = tuple([_items(symbols, item) for item in args])
+    numbers = _numbers(symbols, args)
+    leaves = _leaves(numbers)
+    found: Any = NotImplemented
+    is_recorded = any(map(symbols.is_recorded, leaves))
+    if not kwargs:
+        name = f"{original.__module__}.{original.__name__}"
+        found = symbols.call(name, original, tuple(numbers)) if is_recorded else _expressed(by_count, symbols, numbers)
+    if found is not NotImplemented:
+        return found
+    is_open = is_recorded or any(symbols.is_symbolic(leaf) and symbols.opened((leaf,)) is not None for leaf in leaves)
+    return compose(*numbers, **kwargs) if compose is not None and is_open else original(*numbers, **kwargs)
+
+
+# ------------------------------------------------------------------------------------- functions as operators and other functions
+def _hypot(*numbers: Any) -> Any:
+    return functools.reduce(math.hypot, numbers[2:], math.hypot(*numbers[:2])) if len(numbers) > 1 else math.fabs(*numbers)
+
+
+def _dist(p: Any, q: Any) -> Any:
+    if len(p) != len(q):
+        raise ValueError("both points must have the same number of dimensions")
+    return math.hypot(*map(operator.sub, p, q))
+
+
+def _isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> bool:
+    distance = abs(a - b)
+    is_near = (distance <= rel_tol * abs(a)) | (distance <= rel_tol * abs(b)) | (distance <= abs_tol)
+    return bool((a == b) | is_near & (distance < math.inf))
+
+
+_COMPOSED: dict[str, Callable[..., Any]] = {
+    "hypot": _hypot,
+    "dist": _dist,
+    "isclose": _isclose,
+    "isnan": lambda number: bool(number != number),
+    "isinf": lambda number: bool(abs(number) == math.inf),
+    "isfinite": lambda number: bool(abs(number) < math.inf),
+}
+
+
+def _functions(module: Any) -> Iterator[str]:
+    return (name for name, item in vars(module).items() if callable(item) and not name.startswith("_"))
+
+
+# These multiply and add items by their operators, so arrays among them stay arrays.
+_BY_OPERATORS = frozenset({"prod", "sumprod"})
+_OF_SEQUENCES = frozenset({"dist", "fsum"})
+# The functions of both modules: those that can stay symbolic, or be recorded.
+MATH: tuple[Probe, ...] = (
+    *(
+        Probe(math, name, STAND_IN, functools.partial(_called, FUNCTIONS_OF_MATH.get(name, {}), _COMPOSED.get(name)))
+        for name in _functions(math)
+        if name not in _BY_OPERATORS
+    ),
+    *(Probe(cmath, name, STAND_IN, functools.partial(_called, {}, None)) for name in _functions(cmath)),
+)

@@ -1,0 +1,52 @@
+"""Imports that a function makes while it is recorded: what the top level of a module does is no part of the function."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from importlib.util import resolve_name
+from typing import Any
+
+from ...forwarding import forwards
+from .patch import Probe, Probes, paused
+
+
+def OUTSIDE(probe: Probe, probes: Probes, original: Any) -> Any:
+    """Run the original outside of the recordings of this thread, unless ``on_read(*args)``."""
+
+    @forwards
+    def imported(*args: Any, **kwargs: Any) -> Any:
+        sessions = probes.here()
+        if not sessions or probe.on_read(*args, **kwargs):
+            return original(*args, **kwargs)
+        with ExitStack() as stack:
+            stack.enter_context(paused())
+            for session in reversed(sessions):
+                stack.enter_context(session.outside())
+            return original(*args, **kwargs)
+
+    imported.__wrapped__ = original  # type: ignore[attr-defined]
+    return imported
+
+
+def _is_statement_loaded(name: str, globals: Any = None, locals: Any = None, fromlist: Sequence[str] | None = (), level: int = 0) -> bool:
+    """Return True if an import statement finds all of its modules already imported."""
+    package = (globals or {}).get("__package__") if level else None
+    if level and not package:
+        return False
+    module = sys.modules.get(resolve_name("." * level + name, package) if level else name)
+    # A module may import parts of itself when it is asked for one, so only what it holds counts.
+    return module is not None and all(item in vars(module) for item in fromlist or ())
+
+
+def _is_loaded(name: str, package: str | None = None) -> bool:
+    return (resolve_name(name, package) if name.startswith(".") and package else name) in sys.modules
+
+
+IMPORTS: tuple[Probe, ...] = (
+    Probe(builtins, "__import__", OUTSIDE, _is_statement_loaded),
+    Probe(importlib, "import_module", OUTSIDE, _is_loaded),
+)

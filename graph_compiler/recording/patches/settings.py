@@ -1,0 +1,115 @@
+"""Settings of the process that the user's code reads, and what gives something else each time."""
+
+from __future__ import annotations
+
+import builtins
+import decimal
+import gc
+import io
+import locale
+import logging
+import os
+import pathlib
+import random
+import secrets
+import stat
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...forwarding import forwards
+from .imports import IMPORTS
+from .new_names import NAMES
+from .patch import ASSUME, REFUSE, Probe
+
+_SHORT = 1 << 16  # bytes: two writes may bear one time, and be of one length
+_NAMES = ("file", "path", "fname")  # under which functions take the name of a file
+_stat = os.stat  # which has a shim while something is recorded
+
+
+def _of_file(_: Any, *args: Any, **kwargs: Any) -> Any:
+    """The contents of a file, of a large one its time of writing. None for a missing file, and for objects that name no file."""
+    file: Any = args[0] if args else next((kwargs[name] for name in _NAMES if name in kwargs), None)
+    try:
+        told = _stat(file)
+        is_short = stat.S_ISREG(told.st_mode) and told.st_size <= _SHORT and not isinstance(file, int)
+        return pathlib.Path(file).read_bytes() if is_short else (told.st_mtime_ns, told.st_size, told.st_ino)
+    except (OSError, TypeError, ValueError):
+        return None
+
+
+def _of_opened(_: Any, *args: Any, **kwargs: Any) -> Any:
+    """As :func:`_of_file`, where it is not written to."""
+    mode = args[1] if len(args) > 1 else kwargs.get("mode", "r")
+    return None if set(mode) & set("wax+") else _of_file(_, *args, **kwargs)
+
+
+# Of functions that read a file, or look for one, what is compared is the file.
+FILES: tuple[Probe, ...] = (
+    Probe(os, "stat", ASSUME, _of_file),
+    Probe(builtins, "open", ASSUME, _of_opened),
+    Probe(io, "open", ASSUME, _of_opened),
+    *(Probe(np, name, ASSUME, _of_file) for name in ("load", "loadtxt", "genfromtxt", "fromfile")),
+)
+if hasattr(pathlib, "_normal_accessor"):  # Python 3.10: pathlib calls these by an object of its own
+    FILES += (
+        Probe(pathlib._normal_accessor, "stat", ASSUME, _of_file),
+        Probe(pathlib._normal_accessor, "open", ASSUME, _of_opened),
+    )
+
+
+@forwards
+def as_told(original: Any, *args: Any, **kwargs: Any) -> Any:
+    """What is compared of most settings: the answer itself."""
+    return original(*args, **kwargs)
+
+
+def assumed(rows: dict[Any, tuple[str, ...]], compared: Callable[..., Any] = as_told) -> tuple[Probe, ...]:
+    """Functions that only tell a setting, by what holds them."""
+    return tuple(Probe(owner, name, ASSUME, compared) for owner, names in rows.items() for name in names)
+
+
+def refused(rows: dict[Any, tuple[str, ...]], unless: Callable[..., bool] = lambda *args, **kwargs: False) -> tuple[Probe, ...]:
+    """Functions that give something else each time, by what holds them."""
+    return tuple(Probe(owner, name, REFUSE, unless) for owner, names in rows.items() for name in names)
+
+
+def _of_logger(ask: Any, *args: Any, **kwargs: Any) -> Any:
+    logger = ask(*args, **kwargs)
+    return logger.level, logger.getEffectiveLevel(), logger.disabled, [*logger.handlers]
+
+
+def _of_state(ask: Any, *args: Any, **kwargs: Any) -> Any:
+    return [part.tobytes() if isinstance(part, np.ndarray) else str(part) for part in ask(*args, **kwargs)]
+
+
+def _is_seeded(*args: Any, **kwargs: Any) -> bool:
+    return any(item is not None for item in (*args, *kwargs.values()))
+
+
+SETTINGS: tuple[Probe, ...] = (
+    *assumed({
+        np: ("geterr", "get_printoptions"),
+        random: ("getstate",),
+        os: ("getcwd", "listdir"),
+        os.path: ("exists", "isfile", "isdir", "getmtime", "getsize"),
+        sys: ("getrecursionlimit", "gettrace", "getprofile", "getswitchinterval"),
+        gc: ("isenabled", "get_threshold", "get_debug"),
+        locale: ("getlocale", "localeconv"),
+        logging.Logger: ("isEnabledFor", "getEffectiveLevel", "hasHandlers"),
+    }),
+    # whose answers do not tell by themselves whether they are others
+    *assumed({decimal: ("getcontext",)}, lambda ask, *args: repr(ask(*args))),
+    *assumed({logging: ("getLogger",)}, _of_logger),
+    *assumed({np.random: ("get_state",)}, _of_state),
+    *FILES,
+    *IMPORTS,
+    *NAMES,
+    *refused({
+        os: ("urandom",),
+        secrets: ("token_bytes", "token_hex", "token_urlsafe", "randbelow", "randbits", "choice"),
+    }),
+    *refused({np.random: ("default_rng",)}, unless=_is_seeded),  # else by the operating system
+)  # fmt: skip

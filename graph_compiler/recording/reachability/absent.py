@@ -1,0 +1,115 @@
+"""Names that code looked for where they were not: something under them would be found from then on, in the place of what was found."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterator
+from typing import Any
+
+from ..code.names import globals_read
+from ..environment_guards.guards import EnvironmentGuard
+from ..environment_guards.versions import dict_of_class
+from .free_parts import FreeParts
+from .references import STOOD_IN, names_in
+from .walk import Reached
+
+_PLAIN = frozenset({str, bytes, int, float, bool, type(None)})
+
+_ASKED_BY_PYTHON = frozenset({"__bool__", "__len__", "__contains__", "__eq__", "__getattr__", "__getattribute__"})  # and done without
+
+
+def absent_globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
+    """Names that functions look up in their modules, and found among Python's own functions or not at all."""
+    spaces = {id(function.__globals__): function.__globals__ for function in reach.functions}
+    looked_up: dict[int, set[str]] = {key: set() for key in spaces}
+    for function in reach.functions:
+        looked_up[id(function.__globals__)] |= globals_read(function.__code__)
+    for key, space in spaces.items():
+        names = frozenset(name for name in looked_up[key] - STOOD_IN if name not in space and not free(space, name))
+        if names:
+            yield EnvironmentGuard("{}.isdisjoint({}.keys())", (names, space), "a global that was not there", space)
+        if nowhere := names - vars(builtins).keys():
+            yield EnvironmentGuard(
+                "{}.isdisjoint({}.keys())", (nowhere, vars(builtins)), "a name of builtins that was not there", vars(builtins)
+            )
+
+
+class Sought:
+    """Names that code may look for in an object in vain, and go on. Objects share the sets, for a large package has thousands of both."""
+
+    def __init__(self, reach: Reached) -> None:
+        self.reach = reach
+        self.names = frozenset(reach.tried.union(name for name in reach.fragments if name.isidentifier()))
+        self.all = "" in reach.fragments  # code goes through all attributes, or reads them by texts that are not known
+        self._not_in: dict[type, frozenset[str]] = {}
+        self._not_above: dict[tuple[type, ...], frozenset[str]] = {}
+        self._read_of: dict[int, list[str]] = {}
+
+    def missing(self, owner: Any) -> frozenset[str]:
+        """Those that neither an object nor its class holds: without asking, which runs properties of the user's."""
+        cls = type(owner)
+        if cls not in self._not_in:
+            self._not_in[cls] = self.names.difference(*(vars(base) for base in cls.__mro__))
+        names, own = self._not_in[cls], getattr(owner, "__dict__", {})
+        return names if names.isdisjoint(own) else names.difference(own)
+
+    def not_inherited(self, cls: type) -> frozenset[str]:
+        """Return the names that neither a base of a class nor its metaclass defines: without asking the class, whose metaclass may raise
+        anything."""
+        metaclass: type = type(cls)
+        above = (*cls.__mro__[1:], *metaclass.__mro__)
+        if above not in self._not_above:
+            self._not_above[above] = self.names.difference(*map(vars, above))
+        return self._not_above[above]
+
+    def read_of(self, cls: type) -> list[str]:
+        """Return the names of attributes and methods of a class that code may read."""
+        if id(cls) not in self._read_of:
+            methods = (name for name in vars(cls) if name in self.reach.names)
+            self._read_of[id(cls)] = [*self.reach.attributes(cls), *methods]
+        return self._read_of[id(cls)]
+
+
+def absent_attributes(sought: Sought, owner: Any, own: Any, what: str, free: FreeParts) -> Iterator[EnvironmentGuard]:
+    """Attributes that code may look for in an object in vain: by text (``hasattr``, ``getattr`` with a default), or where it handles
+    exceptions; and which there are, where it goes through all of them."""
+    if not isinstance(own, dict):
+        return
+    names = free.without(owner, sought.missing(owner))
+    if names:
+        yield EnvironmentGuard("{}.isdisjoint({}.keys())", (names, own), f"an attribute that {what} had not", own)
+    if sought.all:
+        yield keys_fact(own, FreeParts(lambda _: free.keys_of(owner)), f"which attributes {what} has")
+
+
+def keys_fact(held: dict[Any, Any], free: FreeParts, what: str) -> EnvironmentGuard:
+    """That a dict has the keys that it has now, beside those that are free to come and go.
+
+    >>> counts = {"steps": 1, (3, 4): 2.0}
+    >>> fact = keys_fact(counts, FreeParts(lambda _: ["steps"]), "keys")
+    >>> now, before = fact.items
+    >>> now() == before, counts.pop("steps"), now() == before, counts.update(more=1), now() == before
+    (True, 1, True, None, False)
+    """
+
+    def keys() -> list[Any]:  # a dict keeps the object that was the key first; arrays have no equality that is true or false
+        return [key if type(key) in _PLAIN else id(key) for key in held if not free(held, key)]
+
+    return EnvironmentGuard("{}() == {}", (keys, keys()), what, held)
+
+
+def names_of_whole(space: dict[str, Any], what: str) -> EnvironmentGuard:
+    """That a namespace which code reads as a whole has the names that it has now."""
+    return EnvironmentGuard("{}({}) == {}", (names_in, space, names_in(space)), f"which names {what} has", space)
+
+
+def hidden_by_class(sought: Sought, cls: type, watched: set[int]) -> Iterator[EnvironmentGuard]:
+    """Attributes that a class inherits, which one of its own would hide, and those that code may look for in it in vain."""
+    above = [base for base in cls.__mro__[1:] if id(base) in watched]
+    names = _ASKED_BY_PYTHON.union(*map(sought.read_of, above)).difference(vars(cls))
+    what, held = f"an attribute of {cls.__name__} that it had not", dict_of_class(cls)
+    if names:
+        yield EnvironmentGuard("{}.isdisjoint({}.keys())", (names, vars(cls)), what, held)
+    if names := sought.not_inherited(cls):
+        found = names.intersection(vars(cls))
+        yield EnvironmentGuard("{}.intersection({}.keys()) == {}", (names, vars(cls), found), what, held)

@@ -1,0 +1,408 @@
+"""How each kind of container is read, changed and put back: lists, dicts, sets, closure cells, globals, classes and objects.
+
+One table is for what a function finds by itself, and is to be found as it is below what its class makes of it (:func:`kind_of`), one for
+what it is given, which the caller sees through the methods of its class (:func:`given_kind`).
+"""
+
+from __future__ import annotations
+
+import abc
+import contextvars
+import enum
+import logging
+import os
+import types
+import weakref
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from operator import is_
+from typing import Any, NamedTuple
+
+from ...registration import responds_to, stateless_packages
+from ...trees import Fixed
+from ..code.ownership import is_users, owner_of, package_of
+from ..state.append_only_list import AppendOnlyList
+from ..state.contents import contents_of
+from .references import Names, module_of
+
+
+def registered_with(cls: abc.ABCMeta) -> frozenset[Any]:
+    """Weak references to the classes that were registered with an abstract class, or with one below it, which counts as well.
+
+    >>> class Scaled(abc.ABC): ...
+    >>> before = registered_with(Scaled)
+    >>> Scaled.register(int) is int, len(registered_with(Scaled) - before)
+    (True, 1)
+    """
+    own: frozenset[Any] = frozenset(abc._get_dump(cls)[0])  # type: ignore[attr-defined]
+    below: list[Any] = cls.__subclasses__()  # each is of the class of its base, or of one below that
+    return own.union(*map(registered_with, below))
+
+
+# Class -> whether its own methods read what an object holds, so that no name in the user's code tells which attributes count.
+_HOLDING: dict[tuple[str, str], bool] = {
+    **dict.fromkeys((("types", "SimpleNamespace"), ("argparse", "Namespace"), ("_thread", "_local")), False),
+    **dict.fromkeys((("collections", name) for name in ("UserDict", "UserList", "UserString", "ChainMap")), True),
+    **dict.fromkeys((("queue", name) for name in ("Queue", "LifoQueue", "PriorityQueue")), True),
+    **dict.fromkeys((("weakref", name) for name in ("WeakKeyDictionary", "WeakValueDictionary")), True),
+    ("configparser", "RawConfigParser"): True,
+    ("configparser", "SectionProxy"): True,
+    ("string", "Template"): True,
+    **dict.fromkeys((("threading", name) for name in ("Event", "Semaphore")), True),
+}
+
+
+def is_holding(cls: type) -> bool:
+    """Whether instances of a standard-library class (or a subclass) contain objects of the user.
+
+    >>> import queue, types
+    >>> is_holding(queue.Queue), is_holding(types.SimpleNamespace), is_holding(type)
+    (True, True, False)
+    """
+    return any((base.__module__, base.__name__) in _HOLDING for base in cls.__mro__)
+
+
+def reads_itself(cls: type) -> bool:
+    """Whether methods of such a class read what its objects hold.
+
+    >>> import queue, types
+    >>> reads_itself(queue.Queue), reads_itself(types.SimpleNamespace)
+    (True, False)
+    """
+    return any(_HOLDING.get((base.__module__, base.__name__), False) for base in cls.__mro__)
+
+
+class Answers(NamedTuple):
+    """What objects of a class answer code that reads one of ``names``."""
+
+    cls: type
+    names: frozenset[str]
+    read: Callable[[Any], Any]
+    what: str
+
+
+def _level(logger: logging.Logger) -> tuple[Any, ...]:
+    return logger.getEffectiveLevel(), logger.disabled, logger.manager.disable
+
+
+_ROWS = (Answers(logging.Logger, frozenset({"isEnabledFor", "getEffectiveLevel", "level", "disabled"}), _level, "the level of a logger"),)
+
+
+def is_asked(item: Any) -> bool:
+    """Whether an object is one of those in the table."""
+    return any(isinstance(item, row.cls) for row in _ROWS)
+
+
+def answers_of(item: Any, names: Collection[str]) -> list[Answers]:
+    """The answers that code with these names may get of an object.
+
+    >>> logger = logging.getLogger("graph_compiler.doctest")
+    >>> [row.what for row in answers_of(logger, {"isEnabledFor"})], answers_of(logger, {"info"})
+    (['the level of a logger'], [])
+    """
+    return [row for row in _ROWS if isinstance(item, row.cls) and not row.names.isdisjoint(names)]
+
+
+_CLOSED = (
+    types.ModuleType,
+    types.FunctionType,
+    types.MethodType,
+    types.BuiltinFunctionType,
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    enum.Enum,
+    type(None),
+)
+COMPILED = "_compiled_"  # attributes that hold compiled methods: no state of the user's
+_CLASS_OF = "__class__"
+
+
+class _Missing:
+    """Stands for what is not there."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = _Missing()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of container: its parts by key (``pairs``), one part put in or (``MISSING``) taken out (``put``); ``dotted`` where they are
+    attributes.
+
+    ``refilled`` replaces all parts, where it is not enough to put in each that differs. ``is_surely`` tells quickly of most containers that
+    still hold the very parts that they held.
+    """
+
+    pairs: Callable[[Any], dict[Any, Any]]
+    put: Callable[[Any, Any, Any], None]
+    refilled: Callable[[Any, dict[Any, Any]], None] | None = None
+    dotted: bool = False
+    is_surely: Callable[[Any, dict[Any, Any]], bool] = lambda held, before: False
+
+    def refill(self, held: Any, before: dict[Any, Any]) -> None:
+        """Makes a container hold these parts."""
+        if self.refilled is not None:
+            return self.refilled(held, before)
+        now = self.pairs(held)
+        for key in {**now, **before}:
+            if now.get(key, MISSING) is not (part := before.get(key, MISSING)):
+                self.put(held, key, part)
+        return None
+
+
+def _dict_behind(held: Any) -> tuple[Any, Any]:
+    """The plain dict, and the class whose methods read and change it without the overrides of subclasses. Proxies of dicts (TensorFlow
+    tracks modules by some) are looked through."""
+    while not issubclass(type(held), dict):
+        held = held.__wrapped__
+    return held, OrderedDict if isinstance(held, OrderedDict) else dict
+
+
+def _pairs_of_dict(held: dict[Any, Any]) -> dict[Any, Any]:
+    held, own = _dict_behind(held)
+    return dict(own.items(held))
+
+
+def _put_in_dict(held: dict[Any, Any], key: Any, value: Any) -> None:
+    held, own = _dict_behind(held)
+    if value is not MISSING:
+        own.__setitem__(held, key, value)
+    elif key in held:
+        own.__delitem__(held, key)
+
+
+def _refill_dict(held: dict[Any, Any], before: dict[Any, Any]) -> None:
+    plain, own = _dict_behind(held)
+    own.clear(plain)
+    for key, value in before.items():
+        _put_in_dict(held, key, value)
+
+
+def _pairs_of_cell(cell: types.CellType) -> dict[Any, Any]:
+    try:
+        return {0: cell.cell_contents}
+    except ValueError:  # an empty cell
+        return {}
+
+
+def _put_in_cell(cell: types.CellType, key: Any, value: Any) -> None:
+    if value is MISSING:
+        del cell.cell_contents
+    else:
+        cell.cell_contents = value
+
+
+def _put_item(held: Any, key: Any, value: Any) -> None:
+    if value is not MISSING:
+        held[key] = value
+    elif key in held:
+        del held[key]
+
+
+def _refill_list(held: Any, before: dict[Any, Any]) -> None:
+    held.clear()
+    held.extend(before.values())
+
+
+def _refill_set(held: set[Any], before: dict[Any, Any]) -> None:
+    held.clear()
+    held.update(before)
+
+
+_slots: dict[int, tuple[weakref.ref[type], list[str]]] = {}  # by the identity of a class: they stand when it is made
+
+
+def slots_of(item: Any) -> list[str]:
+    """Names of the attributes that an object keeps outside of its ``__dict__``."""
+    cls = type(item)
+    found = _slots.get(id(cls))
+    if found is None or found[0]() is not cls:
+        given = (slots for base in cls.__mro__ if (slots := vars(base).get("__slots__")) is not None)
+        names = [name for slots in given for name in ((slots,) if isinstance(slots, str) else slots)]
+        own = [name for name in names if name not in ("__dict__", "__weakref__") and not name.startswith("__")]
+        found = _slots[id(cls)] = weakref.ref(cls), own
+    return found[1]
+
+
+def _pairs_of_object(item: Any) -> dict[Any, Any]:
+    attributes = getattr(item, "__dict__", {})
+    if responds_to(type(item), COMPILED):
+        attributes = {name: part for name, part in attributes.items() if not name.startswith(COMPILED)}
+    return {_CLASS_OF: type(item), **attributes, **{name: getattr(item, name) for name in slots_of(item) if hasattr(item, name)}}
+
+
+def _has_attributes_of(item: Any, before: dict[Any, Any]) -> bool:
+    """Of an object without slots: without a copy of its attributes."""
+    now: Any = getattr(item, "__dict__", before)
+    if len(now) + 1 != len(before) or before.get(_CLASS_OF) is not type(item):
+        return False
+    return all(map(is_, islice(before, 1, None), now)) and all(map(is_, islice(before.values(), 1, None), now.values()))
+
+
+def _put_in_object(item: Any, key: Any, value: Any) -> None:
+    attributes = getattr(item, "__dict__", None)
+    if attributes is not None and key not in (_CLASS_OF, *slots_of(item)):
+        _put_in_dict(attributes, key, value)
+    elif value is MISSING:
+        object.__delattr__(item, key)
+    else:
+        object.__setattr__(item, key, value)
+
+
+def _refill_object(item: Any, before: dict[Any, Any]) -> None:
+    Kind(_pairs_of_object, _put_in_object).refill(item, before)
+    attributes = getattr(item, "__dict__", {})
+    compiled = {name: part for name, part in attributes.items() if name not in before}
+    if list(attributes) != (order := [*(name for name in before if name in attributes), *compiled]):
+        _refill_dict(attributes, {name: attributes[name] for name in order})
+
+
+def _pairs_of_class(cls: type) -> dict[Any, Any]:
+    return {name: part for name, part in vars(cls).copy().items() if not name.startswith(("__", "_abc_", COMPILED))}
+
+
+def _put_in_class(cls: type, key: Any, value: Any) -> None:
+    if value is not MISSING:
+        type.__setattr__(cls, key, value)
+    elif key in vars(cls):
+        type.__delattr__(cls, key)
+
+
+def _pairs_of_variable(variable: contextvars.ContextVar[Any]) -> dict[Any, Any]:
+    held = variable.get(MISSING)
+    return {} if held is MISSING else {0: held}
+
+
+def _put_in_variable(variable: contextvars.ContextVar[Any], key: Any, value: Any) -> None:
+    if value is not MISSING:  # what was set cannot be taken out, but in the order of the tokens
+        variable.set(value)
+
+
+def _numbered(held: Any) -> dict[Any, Any]:
+    return dict(enumerate(held))
+
+
+def _refill_mapping(held: Any, before: dict[Any, Any]) -> None:
+    for key in [key for key in held if key not in before]:
+        del held[key]
+    if isinstance(held, dict) and [key for key in before if key in held] != list(held):
+        held.clear()  # another order
+    held.update(before)
+
+
+OBJECT = Kind(_pairs_of_object, _put_in_object, _refill_object, dotted=True, is_surely=_has_attributes_of)
+
+
+def _pairs_of_contents(item: Any) -> dict[Any, Any]:
+    contents = contents_of(item)
+    return {0: Fixed(contents.take(item))} if contents else {}
+
+
+def _put_contents(item: Any, value: Any) -> None:
+    if contents := contents_of(item):
+        contents.put(item, value.value)
+
+
+_CONTENTS = Kind(_pairs_of_contents, lambda item, key, value: _put_contents(item, value))
+CLASS = Kind(_pairs_of_class, _put_in_class)
+_LIST = Kind(_numbered, _put_item, _refill_list)
+DICT = Kind(_pairs_of_dict, _put_in_dict, _refill_dict)
+_KINDS: tuple[tuple[Any, Kind], ...] = (
+    (dict, DICT),
+    ((list, deque), _LIST),
+    (contextvars.ContextVar, Kind(_pairs_of_variable, _put_in_variable)),
+    (type(os.environ), Kind(dict, _put_item)),
+    (set, Kind(lambda held: dict(zip(held, held)), lambda held, key, value: None, _refill_set)),
+    (Names, Kind(lambda names: names.pairs(), lambda names, key, value: _put_in_dict(names.space, key, value))),
+    (types.CellType, Kind(_pairs_of_cell, _put_in_cell)),
+)
+
+
+class Field(str):
+    """The name of an attribute, as a key."""
+
+    __slots__ = ()
+
+
+_FIELDS = Kind(
+    lambda item: {Field(name): part for name, part in vars(item).items()},
+    object.__setattr__,
+    lambda item, before: _refill_mapping(vars(item), {str(name): part for name, part in before.items()}),
+    dotted=True,
+)
+_GIVEN: tuple[tuple[Any, Kind], ...] = (
+    (tuple, Kind(_numbered, lambda held, key, value: None)),
+    ((list, deque), _LIST),
+    (Mapping, Kind(lambda held: dict(held.items()), _put_item, _refill_mapping)),
+)
+_APPENDED = Kind(lambda held: _numbered(held.added), lambda held, key, value: None)
+
+
+def given_kind(item: Any, always: bool = False) -> Kind | None:
+    """How a container among arguments is read and changed; None for what is none: classes, modules, and, unless ``always``, what can be
+    called.
+
+    >>> from collections import UserDict
+    >>> given_kind(UserDict(a=1)).pairs(UserDict(a=1)), given_kind(len)
+    ({'a': 1}, None)
+    """
+    if type(item) is AppendOnlyList:
+        return _APPENDED
+    for cls, kind in _GIVEN:
+        if isinstance(item, cls):
+            return kind
+    if isinstance(item, (type, types.ModuleType)) or callable(item) and not always:
+        return None
+    return _FIELDS if isinstance(getattr(item, "__dict__", None), dict) else None
+
+
+def kind_of(item: Any, always: bool = False) -> Kind | None:
+    """How a container is read and changed; None for what is none: arrays, values, functions, and, unless ``always``, objects of Python's
+    own library."""
+    for cls, kind in _KINDS:
+        if isinstance(item, cls):
+            return kind
+    if contents_of(item) is not None:
+        return _CONTENTS
+    if isinstance(item, type):
+        return CLASS if is_users(item) else None
+    if isinstance(item, _CLOSED) or responds_to(type(item), "__array__") or not (hasattr(item, "__dict__") or slots_of(item)):
+        return None
+    return OBJECT if always or _holds_of_user(type(item)) else None
+
+
+_of_users: weakref.WeakKeyDictionary[type, tuple[frozenset[str], bool]] = weakref.WeakKeyDictionary()  # as long as no package is added
+
+
+def _holds_of_user(cls: type) -> bool:
+    packages, known = stateless_packages(), _of_users.get(cls)
+    if known is None or known[0] is not packages:
+        module = module_of(cls)
+        is_stateless = not module or package_of(module) in packages or owner_of(module) in ("python", "own")
+        known = _of_users[cls] = packages, not is_stateless or is_holding(cls)
+    return known[1]
+
+
+def slotted(items: Iterable[Any]) -> list[Any]:
+    """The objects that keep their attributes in slots alone: among arguments these are not taken apart, but looked into where they are."""
+    return [item for item in items if not hasattr(item, "__dict__") and slots_of(item) and kind_of(item) is OBJECT]
+
+
+def has_attributes(item: Any) -> bool:
+    """Whether this is an array that attributes can be put on: it is none of the containers, these are."""
+    return responds_to(type(item), "__array__") and hasattr(item, "__dict__") and _holds_of_user(type(item))
+
+
+def is_whole(item: Any) -> bool:
+    """Whether a container is state as a whole: its parts have no names of their own."""
+    return isinstance(item, (list, deque, set)) or contents_of(item) is not None

@@ -1,0 +1,193 @@
+"""The framework that a callable is written in, told by its class, its arguments, and what its code refers to."""
+
+from __future__ import annotations
+
+import dis
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ...errors import GraphCompilerError, SourceNotFound
+from ...registration import FrontendEntry, frontends, responds_to, telling, trait
+from ...trees import iterate_structure
+from ..code.names import HANDLERS
+from ..code.ownership import OWN, owner_of, package_of
+from ..code.syntax import place_of
+from .namespaces import entry_of, spaces_of
+from .references import layers, named, wrapped_by
+
+_READS = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+
+
+def is_self_contained(function: Any) -> bool:
+    """Whether this is a function that has no defaults, closure or attributes, and whose code has no functions, imports, handlers or
+    writes to names, and reads no globals but modules of frameworks, of which it names functions alone.
+
+    Attributes of its arguments are whatever they are: their names are in its code.
+
+    >>> import numpy as np
+    >>> scale = 2
+    >>> is_self_contained(lambda x: np.sqrt(x.T) * 2), is_self_contained(lambda x: x * scale), is_self_contained(lambda x: len(x) * np.pi)
+    (True, False, False)
+    """
+    if type(function) is not types.FunctionType:
+        return False
+    if function.__defaults__ or function.__kwdefaults__ or function.__dict__ or (names := _plain_names(function.__code__)) is None:
+        return False
+    for name in names[0]:
+        module = function.__globals__.get(name)
+        if type(module) is not types.ModuleType or owner_of(module) != "framework":
+            return False
+        held = vars(module)
+        for member in names[1]:
+            if member in held and (not callable(item := held[member]) or isinstance(item, type)):
+                return False
+    return True
+
+
+def packages_named(function: types.FunctionType) -> list[str]:
+    """The packages of the modules that a self-contained function names."""
+    names = _plain_names(function.__code__)
+    return [package_of(function.__globals__[name].__name__) for name in names[0]] if names else []
+
+
+@functools.lru_cache(maxsize=4096)
+def _plain_names(code: types.CodeType) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """The globals and the attributes that code reads, where it does nothing else with names."""
+    if code.co_freevars or code.co_cellvars:
+        return None
+    globals_read, others = dict[str, None](), dict[str, None]()
+    for step in dis.get_instructions(code):
+        if step.opname in HANDLERS or type(step.argval) is types.CodeType:
+            return None
+        if step.opname == "LOAD_GLOBAL":
+            globals_read[step.argval] = None
+        elif step.opcode in dis.hasname:
+            if step.opname not in _READS or step.argval.startswith("_"):
+                return None
+            others[step.argval] = None
+    return tuple(globals_read), tuple(others)
+
+
+def framework_of(obj: Any, call: tuple[Sequence[Any], Mapping[str, Any]] | None = None, arrays: bool = True) -> str | None:
+    """A framework that has a frontend, or None: the one that class and code name, and of several, or where they name none, that of the
+    arguments of a call.
+
+    So a torch function may be recorded with JAX arrays, as it may be called with them.
+    numpy counts last, and where there is a call only: a function that names it may well compute with the tensors that it is given.
+    Without ``arrays`` those that the code names do not count: it may be handing them on.
+    Frontends of other packages are looked for where none of this package's own is found.
+
+    >>> import numpy as np
+    >>> framework_of(lambda x: x + np.pi), framework_of(lambda x: x + np.pi, ((1.0,), {}))
+    (None, 'numpy')
+    """
+    given = [package for item in iterate_structure(call or ()) for package in _of_class(type(item))]
+    named = list(dict.fromkeys(_of_object(obj, arrays)))
+    entries: Mapping[str, FrontendEntry] = frontends.own
+    found = _told(named, given, entries)
+    if not (first := _first(found, entries)) and any(map(_is_unknown, (*named, *given))):
+        found = _told(named, given, entries := frontends.all())
+        first = _first(found, entries)
+    return first or (found[0] if call is not None and found else None)
+
+
+def _told(named: Iterable[str], given: Iterable[str], entries: Mapping[str, FrontendEntry]) -> list[str]:
+    """The frameworks of packages that code names and that arrays are of: those of the arrays first, unless the code names one alone."""
+    table = telling(entries.values())
+    by_code, by_arrays = ([table[package] for package in dict.fromkeys(items) if package in table] for items in (named, given))
+    theirs = {framework for framework in by_code if not entries[framework].is_everywhere}
+    return [*by_code, *by_arrays] if len(theirs) == 1 else [*by_arrays, *by_code]
+
+
+def _first(found: Iterable[str], entries: Mapping[str, FrontendEntry]) -> str | None:
+    """The first of them whose arrays are not data for every framework."""
+    return next((framework for framework in found if not entries[framework].is_everywhere), None)
+
+
+def _is_unknown(package: str) -> bool:
+    """Whether a package is neither Python's nor tells a frontend of this package: another one may be registered for it."""
+    return package not in ("", "__main__", OWN, *telling(frontends.own.values())) and package not in sys.stdlib_module_names
+
+
+@contextmanager
+def telling_framework(obj: Any, written_in: str) -> Iterator[None]:
+    """A ``TypeError`` of the block is a ``SourceNotFound`` where the callable is recorded as ``written_in`` one framework, and refers to
+    another one alone."""
+    try:
+        yield
+    except TypeError as problem:
+        found = [] if isinstance(problem, GraphCompilerError) else _told(_of_object(obj), (), frontends.known())
+        other = _first(found, frontends.known())
+        if other is None or written_in in found:
+            raise
+        raise SourceNotFound(
+            f"this is recorded as {written_in}, and refers to {other} alone{place_of(obj)}: pass source={other!r}; {problem}"
+        ) from problem
+
+
+def is_of_framework(cls: type) -> bool:
+    """Whether a class is a framework's own, or of a library of models that is known here.
+
+    >>> is_of_framework(dict)
+    False
+    """
+    return package_of(cls.__module__) in telling(frontends.known().values())
+
+
+def _of_object(obj: Any, arrays: bool = True) -> Iterator[str]:
+    """The packages that a callable is of, or refers to, those of its class first; of a partial, those of its function and its
+    arguments."""
+    if is_self_contained(obj):
+        yield from packages_named(obj)
+        return
+    if isinstance(obj, functools.partial):
+        for item in (*obj.args, *obj.keywords.values()):
+            yield from _of_instance(item)
+        yield from _of_object(obj.func, arrays)
+        return
+    yield from _of_class(type(obj))
+    yield from _of_class(type(inspect.unwrap(obj)))  # a model behind jax.vmap
+    owner = getattr(obj, "__self__", obj)
+    yield from _of_class(type(owner))
+    for item in (*_held(owner), *wrapped_by(obj)):
+        yield from _of_instance(item)
+    yield from _named(obj, arrays)
+
+
+def _held(owner: Any) -> list[Any]:
+    """What an object keeps, such as the model that its method calls."""
+    return [] if isinstance(owner, types.FunctionType | types.ModuleType) else list(getattr(owner, "__dict__", {}).values())
+
+
+def _of_class(cls: type) -> Iterator[str]:
+    return (package_of(base.__module__) for base in cls.__mro__)
+
+
+def _of_instance(item: Any) -> Iterator[str]:
+    return iter(()) if _is_tracking(item) else _of_class(type(item))
+
+
+def _is_tracking(item: Any) -> bool:
+    """Whether this is a list, tuple or dict that a framework has put in the place of the user's, to know what is in it."""
+    return isinstance(item, (list, tuple, dict)) and str(type(item).__module__).startswith(trait("tracking"))
+
+
+def _called(obj: Any) -> Iterable[types.FunctionType]:
+    of_obj = [*layers(obj)]  # also of a framework's own function
+    return dict.fromkeys((*of_obj, *(function for space in spaces_of([entry_of(obj)]) for function in space.functions)))
+
+
+def _named(obj: Any, arrays: bool) -> Iterator[str]:
+    """The packages of what the code of a function refers to, and of the user's functions that it calls."""
+    for item in (item for function in _called(obj) for item in named(function)):
+        item = item.func if isinstance(item, functools.partial) else item
+        if not arrays and responds_to(item, "shape", "dtype"):
+            continue
+        if not _is_tracking(item):
+            yield package_of(item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None))
+        yield from _of_class(item) if isinstance(item, type) else _of_instance(item)  # a model of a class of the user's

@@ -1,0 +1,194 @@
+"""What the user's code reads by name from modules that are not followed, Python's own and those of frameworks: their settings and
+tables."""
+
+from __future__ import annotations
+
+import decimal
+import types
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from ..code.names import names_read, texts_of
+from ..code.ownership import is_users, owner_of, package_of
+from ..environment_guards.guards import ATOMS, EnvironmentGuard, same_fact, same_items
+from .containers import answers_of, is_asked
+from .references import enclosed, layers, named, original_of, taken_by_name, wrapped_by
+from .walk import MOST_ITEMS
+
+_CONTAINERS = (list, tuple, set, frozenset, Mapping)
+_NO_CODE = (str, bytes, int, float, complex, type(None), types.CodeType)
+
+
+class LibraryCode(NamedTuple):
+    """Functions of libraries, and the namespaces of the modules that their code names."""
+
+    functions: list[types.FunctionType]
+    spaces: list[dict[str, Any]]
+
+
+def library_code(roots: Iterable[Any], opened: Collection[str] = ()) -> LibraryCode:
+    """Return the library code that functions, classes and objects among ``roots`` may run.
+
+    The walk goes from a function to what its own code names, so its length does not depend on the size of the packages. It does not enter
+    frameworks and Python's own library, except for packages in ``opened``.
+    """
+    return _Walk(roots, opened).found()
+
+
+class _Walk:
+    def __init__(self, roots: Iterable[Any], opened: Collection[str]) -> None:
+        self._opened = opened
+        self._seen: dict[int, Any] = {}
+        self._functions: list[types.FunctionType] = []
+        self._spaces: dict[int, dict[str, Any]] = {}
+        self._modules: list[dict[str, Any]] = []
+        self._names: set[str] = set()
+        self._waiting = deque(roots)
+
+    def found(self) -> LibraryCode:
+        while self._waiting:
+            while self._waiting:
+                item = original_of(self._waiting.popleft())
+                if id(item) not in self._seen and not isinstance(item, _NO_CODE):
+                    self._seen[id(item)] = item
+                    self._waiting.extend(self._behind(item))
+            # Modules are handed on as values (`xp.asarray`), so a name counts in each of them whichever function uses it.
+            for held in self._modules:
+                self._waiting.extend(item for name in self._names & held.keys() if self._is_new(item := held[name]))
+        return LibraryCode(self._functions, list(self._spaces.values()))
+
+    def _is_new(self, item: Any) -> bool:
+        return id(item) not in self._seen and not isinstance(item, (*_NO_CODE, types.ModuleType))
+
+    def _behind(self, item: Any) -> Iterator[Any]:
+        if isinstance(item, types.FunctionType):
+            yield from self._of_function(item)
+        elif isinstance(item, type):
+            yield from (part for part in list(vars(item).values()) if self._is_open(item) and any(layers(part)))
+            yield from item.__bases__
+        elif isinstance(item, types.ModuleType):
+            if self._is_open(item):
+                self._spaces[id(vars(item))] = vars(item)
+                self._modules.append(vars(item))
+        elif isinstance(item, _CONTAINERS):
+            yield from islice(list(item.values() if isinstance(item, Mapping) else item), MOST_ITEMS)
+        else:
+            yield from (*layers(item), *wrapped_by(item), type(item))
+
+    def _of_function(self, function: types.FunctionType) -> Iterator[Any]:
+        yield from islice(layers(function), 1, None)
+        if not (self._is_open(function) or owner_of(function) == "user"):
+            return
+        if self._is_open(function):
+            self._functions.append(function)
+            self._spaces[id(function.__globals__)] = function.__globals__
+        yield from named(function)
+        names = names_read(function.__code__)
+        self._names |= names
+        for module in taken_by_name(function):
+            yield module
+            yield from (vars(module)[name] for name in names & vars(module).keys())
+        yield from (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
+
+    def _is_open(self, item: Any) -> bool:
+        if owner_of(item) == "library":
+            return True
+        name = item.__globals__.get("__name__") if isinstance(item, types.FunctionType) else getattr(item, "__module__", None)
+        return package_of(item.__name__ if isinstance(item, types.ModuleType) else name) in self._opened
+
+
+_DEEPEST = 4
+_DATA_CONTAINERS = (list, set, dict)
+_FEW = 100  # of a dict with more items those count whose keys are texts in the code
+_MISSING = object()
+
+
+def _of_decimal() -> str:
+    """The context of decimals, without the signals that it has seen, which computing sets."""
+    context = decimal.getcontext().copy()
+    context.clear_flags()
+    return repr(context)
+
+
+# Modules whose functions and objects are steered by a setting that nobody has to ask for.
+_STEERED: dict[str, tuple[str, Callable[[], Any]]] = {"decimal": ("the context of decimal", _of_decimal)}
+
+
+class _Reader(NamedTuple):
+    """The names in the code of one function, and the texts in that of all."""
+
+    names: frozenset[str]
+    texts: frozenset[str]
+
+
+def library_facts(functions: Iterable[types.FunctionType]) -> Iterator[EnvironmentGuard]:
+    """That modules which these functions name, and which are not the user's, hold under the names in the code what they hold now.
+
+    Functions, classes and what has no parts that the code names are taken for constant; of a large dict (``sys.modules``) the items count
+    whose keys are texts in the code.
+
+    >>> import types, warnings
+    >>> [fact.what for fact in library_facts([eval("lambda: warnings.filters", {"warnings": warnings})])]
+    ['warnings.filters']
+    """
+    known: set[tuple[int, str]] = set()
+    functions = list(functions)
+    texts = frozenset[str]().union(*(texts_of(function.__code__) for function in functions))
+    for function in functions:
+        reader = _Reader(names_read(function.__code__), texts)
+        held = list(_held(function, reader.names))
+        for module in held:
+            if isinstance(module, types.ModuleType) and not is_users(module):
+                yield from _parts(module, vars(module), module.__name__, reader, known, _DEEPEST)
+        yield from _steering(held, known)
+
+
+def _held(function: types.FunctionType, names: frozenset[str]) -> Iterator[Any]:
+    yield from (function.__globals__[name] for name in names if name in function.__globals__)
+    yield from enclosed(function)
+
+
+def _steering(held: Iterable[Any], known: set[tuple[int, str]]) -> Iterator[EnvironmentGuard]:
+    for item in held:
+        module = item.__name__ if isinstance(item, types.ModuleType) else getattr(item, "__module__", None) or type(item).__module__
+        if module in _STEERED and (0, module) not in known:
+            known.add((0, module))
+            what, ask = _STEERED[module]
+            yield EnvironmentGuard("{}() == {}", (ask, ask()), what)
+
+
+def _parts(
+    holder: Any, own: dict[str, Any], where: str, reader: _Reader, known: set[tuple[int, str]], depth: int
+) -> Iterator[EnvironmentGuard]:
+    """What stands under the names that the code reads."""
+    for name in sorted(reader.names & own.keys()):
+        if (id(holder), name) not in known and depth:
+            known.add((id(holder), name))
+            yield from _part(own, name, f"{where}.{name}", reader, known, depth)
+
+
+def _part(
+    own: dict[str, Any], name: str, what: str, reader: _Reader, known: set[tuple[int, str]], depth: int
+) -> Iterator[EnvironmentGuard]:
+    item = own[name]
+    if type(item) in ATOMS:
+        yield same_fact("{}[{}]", (own, name), item, what, own)
+    elif isinstance(item, _DATA_CONTAINERS):
+        yield EnvironmentGuard("{}({}, {}, {}, {})", (_holds, own, name, reader.texts, _snapshot(item, reader.texts)), what)
+    elif is_asked(item):
+        yield from (EnvironmentGuard("{}({}) == {}", (row.read, item, row.read(item)), row.what) for row in answers_of(item, reader.names))
+    elif not callable(item) and isinstance(held := getattr(item, "__dict__", None), dict):
+        yield from _parts(item, held, what, reader, known, depth - 1)
+
+
+def _snapshot(items: Any, texts: frozenset[str]) -> list[Any]:
+    """The contents of a container; of a large dict only under these keys. Empty if it is no container any more."""
+    if isinstance(items, dict):
+        return [items.get(text, _MISSING) for text in texts] if len(items) > _FEW else [*items, *items.values()]
+    return [*items] if isinstance(items, _DATA_CONTAINERS) else []
+
+
+def _holds(own: dict[str, Any], name: str, texts: frozenset[str], before: list[Any]) -> bool:
+    return same_items(_snapshot(own.get(name), texts), before)

@@ -1,0 +1,103 @@
+"""The globals in which the code of a recording finds its names: of all functions that may run, by the names in their code."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..code.names import globals_read, names_read
+from ..code.ownership import is_internal
+from .references import layers, named
+
+Entry = tuple[Any, type]  # what is called, and the class whose attributes its code names
+_CODE = (types.FunctionType, types.MethodType, functools.partial, staticmethod, classmethod, property)
+
+
+@dataclass
+class Space:
+    """The globals of a Python module, and the names that code in it is known to look up there; ``is_own``: it may look up others, too.
+
+    ``unread``: those of them that code looks up which does not stand in the module's file (``exec``). ``functions``: those whose code it
+    is.
+    """
+
+    held: dict[str, Any]
+    names: set[str] = field(default_factory=set)
+    unread: set[str] = field(default_factory=set)
+    functions: list[types.FunctionType] = field(default_factory=list)
+    is_own: bool = False
+
+    @classmethod
+    def of(cls, function: Any) -> Space:
+        """Of a function that calls no other one of the user's."""
+        made = cls(function.__globals__, is_own=True)
+        made.add(function)
+        return made
+
+    def add(self, function: types.FunctionType) -> None:
+        """Code that runs with these globals."""
+        self.names.update(names_read(function.__code__))
+        self.functions.append(function)
+        if function.__code__.co_filename != self.held.get("__file__"):
+            self.unread.update(globals_read(function.__code__))
+
+    @property
+    def file(self) -> str:
+        """Where the module's text stands; empty where it has none."""
+        return str(self.held.get("__file__", ""))
+
+    def files_with(self, name: str) -> set[str]:
+        """Where the code stands that looks up this name; that of the module, if there is none."""
+        found = {function.__code__.co_filename for function in self.functions if name in names_read(function.__code__)}
+        return found or {self.file}
+
+    def looks_up(self, name: str) -> bool:
+        """Whether code of a recording may look up this name here."""
+        return self.is_own or name in self.names
+
+
+def spaces_of(entries: Iterable[Entry]) -> list[Space]:
+    """Those of what is called, and of the functions and methods that these name, and so on: the user's, and those of libraries upon a
+    framework.
+
+    >>> def scaled(x): return x * 2
+    >>> function = eval("lambda x: scaled(x)", {"scaled": scaled})
+    >>> [sorted(space.names) for space in spaces_of([(function, type(function))])]
+    [['scaled']]
+    """
+    pending = list(entries)
+    own = {id(inner[-1].__globals__) for item, _ in pending if (inner := [*layers(item)])}
+    found: dict[int, Space] = {}
+    seen: set[tuple[Any, type]] = set()
+    while pending:
+        item, owner = pending.pop()
+        for function in layers(item):
+            if (function, owner) not in seen and not _is_closed(function):
+                seen.add((function, owner))
+                key = id(function.__globals__)
+                found.setdefault(key, Space(function.__globals__, is_own=key in own)).add(function)
+                pending += _called(function, owner)
+    return list(found.values())
+
+
+def entry_of(function: Any) -> Entry:
+    """The code that a call of a function, or of an object that can be called, runs."""
+    owner = type(getattr(function, "__self__", function))
+    return (function if any(layers(function)) else inspect.getattr_static(owner, "__call__", None)), owner
+
+
+def _is_closed(function: types.FunctionType) -> bool:
+    """Whether this is code that gets numbers as they are; a wrapper bears the name of what it wraps."""
+    return is_internal(function) or is_internal(function.__module__ or "")
+
+
+def _called(function: types.FunctionType, owner: type) -> Iterator[Entry]:
+    """What code may call: what it names, and attributes of its class by their names."""
+    yield from ((item, type(item)) for item in named(function) if isinstance(item, _CODE))
+    held = {name for one in (owner, type(owner)) for cls in one.__mro__ for name in vars(cls)}  # of most names a class knows nothing
+    members = (inspect.getattr_static(owner, name, None) for name in names_read(function.__code__) & held)
+    yield from ((member, owner) for member in members if isinstance(member, _CODE))

@@ -1,0 +1,253 @@
+"""Whether what a function refers to outside of its arguments is still what it was while recording."""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import functools
+import os
+import reprlib
+import threading
+import types
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import Any
+
+from ...errors import TracingError
+from ...trees import containers
+from ..code.names import names_read
+from ..environment_guards.guards import EnvironmentGuard, is_same, same_fact, same_items
+from ..environment_guards.versions import dict_of_class
+from .absent import Sought, absent_attributes, absent_globals, hidden_by_class, keys_fact, names_of_whole
+from .containers import answers_of, registered_with
+from .free_parts import NO_FREE_PARTS, FreeParts
+from .libraries import library_facts
+from .references import cell_is_filled, names_of_builtins
+from .walk import MOST_ITEMS, Reached
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None))
+
+
+def is_plain(held: Any) -> bool:
+    """Whether what an attribute holds is told apart by its text."""
+    return type(held) in _PLAIN
+
+
+def refuse_attributed(value: Any) -> None:
+    """``TracingError`` for a list, tuple or dict with attributes beside its items: it could not be made again from these.
+
+    >>> class Row(list):
+    ...     pass
+    >>> row = Row([1])
+    >>> refuse_attributed({"row": row})
+    >>> row.name = "first"
+    >>> try:
+    ...     refuse_attributed({"row": row})
+    ... except TracingError as problem:
+    ...     print(str(problem)[:39])
+    a Row has attributes (name) beside what
+    """
+    for item in containers(value):
+        own = getattr(item, "__dict__", None) if isinstance(item, (list, tuple, dict)) else None
+        if own and own is not item and not dataclasses.is_dataclass(item):
+            base = next(base.__name__ for base in (list, tuple, dict) if isinstance(item, base))
+            raise TracingError(
+                f"a {type(item).__name__} has attributes ({', '.join(map(str, own))}) beside what it holds as a {base}, which cannot be "
+                "recorded; make these items, or keep the items in an attribute as well"
+            )
+
+
+_ENVIRONMENT = frozenset({"environ", "getenv"})
+_UNSET = object()
+_STOOD_IN = frozenset({"builtins", "math"})  # modules whose functions have shims while something is recorded, in any thread
+# Classes of most of what facts tell of, which have no elements that a write could change.
+_NO_BUFFERS = frozenset({dict, list, tuple, set, frozenset, str, int, float, bool, type(None), type, types.FunctionType})
+
+
+def facts_outside(
+    reach: Reached,
+    facts_of: Callable[[Any], Iterable[EnvironmentGuard]] = lambda owner: (),
+    contents: Callable[[Any], Any] = lambda item: None,
+    free: FreeParts = NO_FREE_PARTS,
+) -> list[EnvironmentGuard]:
+    """Everything within reach is the same object as now, numbers and strings the same value.
+
+    What is ``free`` is not compared. ``facts_of`` are more facts of one object; ``contents`` are buffers (arrays of numpy, bytes) that
+    are compared by their bytes, since nothing counts the writes to them.
+
+    >>> from graph_compiler.recording import EnvironmentGuards
+    >>> settings = {"scale": 2}
+    >>> function = eval("lambda x: x * settings['scale']", {"settings": settings})
+    >>> environment = EnvironmentGuards(facts_outside(Reached([function])))
+    >>> environment.holds(), settings.update(scale=3), environment.holds(), environment.reason()
+    (True, None, False, 'an item of the global settings changed since')
+    """
+    found = [
+        *_globals(reach, free),
+        *_cells(reach, free),
+        *_functions(reach, free),
+        *_variables(reach, free),
+        *_library_objects(reach),
+        *_environment(reach, free),
+        *library_facts(reach.functions),
+        *_owners(reach, facts_of, free),
+    ]
+    found += _containers(reach, free, {id(fact.items[-1]): fact.what for fact in found})
+    held = {id(item): item for item in (*(item for fact in found for item in fact.items), *reach.items()) if type(item) not in _NO_BUFFERS}
+    buffers = [(item, buffer) for item in held.values() if (buffer := contents(item)) is not None]
+    return [*found, *(EnvironmentGuard("{}({}) == {}", (contents, *pair), "the elements of an array") for pair in buffers)]
+
+
+def _globals(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
+    used = {(id(function.__globals__), name): function.__globals__ for function in reach.functions for name in reach.globals_of(function)}
+    for (_, name), held in used.items():
+        if not _stays(held[name]) and not free(held, name):
+            yield _entry(f"the global {name}", held, name)
+    for name in sorted({name for function in reach.functions for name in names_of_builtins(function)}):
+        yield _entry(f"the name {name} of builtins", vars(builtins), name)
+    yield from absent_globals(reach, free)
+
+
+def _stays(item: Any) -> bool:
+    """Whether a name of a module or class is taken to stand for this as long as the process runs."""
+    is_plain = isinstance(item, (type, types.BuiltinFunctionType)) and item.__module__ in _STOOD_IN
+    return is_plain or isinstance(item, types.ModuleType)
+
+
+def _cells(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
+    for name, cell in reach.cells:
+        if cell_is_filled(cell) and not free(cell, 0):
+            yield same_fact("{}.cell_contents", (cell,), cell.cell_contents, f"the variable {name} of an enclosing function")
+
+
+def code_fact(function: types.FunctionType) -> EnvironmentGuard:
+    """A function has the code that it has now."""
+    return same_fact("{}.__code__", (function,), function.__code__, f"the code of {function.__name__}")
+
+
+def _functions(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
+    sought = Sought(reach)
+    for function in reach.functions:
+        yield code_fact(function)
+        for name in ("__defaults__", "__kwdefaults__"):
+            if getattr(function, name):
+                yield same_fact(f"{{}}.{name}", (function,), getattr(function, name), f"the defaults of {function.__name__}")
+        own, what = vars(function), function.__name__
+        for name in (name for name in reach.attributes(function) if name in own and not free(own, name)):
+            yield _entry(f"the attribute {name} of {what}", own, name)
+        # The attributes of a function are the parts of its dict.
+        yield from absent_attributes(sought, function, own, what, FreeParts(functools.partial(_keys_of, free, own)))
+
+
+def _keys_of(free: FreeParts, own: dict[str, Any], _: Any) -> Collection[Any]:
+    return free.keys_of(own)
+
+
+def _variables(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
+    for variable in reach.variables:
+        if not free(variable, 0):
+            yield same_fact("{}.get({})", (variable, _UNSET), variable.get(_UNSET), f"the context variable {variable.name}")
+
+
+def _library_objects(reach: Reached) -> Iterator[EnvironmentGuard]:
+    for reference in reach.references:
+        yield EnvironmentGuard("({}() is None) is {}", (reference, reference() is None), "the target of a weak reference")
+    for partial in reach.partials:
+        for name in ("func", "keywords"):
+            yield same_fact(f"{{}}.{name}", (partial,), getattr(partial, name), f"{name} of a partial")
+        yield EnvironmentGuard("{}({}.args, {})", (same_items, partial, partial.args), "the arguments of a partial")
+    for cls in reach.abstract:
+        yield EnvironmentGuard(
+            "{}({}) == {}", (registered_with, cls, registered_with(cls)), f"the classes that are registered with {cls.__name__}"
+        )
+    for item in reach.asked:
+        for row in answers_of(item, reach.names):
+            yield EnvironmentGuard("{}({}) == {}", (row.read, item, row.read(item)), row.what)
+
+
+def _environment(reach: Reached, free: FreeParts) -> Iterator[EnvironmentGuard]:
+    """All of it, where the user's own code names it."""
+    if not any(_ENVIRONMENT & names_read(function.__code__) for function in reach.functions):
+        return
+
+    def now() -> dict[str, str]:
+        return {name: text for name, text in os.environ.items() if not free(os.environ, name)}
+
+    yield EnvironmentGuard("{}() == {}", (now, now()), "an environment variable")
+
+
+def _owners(reach: Reached, facts_of: Callable[[Any], Iterable[EnvironmentGuard]], free: FreeParts) -> Iterator[EnvironmentGuard]:
+    watched = {id(cls) for cls in reach.owners if isinstance(cls, type)}
+    fleeting = {id(reference()) for reference in reach.references}  # no fact may hold on to them
+    sought, of_class = Sought(reach), {cls: _of_class(reach, cls, watched) for cls in set(map(type, reach.owners))}
+    for owner in reach.owners:
+        is_scope = isinstance(owner, (type, types.ModuleType))
+        what = owner.__name__ if is_scope else f"a {type(owner).__name__}"
+        own = getattr(owner, "__dict__", {})
+        for name, item in reach.read_of(owner).items():
+            fixed = is_scope and _stays(item)
+            if not fixed and not free(owner, name):
+                yield _attribute(f"the attribute {name} of {what}", owner, own, name, item)
+        may_hide = not is_scope and hasattr(owner, "__dict__")
+        hiding = [name for name in of_class[type(owner)] if name not in own and not free(owner, name)] if may_hide else []
+        if hiding:
+            yield EnvironmentGuard("{}.isdisjoint({})", (frozenset(hiding), own), f"an attribute of {what} that hides its class's", own)
+        if isinstance(owner, type):
+            yield from hidden_by_class(sought, owner, watched)
+        else:
+            yield from absent_attributes(sought, owner, own, what, free)
+        if reach.is_whole(owner):
+            yield names_of_whole(own, what)
+        of_kind = list(facts_of(owner))
+        yield from of_kind
+        if not (is_scope or of_kind or free(owner, "__class__") or id(owner) in fleeting):
+            yield EnvironmentGuard("{}({}) is {}", (type, owner, type(owner)), f"the class of {what}", class_of=owner)
+
+
+def _attribute(what: str, owner: Any, own: Any, name: str, item: Any) -> EnvironmentGuard:
+    if name not in own or isinstance(owner, threading.local):  # a slot, or another dict in each thread
+        return same_fact("{}({}, {})", (getattr, owner, name), item, what)
+    of = dict_of_class(owner) if isinstance(owner, type) else own if isinstance(own, dict) else None
+    return same_fact("{}[{}]", (own, name), item, what, of)
+
+
+def _of_class(reach: Reached, cls: type, watched: set[int]) -> list[str]:
+    """Attributes of a class that those of its objects would hide."""
+    return [name for base in cls.__mro__ if id(base) in watched for name in reach.attributes(base)]
+
+
+def _containers(reach: Reached, free: FreeParts, known_as: dict[int, str]) -> Iterator[EnvironmentGuard]:
+    """What containers hold; those that a name or attribute stands for are ``known_as`` it."""
+    for items in reach.containers:
+        if isinstance(items, (tuple, frozenset)) or free(items, None):
+            continue
+        which = (
+            known_as.get(id(items)) or f"the {type(items).__name__} {reprlib.repr(items)[:60] if len(items) < MOST_ITEMS else ''}".rstrip()
+        )
+        what = f"an item of {which}" if len(items) < MOST_ITEMS else f"the length of {which}"
+        if isinstance(items, dict) and any(free(items, key) for key in items):
+            yield from (_entry(what, items, key) for key in items if not free(items, key))
+            yield keys_fact(items, free, f"which items {which} has")
+        elif isinstance(items, list) and any(free(items, place) for place in range(len(items))):
+            yield EnvironmentGuard("len({}) == {}", (items, len(items)), f"the length of {which}")
+            yield from (same_fact("{}[{}]", (items, place), item, what) for place, item in enumerate(items) if not free(items, place))
+        else:
+            text, objects = _as_it_is(items)
+            counts = isinstance(items, dict) and not isinstance(items, OrderedDict)  # whose order is no matter of the dict below it
+            yield EnvironmentGuard(text, objects, what, items if counts else None)
+
+
+def _as_it_is(items: Any) -> tuple[str, tuple[Any, ...]]:
+    """That a container holds what it holds now: an expression, and what stands in its braces."""
+    if not items:
+        return "not {}", (items,)
+    if isinstance(items, set):
+        return "{} == {}", (items, set(items))
+    if len(items) > MOST_ITEMS:
+        return f"len({{}}) == {len(items)}", (items,)
+    now, before = ("{}.values()", list(items.values())) if isinstance(items, dict) else ("{}", list(items))
+    return f"len({{}}) == {len(before)} and {{}}(map({{}}, {now}, {{}}))", (items, all, is_same, items, before)
+
+
+def _entry(what: str, held: dict[Any, Any], key: Any) -> EnvironmentGuard:
+    return same_fact("{}[{}]", (held, key), held[key], what, held)

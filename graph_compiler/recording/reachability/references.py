@@ -1,0 +1,319 @@
+"""What one function refers to without being given it: its closure, the globals that its code names, its defaults, and modules."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import gc
+import inspect
+import itertools
+import os
+import sys
+import types
+import weakref
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Iterator
+from typing import Any
+
+from ...registration import responds_to
+from ..code.names import fragments_read, globals_read, imports_of, names_read
+from ..code.ownership import is_internal, is_users
+
+_OWN = f"{__name__.partition('.')[0]}.runtime."
+# Classes whose objects do nothing but call a function, and the attribute that holds it.
+_HELD = {("numpy", "vectorize"): "pyfunc"}
+PLAIN = frozenset({bool, int, float, str, type(None), tuple, list, set, dict, OrderedDict})
+_KNOWN = (_OWN, *(module for module, _ in _HELD))
+
+
+def module_of(cls: type) -> str:
+    """The name of the module of a class; empty for classes of compiled extensions that hold a descriptor in its place.
+
+    >>> module_of(dict)
+    'builtins'
+    """
+    module: Any = cls.__module__
+    return module if isinstance(module, str) else ""
+
+
+def original_of(item: Any) -> Any:
+    """The original of a compiled callable. Other objects, and graphs from files, are returned unchanged.
+
+    >>> original_of(len) is len
+    True
+    """
+    if type(item) in PLAIN or not module_of(type(item)).startswith(_KNOWN):  # as most
+        return item
+    if (name := _HELD.get((module_of(type(item)), type(item).__name__))) is not None:
+        return getattr(item, name)
+    while (
+        module_of(type(item)).startswith(_OWN)
+        and (pipeline := getattr(item, "__dict__", {}).get("pipeline")) is not None
+        and pipeline.has_original
+    ):
+        item = pipeline.function
+    return item
+
+
+_BOUND = (types.BuiltinFunctionType, types.MethodWrapperType)
+_VIEWS: tuple[type, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+_CHANGED_BY_METHODS = (list, dict, set, deque, bytearray, Iterator)  # by those of modules and arrays, other parts of a recording are
+
+
+def _of_bound(method: Any) -> tuple[Any, ...]:
+    return (method.__self__,) if isinstance(method.__self__, _CHANGED_BY_METHODS) else ()
+
+
+_ROWS: tuple[tuple[Any, Callable[[Any], tuple[Any, ...]]], ...] = (
+    (types.MethodType, lambda method: (method.__func__, method.__self__)),
+    (_BOUND, _of_bound),
+    (functools.partial, lambda partial: (partial.func, partial.args, partial.keywords)),
+    (types.MappingProxyType, lambda proxy: tuple(gc.get_referents(proxy))),
+    (_VIEWS, lambda view: tuple(gc.get_referents(view.mapping))),
+    (weakref.ref, lambda reference: (reference(),)),
+)
+WRAPPERS = tuple(cls for classes, _ in _ROWS for cls in (classes if isinstance(classes, tuple) else (classes,)))
+
+
+def wrapped_by(item: Any) -> tuple[Any, ...]:
+    """What an object stands in front of: what a method is bound to, what is called by a partial and what it gives, the dict of a view or of
+    a read-only proxy, the target of a weak reference.
+
+    >>> settings = {"scale": 2}
+    >>> [wrapped_by(one)[0] is settings for one in (settings.get, settings.values(), types.MappingProxyType(settings))]
+    [True, True, True]
+    >>> wrapped_by(len), wrapped_by(settings)
+    ((), ())
+    """
+    if not isinstance(item, WRAPPERS):  # as most
+        return ()
+    return next(found(item) for classes, found in _ROWS if isinstance(item, classes))
+
+
+_OWN_MODULE = frozenset({"f_globals", "__globals__"})
+_BY_NAME = frozenset({"modules", "import_module", "__import__", *_OWN_MODULE})
+_WHOLE_MODULE = frozenset({"dir", "getmembers", *_OWN_MODULE})
+OWN_GLOBALS = frozenset({"globals", "eval", "exec"})
+STOOD_IN = frozenset({"int", "float", "type", "len", *OWN_GLOBALS})  # a recording of another thread puts these there and takes them away
+
+_BUILT_IN = (type, types.BuiltinFunctionType)
+
+OF_IMPORTS = frozenset(
+    {"__loader__", "__spec__", "__builtins__"}
+)  # what Python puts into the dict of a module, which may be held like any other
+
+
+def taken_by_name(function: types.FunctionType) -> Iterator[types.ModuleType]:
+    """The modules that code imports when it runs; where it looks in ``sys.modules`` or imports by a text, those that its texts name, and
+    its own.
+
+    >>> def scaled(x):
+    ...     return x * sys.modules["graph_compiler.errors"].SCALE
+    >>> [module.__name__ for module in taken_by_name(scaled) if module.__name__ != __name__]
+    ['graph_compiler.errors']
+    """
+    names, own = sorted(imports_of(function.__code__)), function.__globals__
+    package = str(own.get("__package__") or "")
+    names += [f"{package}.{name}".strip(".") for name in names]  # from .name import what
+    if not _BY_NAME.isdisjoint(names_read(function.__code__)):
+        names += [*(item for item in function.__code__.co_consts if isinstance(item, str)), str(own.get("__name__"))]
+    found = (sys.modules.get(name) for name in dict.fromkeys(names))
+    yield from (module for module in found if isinstance(module, types.ModuleType))
+
+
+def names_of_builtins(function: types.FunctionType) -> list[str]:
+    """Names that a function finds beside Python's own functions and classes, where somebody has put something.
+
+    >>> builtins.factor = 2
+    >>> names_of_builtins(lambda x: len(x) * factor * missing)
+    ['factor']
+    >>> del builtins.factor
+    """
+    names = globals_read(function.__code__) - function.__globals__.keys()
+    return sorted(name for name in names & vars(builtins).keys() if not isinstance(vars(builtins)[name], _BUILT_IN))
+
+
+def reads_modules_whole(function: types.FunctionType) -> bool:
+    """Whether code asks what it names for a dict, for a list of names, or for a name that nobody knows: any name in a module may be
+    read."""
+    return "" in fragments_read(function.__code__) or not _WHOLE_MODULE.isdisjoint(names_read(function.__code__))
+
+
+def reaches_own_globals(names: Collection[str]) -> bool:
+    """Whether code with these names may read and write any global of its module."""
+    return not OWN_GLOBALS.isdisjoint(names)
+
+
+def names_in(space: dict[str, Any]) -> list[str]:
+    """The names in a namespace but Python's own."""
+    return [name for name in space.copy() if name not in STOOD_IN and not name.startswith("__")]  # a copy: other threads may add to it
+
+
+def values_in(space: dict[str, Any]) -> dict[str, Any]:
+    """What a namespace holds but functions, classes and modules, and Python's own names.
+
+    >>> values_in({"scale": 2, "sin": len, "__name__": "users"})
+    {'scale': 2}
+    """
+    held = ((name, space.get(name)) for name in names_in(space))
+    return {name: item for name, item in held if not (callable(item) or isinstance(item, types.ModuleType))}
+
+
+class Names:
+    """Some of the names in a namespace: the globals that a function refers to, or what it takes from a Python module.
+
+    >>> Names({"a": 1, "b": 2, "c": 3}, ("a", "d")).pairs()
+    {'a': 1}
+    """
+
+    def __init__(self, space: dict[str, Any], names: Collection[str]) -> None:
+        self.space, self.names = space, tuple(names)
+
+    def pairs(self) -> dict[Any, Any]:
+        """The names that exist, with what they stand for."""
+        return {name: self.space[name] for name in self.names if name in self.space}
+
+
+class Namespace(Names):
+    """All names in a namespace that code may read by text.
+
+    >>> Namespace({"a": 1, "sin": len}).pairs()
+    {'a': 1}
+    """
+
+    def __init__(self, space: dict[str, Any]) -> None:
+        super().__init__(space, ())
+
+    def pairs(self) -> dict[Any, Any]:
+        """What it holds beside functions, classes and modules."""
+        return values_in(self.space)
+
+
+_ENVIRONMENT = frozenset({"environ", "getenv", "putenv"})
+# What is called by another callable, or by a member of a class, and the attribute that holds it there.
+_INNER: tuple[tuple[Any, str], ...] = (
+    ((types.MethodType, staticmethod, classmethod), "__func__"),
+    ((functools.partial, functools.cached_property), "func"),
+)
+_MEMBERS = (staticmethod, classmethod, property, functools.cached_property)  # code that is not called itself
+Root = tuple[str, Any]
+
+
+def roots_of(function: types.FunctionType) -> Iterator[Root]:
+    """Named containers: closure cells, names in modules, defaults, and attributes of the function.
+
+    >>> scale = 2
+    >>> [(name, root.pairs()) for name, root in roots_of(lambda x: x * len(__name__)) if isinstance(root, Names)]
+    [('', {'__name__': 'graph_compiler.recording.reachability.references'})]
+    """
+    names = _names(function.__code__)
+    modules = [item for name in names if isinstance(item := function.__globals__.get(name), types.ModuleType)]
+    modules += [*(item for item in enclosed(function) if isinstance(item, types.ModuleType)), *taken_by_name(function)]
+    if not _ENVIRONMENT.isdisjoint(names):
+        yield "os.environ", os.environ
+    if reaches_own_globals(names):
+        yield "", Namespace(function.__globals__)
+    elif others := [name for name in names if not isinstance(function.__globals__.get(name), types.ModuleType)]:
+        yield "", Names(function.__globals__, others)
+    whole = reads_modules_whole(function)
+    for module in modules:
+        if is_users(module):
+            yield module.__name__, Namespace(vars(module)) if whole else Names(vars(module), names)
+    yield from zip(function.__code__.co_freevars, function.__closure__ or ())
+    yield from defaults_of(function)
+    yield function.__name__, vars(function)
+
+
+def defaults_of(function: types.FunctionType) -> Iterator[Root]:
+    """The parameters that have a default, and it. Most functions have none, and a signature takes 30 microseconds."""
+    if function.__defaults__ or function.__kwdefaults__:
+        parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
+        yield from ((p.name, p.default) for p in parameters if p.default is not inspect.Parameter.empty)
+
+
+def enclosed(function: types.FunctionType) -> list[Any]:
+    """What the variables of the functions around it hold, where they have been assigned."""
+    return [cell.cell_contents for cell in function.__closure__ or () if cell_is_filled(cell)]
+
+
+def named(function: types.FunctionType) -> list[Any]:
+    """What code names: globals, what it takes by name from modules among them, and variables of the functions around it.
+
+    >>> function = eval("lambda x: helpers.scale(x)", {"helpers": types.ModuleType("helpers")})
+    >>> function.__globals__["helpers"].scale = abs
+    >>> [item.__name__ for item in named(function)]
+    ['helpers', 'abs']
+    """
+    own, names = globals_read(function.__code__), _names(function.__code__)  # x.T names no global
+    held = [function.__globals__[name] for name in names if name in own and name in function.__globals__]
+    entered: set[int] = set()
+    for module in held:  # which grows: ``library.losses.dice(x)`` names a module of a module
+        if isinstance(module, types.ModuleType) and id(module) not in entered and not is_internal(module):
+            entered.add(id(module))
+            held += [vars(module)[name] for name in names if name in vars(module)]
+    return [*held, *enclosed(function)]
+
+
+def cell_is_filled(cell: types.CellType) -> bool:
+    """Whether the variable has been assigned."""
+    try:
+        return cell.cell_contents is not cell
+    except ValueError:
+        return False
+
+
+def functions_of(item: Any) -> Iterator[types.FunctionType]:
+    """The Python functions that run where a callable is called; of a class all of its own, and those of the user's that it inherits.
+
+    Of a class of a framework those of the user's alone, which somebody has put there: a framework's own keep no state of the user's.
+    """
+    item = original_of(item)
+    if isinstance(item, functools.partial):
+        for part in filter(callable, (item.func, *item.args, *item.keywords.values())):
+            yield from functions_of(part)
+        return
+    if isinstance(item, type):
+        for base in item.__mro__:
+            is_whole = base is item and not is_internal(item)
+            yield from (function for part in _members(base) for function in layers(part) if is_whole or is_users(function))
+        return
+    yield from layers(item)
+    if not isinstance(item, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
+        yield from functions_of(type(item))
+    elif isinstance(item, types.MethodType) and not isinstance(item.__self__, (type, types.ModuleType)):
+        yield from functions_of(type(item.__self__))
+
+
+def _members(cls: type) -> list[Any]:
+    """What may hold functions among the members of a class; of a framework's or of Python's, without those that its own file defines."""
+    members = [
+        part for part in list(vars(cls).values()) if callable(part) or isinstance(part, _MEMBERS)
+    ]  # a copy: other threads may add some
+    home = getattr(sys.modules.get(module_of(cls)), "__dict__", None) if is_internal(cls) else None
+    return [part for part in members if not (type(part) is types.FunctionType and part.__globals__ is home and not vars(part))]
+
+
+def layers(item: Any) -> Iterator[types.FunctionType]:
+    """The function of a callable or of a member of a class (a property, a static method), and the wrappers around it, outermost first.
+
+    >>> wrapper = functools.wraps(cell_is_filled)(lambda cell: cell_is_filled(cell))
+    >>> [function is wrapper or function for function in layers(property(wrapper))] == [True, cell_is_filled], [*layers(len)]
+    (True, [])
+    """
+    while item is not None:
+        if isinstance(item, property):
+            yield from itertools.chain.from_iterable(map(layers, (item.fget, item.fset, item.fdel)))
+            return
+        if isinstance(item, types.FunctionType):
+            yield item
+            item = vars(item).get("__wrapped__")
+            continue
+        name = next((name for cls, name in _INNER if isinstance(item, cls)), "__wrapped__" if callable(item) else None)
+        item = getattr(item, name) if name is not None and not isinstance(item, type) and responds_to(item, name) else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _names(code: types.CodeType) -> list[str]:
+    """The names that code refers to, that of functions inside of it too."""
+    inner = (name for part in code.co_consts if isinstance(part, types.CodeType) for name in _names(part))
+    return list(dict.fromkeys((*code.co_names, *inner)))

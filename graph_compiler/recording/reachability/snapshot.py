@@ -1,0 +1,249 @@
+"""The Python objects that a function can reach and change: what they hold before a recording, and what has changed after it."""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types
+from collections import OrderedDict, deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from ...trees import Fixed, same_static
+from ..code.ownership import is_users
+from .containers import CLASS, DICT, MISSING, OBJECT, Kind, has_attributes, kind_of
+from .references import OF_IMPORTS, WRAPPERS, Names, functions_of, layers, original_of, roots_of, wrapped_by
+
+_DEEPEST = 8
+_CODE = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
+_LEADING = (tuple, functools._lru_cache_wrapper, *_CODE, *WRAPPERS)  # to other things than their attributes
+ORDER = object()  # the key of a change of a dict whose parts stand in another order than single changes give
+
+
+class Held:
+    """A container, where it was found, and what it holds while the world is looked at. Nothing changes it; there are thousands."""
+
+    __slots__ = ("before", "item", "kind", "name")
+
+    def __init__(self, name: str, item: Any, kind: Kind, before: dict[Any, Any]) -> None:
+        self.name, self.item, self.kind, self.before = name, item, kind, before
+
+    @property
+    def owner(self) -> Any:
+        """The object that holds its parts; of names in a namespace, the dict."""
+        return self.item.space if isinstance(self.item, Names) else self.item
+
+    def is_untouched(self) -> bool:
+        """Whether it holds the very same parts under the same keys in the same order."""
+        item, before = self.item, self.before
+        if self.kind.is_surely(item, before):
+            return True
+        now = item if type(item) in _PLAIN_DICTS else self.kind.pairs(item)
+        if len(before) != len(now):
+            return False
+        # to compare keys by value might ask a symbolic one, which is a guard
+        return not before or (all(map(operator.is_, before, now)) and all(map(operator.is_, before.values(), now.values())))
+
+    def name_of(self, key: Any) -> str:
+        """How a reader would write one of its parts."""
+        if isinstance(self.item, types.CellType):
+            return self.name
+        if isinstance(self.item, Names) or self.kind.dotted:
+            return f"{self.name}.{key}" if self.name else str(key)
+        return f"{self.name}[{key!r}]"
+
+
+@dataclass(frozen=True)
+class Change:
+    """``held`` held ``before`` at ``key`` and holds ``now``; either may be :data:`MISSING`."""
+
+    held: Held
+    key: Any
+    before: Any
+    now: Any
+
+    @property
+    def where(self) -> str:
+        """The place in words."""
+        return self.held.name_of(self.key)
+
+
+_PLAIN_DICTS = frozenset({dict, OrderedDict})
+PLAIN_CONTAINERS = _PLAIN_DICTS | {list, set}
+"""Classes of containers that stand in front of nothing else."""
+_NO_PARTS = PLAIN_CONTAINERS | {bool, str, type(None)}
+_SCALARS = frozenset({bool, int, float, str, type(None)})
+
+
+class World:
+    """Lists, dicts, sets, closure cells, globals and objects below the ``roots`` and those that ``called`` refers to, with what each holds
+    now.
+
+    Of code, the user's is followed, wherever it is found, and that of callables in ``called``. Parts with a name in ``closed`` are noted
+    but not looked into; ``own`` objects are looked into whatever they are.
+
+    >>> history = {"seen": [1]}
+    >>> world = World([("history", history)])
+    >>> history["seen"].append(2)
+    >>> [(change.where, change.now) for change in world.changes()]
+    [("history['seen'][1]", 2)]
+    >>> world.restore(); history
+    {'seen': [1]}
+    """
+
+    def __init__(
+        self,
+        roots: Iterable[tuple[str, Any]],
+        closed: frozenset[str] = frozenset(),
+        own: Iterable[Any] = (),
+        called: Iterable[Any] = (),
+    ) -> None:
+        self.held: list[Held] = []
+        self._empty: list[tuple[Held, Any, dict[Any, Any]]] = []  # dicts without items, and where they stand: most of a module of torch
+        self.caches: list[Any] = []  # functions in functools.lru_cache
+        self.elsewhere: set[int] = set()  # identities of what was found in tuples, behind other things and as roots of functions
+        self._known: set[int] = set()
+        self._own = set(map(id, own))
+        self._objects: set[tuple[type, bool]] = set()  # classes of objects, and whether these are among ``own``
+        self._bases: dict[type, list[type]] = {}  # of these, those that are the user's
+        self._arrays: dict[type, bool] = {}  # classes, and whether they are of arrays
+        self._met: dict[int, int] = {}  # identities of parts of containers, and how deep they were met
+        # by depth: of functions that are found on the way, what they refer to comes first
+        closed |= OF_IMPORTS
+        waiting = [deque((*roots, *chain.from_iterable(map(self._asked, called))))]
+        while any(waiting):
+            depth = next(depth for depth, level in enumerate(waiting) if level)
+            for name, item, place in self._opened(*waiting[depth].popleft(), depth, closed):
+                while len(waiting) <= place:
+                    waiting.append(deque())
+                waiting[place].append((name, item))
+
+    def _asked(self, called: Any) -> Iterator[tuple[str, Any]]:
+        """What a callable refers to; of a class method, its class."""
+        if isinstance(owner := getattr(called, "__self__", None), type):
+            yield owner.__name__, owner
+        for function in functions_of(called):
+            if id(function) not in self._known:
+                self._known.add(id(function))
+                yield from roots_of(function)
+
+    def _opened(self, name: str, item: Any, depth: int, closed: frozenset[str]) -> Iterator[tuple[str, Any, int]]:
+        if type(item) in _SCALARS:
+            return
+        if type(item) not in PLAIN_CONTAINERS:
+            item = original_of(item)
+            yield from self._around(name, item, depth)
+        kind = None if id(item) in self._known or depth > _DEEPEST else self._kind(item)
+        if kind is None:
+            return
+        self._known.add(id(item))
+        if kind is OBJECT:
+            yield from ((cls.__name__, cls, depth + 1) for cls in self._bases[type(item)] if id(cls) not in self._known)
+        if kind is CLASS:
+            yield from ((name, member, depth + 1) for member in vars(item).copy().values() if isinstance(member, _CODE))
+        held = Held(name, item, kind, kind.pairs(item))
+        self.held.append(held)
+        for key, child in held.before.items():
+            cls, number = type(child), id(child)
+            if cls in _SCALARS or number in self._known or isinstance(key, str) and key in closed:
+                continue
+            if self._met.get(number, depth + 1) <= depth:
+                continue
+            attributes = child if cls in _PLAIN_DICTS else vars(child) if self._is_array(child) else None
+            if attributes is None or attributes:
+                self._met[number] = depth
+                yield held.name_of(key), child, depth + 1
+            elif id(attributes) not in self._known:
+                self._known.add(id(attributes))
+                self._empty.append((held, key, attributes))
+
+    def _is_array(self, item: Any) -> bool:
+        """Whether this leads to nothing but the attributes that somebody may have put on it: found out once of arrays of one class."""
+        cls = type(item)
+        if cls not in self._arrays:
+            self._arrays[cls] = has_attributes(item) and not isinstance(item, _LEADING) and kind_of(item) is None
+        return self._arrays[cls]
+
+    def _kind(self, item: Any) -> Kind | None:
+        """As :func:`kind_of`. Of objects of one class, as modules are, it is found out once."""
+        cls, always = type(item), id(item) in self._own
+        if (cls, always) in self._objects and item.__class__ is cls:
+            return OBJECT
+        kind = kind_of(item, always)
+        if kind is OBJECT:
+            self._objects.add((cls, always))
+            self._bases.setdefault(cls, list(filter(is_users, cls.__mro__)))
+        return kind
+
+    def _around(self, name: str, item: Any, depth: int) -> Iterator[tuple[str, Any, int]]:
+        """What an item leads to beside its own parts."""
+        if isinstance(item, tuple) and depth <= _DEEPEST:
+            self.elsewhere.update(map(id, item))
+            yield from ((f"{name}[{i}]", part, depth + 1) for i, part in enumerate(item))
+        for part in wrapped_by(item):
+            self.elsewhere.add(id(part))
+            yield name, part, depth + 1
+        if isinstance(item, _CODE):
+            yield from self._code(item)
+        if isinstance(item, functools._lru_cache_wrapper):
+            self.caches.append(item)
+        if has_attributes(item):
+            yield name, vars(item), depth + 1
+
+    def _code(self, item: Any) -> Iterator[tuple[str, Any, int]]:
+        """What the user's functions refer to, as that of the function which is recorded."""
+        for function in layers(item):
+            if id(function) not in self._known and is_users(function):
+                self._known.add(id(function))
+                for name, root in roots_of(function):
+                    self.elsewhere.add(id(root))
+                    yield name, root, 0
+
+    def knows(self, item: Any) -> bool:
+        """Whether this is one of the containers."""
+        return id(item) in self._known
+
+    def owners(self) -> set[int]:
+        """The identities of the objects that hold what may change."""
+        return {*(id(held.owner) for held in self.held), *(id(item) for _, _, item in self._empty)}
+
+    @functools.cached_property
+    def parts(self) -> list[tuple[Held, Any, Any]]:
+        """What containers hold, with the key: arrays, numbers, tuples and objects. Other containers are held themselves."""
+        return [(held, key, item) for held in self.held for key, item in held.before.items() if type(item) not in _NO_PARTS]
+
+    def changes(self) -> Iterator[Change]:
+        """What is not as it was."""
+        for held in self._touched():
+            now = held.kind.pairs(held.item)
+            for key in {**held.before, **now}:
+                old, new = held.before.get(key, MISSING), now.get(key, MISSING)
+                if not _same(old, new):
+                    yield Change(held, key, old, new)
+            if isinstance(held.item, dict) and list(now) != _order(held.before, now):
+                yield Change(held, ORDER, list(held.before), list(now))
+
+    def restore(self) -> None:
+        """Puts everything back as it was."""
+        for held in self._touched():
+            held.kind.refill(held.item, held.before)
+
+    def _touched(self) -> Iterator[Held]:
+        for held in self.held:
+            if not held.is_untouched():
+                yield held
+        for around, key, item in self._empty:
+            if item:
+                yield Held(around.name_of(key), item, DICT, {})
+
+
+def _order(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> list[Any]:
+    """The keys of a dict as they stand where no part was taken out and put in again: what was there, then what is new."""
+    return [*(key for key in before if key in now), *(key for key in now if key not in before)]
+
+
+def _same(before: Any, now: Any) -> bool:
+    """Numbers by value, and what stands for contents."""
+    return before is now or (type(before) in (int, float, str, Fixed) and same_static(before, now))

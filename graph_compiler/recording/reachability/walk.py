@@ -1,0 +1,374 @@
+"""What a callable refers to outside of its arguments: functions, closures, globals, objects and containers, found by the names in its
+code."""
+
+from __future__ import annotations
+
+import abc
+import builtins
+import contextvars
+import functools
+import operator
+import types
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from ...registration import responds_to, trait
+from ..code.names import attributes_set, catches, fragments_read, names_read
+from ..code.ownership import INTERNAL, is_internal, is_users, owner_of
+from .containers import is_asked, is_holding, kind_of, reads_itself, slots_of
+from .name_index import NameIndex
+from .references import (
+    OF_IMPORTS,
+    WRAPPERS,
+    enclosed,
+    layers,
+    module_of,
+    names_in,
+    names_of_builtins,
+    original_of,
+    reads_modules_whole,
+    taken_by_name,
+    wrapped_by,
+)
+
+_ATOMS = (str, bytes, int, float, complex, type(None), types.CodeType, range, slice)
+_SEQUENCES = (list, tuple, set, frozenset, deque)
+# Of classes, what their code says, and no state: since Python 3.13, and of dataclasses, whose fields linen.scan puts there anew.
+_OF_COMPILER = ("__static_attributes__", "__firstlineno__", "__dataclass_fields__")
+_CONSTANT = frozenset({*_ATOMS, bool})
+_BUILT_IN = _CONSTANT | {*_SEQUENCES, dict}
+MOST_ITEMS = 1000  # of larger containers only the number of items is watched
+
+
+def is_constant(item: Any) -> bool:
+    """Whether nothing can be reached through this: a number, a text, code, or one of the classes of these and of containers."""
+    return type(item) in _CONSTANT or type(item) is type and item in _BUILT_IN
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a frontend says of the objects that a walk meets.
+
+    ``is_leaf`` are arrays. ``parts`` gives what belongs to an object whatever names are used (the children of a module). Attributes with a
+    ``hidden`` name are none. ``whole`` are classes of frameworks whose objects hold what the user gave them. ``called`` are names by which
+    the framework calls methods of the user's classes.
+    """
+
+    is_leaf: Callable[[Any], bool] = lambda item: False
+    parts: Callable[[Any], Iterable[Any]] = lambda item: ()
+    hidden: frozenset[str] = frozenset()
+    whole: tuple[type, ...] = ()
+    called: frozenset[str] = frozenset()
+
+
+class Reached:
+    """Everything within reach of ``roots``.
+
+    An attribute counts where some code within reach uses its name. Code of installed libraries tells names, but its own globals are taken
+    for constant; frameworks and Python's own library are not looked into.
+    """
+
+    def __init__(self, roots: Iterable[Any], policy: Policy = Policy()) -> None:
+        self._index = NameIndex(policy.called)
+        self.functions: list[types.FunctionType] = []
+        self.cells: list[tuple[str, types.CellType]] = []
+        self.containers: list[Any] = []
+        self.owners: list[Any] = []  # objects, classes and Python modules: what has attributes
+        self.variables: list[contextvars.ContextVar[Any]] = []
+        self.references: list[weakref.ref[Any]] = []
+        self.partials: list[functools.partial[Any]] = []
+        self.abstract: list[abc.ABCMeta] = []  # classes of the user's that others may be registered with
+        self.asked: list[Any] = []  # objects of Python's own library that answer for themselves
+        self.tried: set[str] = set()  # names read by code that handles exceptions, and may go on where there is none
+        self._policy = policy
+        self._seen: dict[int, Any] = {}
+        self._read_whole: set[int] = set()  # identities of modules whose dict is read
+        self._waiting = deque[Any]()  # a list, for what leads to each other may be as long as a linked list of the user's
+        self._indexed = 0  # the number of owners whose attributes are in the index
+        self._wait(roots)
+        self._walk()
+
+    @property
+    def names(self) -> set[str]:
+        """Names that code within reach reads."""
+        return self._index.reads
+
+    @property
+    def fragments(self) -> set[str]:
+        """Parts of names that code within reach composes; the empty one is a part of every name."""
+        return self._index.fragments
+
+    def extend(self, roots: Iterable[Any]) -> None:
+        """Go on to what more roots, modules that were imported since and attributes that were set since refer to."""
+        self._wait((*roots, *(module for function in self.functions for module in self._imported(function))))
+        self._indexed = 0
+        self._walk()
+
+    def attributes(self, owner: Any) -> list[str]:
+        """Names of the attributes of an owner that its code may read."""
+        return list(self.read_of(owner))
+
+    def read_of(self, owner: Any) -> dict[str, Any]:
+        """The attributes of an owner that its code may read."""
+        return self._attributes(owner, lambda name, item, *kind: self._index.is_used(name, *kind))
+
+    def _attributes(self, owner: Any, is_used: Callable[[str, Any, bool, bool], bool]) -> dict[str, Any]:
+        """Return the attributes of an owner that count whatever names are used, and those that ``is_used`` tells."""
+        held = attributes_of(owner)
+        if self.is_whole(owner):
+            return {name: held[name] for name in names_in(held)}
+        if self._wraps(type(owner)):
+            return {name: held[name] for name in vars(owner)}
+        hidden, in_module, in_class = self._policy.hidden, isinstance(owner, types.ModuleType), isinstance(owner, type)
+        return {
+            name: item
+            for name, item in held.items()
+            if name not in hidden
+            and (
+                is_used(name, item, in_module, in_class and responds_to(type(item), "__set__"))
+                if name[:2] != "__"
+                else _is_operator(owner, item)
+            )
+        }
+
+    def is_whole(self, owner: Any) -> bool:
+        """Whether code reads the dict of a module, so that any name in it counts."""
+        return id(owner) in self._read_whole
+
+    def items(self) -> Iterator[Any]:
+        """The items of all containers."""
+        for held in self.containers:
+            yield from islice(held.values() if isinstance(held, dict) else list(iter(held)), MOST_ITEMS)
+
+    def found(self) -> list[Any]:
+        """All that was met on the way, what is not looked into as well."""
+        return list(self._seen.values())
+
+    def globals_of(self, function: types.FunctionType) -> list[str]:
+        """Names of the globals that a function uses."""
+        return [name for name in names_read(function.__code__) if name in function.__globals__]
+
+    # ------------------------------------------------------------------------------ the walk
+    def _walk(self) -> None:
+        """Visit what is waiting, and each attribute once its name is known to be read."""
+        while True:
+            while self._waiting:
+                self._visit(self._waiting.popleft())
+            self._wait(self._index.released())
+            if not self._waiting:
+                if self._indexed == len(self.owners):
+                    return
+                self._wait(self._attributes(self.owners[self._indexed], self._index.add).values())
+                self._indexed += 1
+
+    def _visit(self, item: Any) -> None:
+        item = original_of(item)
+        if id(item) in self._seen or isinstance(item, _ATOMS) or self._policy.is_leaf(item):
+            return None
+        self._seen[id(item)] = item
+        for cls, visit in _KINDS:
+            if isinstance(item, cls):
+                return visit(self, item)
+        return self._object(item)
+
+    def _function(self, function: types.FunctionType) -> None:
+        """Of Python's and the frameworks' own functions nothing is read but attributes of modules, in entry methods, and what they wrap."""
+        owner = owner_of(function)
+        if owner in INTERNAL:
+            self._wait([vars(function).get("__wrapped__")])
+        if owner in INTERNAL and function.__name__ not in trait("entry_methods"):
+            return None
+        self._index.read(names_read(function.__code__))
+        self._index.set(attributes_set(function.__code__))
+        self._index.compose(fragments_read(function.__code__))
+        if owner in INTERNAL:
+            return None
+        if owner == "library":
+            for inner in layers(vars(function).get("__wrapped__")):
+                if is_users(inner):
+                    self._wait([inner])
+                self._index.read(names_read(inner.__code__))  # and no fragments: a library's decorators read by text whatever there is
+            used = (function.__globals__.get(name) for name in names_read(function.__code__))
+            return self._wait(item for item in used if getattr(item, "__globals__", None) is function.__globals__)
+        self.functions.append(function)
+        self.tried |= names_read(function.__code__) if catches(function.__code__) else set()
+        self.cells += zip(function.__code__.co_freevars, function.__closure__ or ())
+        put_in = (vars(builtins)[name] for name in names_of_builtins(function))
+        globals_used = [*(function.__globals__[name] for name in self.globals_of(function)), *self._imported(function), *put_in]
+        if reads_modules_whole(function):
+            self._read_whole_modules(item for item in globals_used if isinstance(item, types.ModuleType))
+        self._wait((*enclosed(function), *globals_used, *(function.__defaults__ or ()), function.__kwdefaults__, *vars(function).values()))
+        return None
+
+    def _imported(self, function: types.FunctionType) -> list[types.ModuleType]:
+        """The modules that code takes by their names, as far as these are loaded."""
+        modules = list(taken_by_name(function))
+        if reads_modules_whole(function):
+            self._read_whole_modules(modules)
+        return modules
+
+    def _read_whole_modules(self, modules: Iterable[types.ModuleType]) -> None:
+        for module in modules:
+            if id(module) not in self._read_whole:
+                self._read_whole.add(id(module))
+                self._wait(self.read_of(module).values() if is_users(module) else ())
+
+    def _wait(self, items: Iterable[Any]) -> None:
+        self._waiting.extendleft([*items][::-1])  # what is found first is gone into first
+
+    def _container(self, items: Any) -> None:
+        self.containers.append(items)
+        if isinstance(items, dict):
+            items = [item for key, item in items.items() if not isinstance(key, str) or key not in OF_IMPORTS]
+        self._wait(islice(list(iter(items)), MOST_ITEMS))  # ``iter``: a tuple of the user's may refuse to be counted
+
+    def _class(self, cls: type) -> None:
+        for base in cls.__mro__:
+            if base is not cls:
+                if id(base) in self._seen:
+                    continue
+                self._seen[id(base)] = base
+            library, methods = not is_users(base), trait("entry_methods")
+            own = [(name, item) for name, item in list(vars(base).items()) if name not in _OF_COMPILER]
+            self._wait(item for name, item in own if name in methods or name.startswith("__") and not library)
+            if not library:
+                self.owners.append(base)
+                self.abstract += [base] if isinstance(base, abc.ABCMeta) else []
+
+    def _module(self, module: types.ModuleType) -> None:
+        if is_users(module):
+            self.owners.append(module)
+
+    def _object(self, item: Any) -> None:
+        parts = list(self._policy.parts(item))
+        cls = type(item)
+        if callable(item) and (inner := getattr(item, "__dict__", {}).get("__wrapped__")) is not None:
+            self._wait([inner])  # a function in functools.lru_cache, a model in jax.jit
+        if is_asked(item):
+            return self.asked.append(item)
+        if not module_of(cls):
+            return None
+        if is_internal(cls) and not (parts or is_holding(cls) or self._wraps(cls)):
+            return None
+        if id(cls) not in self._seen:
+            self._seen[id(cls)] = cls
+            self._class(cls)
+        self.owners.append(item)
+        return self._wait(parts)
+
+    def _standing(self, item: Any) -> None:
+        if isinstance(item, weakref.ref):
+            self.references.append(item)
+        if isinstance(item, functools.partial):
+            self.partials.append(item)
+        self._wait(wrapped_by(item))
+
+    def _getter(self, getter: Any) -> None:
+        """Of ``operator.attrgetter("a.b")`` and ``methodcaller("a")``: the names that they read."""
+        self._index.read(name for text in getter.__reduce__()[1] if isinstance(text, str) for name in text.split("."))
+
+    def _wraps(self, cls: type) -> bool:
+        """Whether objects of a class are read for the user's code by methods of a library."""
+        return issubclass(cls, self._policy.whole) or reads_itself(cls)
+
+    def _variable(self, variable: contextvars.ContextVar[Any]) -> None:
+        self.variables.append(variable)
+        self._wait([variable.get(None)])
+
+
+def _each(*getters: str) -> Callable[[Reached, Any], None]:
+    def visit(reach: Reached, item: Any) -> None:
+        reach._wait(getattr(item, getter) for getter in getters)
+
+    return visit
+
+
+_KINDS: tuple[tuple[Any, Callable[[Reached, Any], None]], ...] = (
+    (types.FunctionType, Reached._function),
+    (contextvars.ContextVar, Reached._variable),
+    (WRAPPERS, Reached._standing),
+    ((operator.attrgetter, operator.methodcaller), Reached._getter),
+    (property, _each("fget", "fset", "fdel")),
+    (functools.cached_property, _each("func")),
+    ((staticmethod, classmethod), _each("__func__")),
+    (type, Reached._class),
+    (types.ModuleType, Reached._module),
+    ((*_SEQUENCES, dict), Reached._container),
+)
+
+
+def attributes_of(owner: Any) -> dict[str, Any]:
+    """The attributes that an object holds itself, in its ``__dict__`` or in slots."""
+    held = dict(vars(owner)) if hasattr(owner, "__dict__") else {}
+    if not isinstance(owner, (type, types.ModuleType)):
+        held.update((name, getattr(owner, name)) for name in slots_of(owner) if hasattr(owner, name))
+    return held
+
+
+def _is_operator(owner: Any, item: Any) -> bool:
+    """Whether this is a method that Python calls by itself (``__len__``) in a class of the user's."""
+    return isinstance(owner, type) and isinstance(item, types.FunctionType)
+
+
+Place = tuple[str, Any, Callable[[Any], None]]  # its name in the code, what stands there, and what puts something else there
+
+
+def places_of(reach: Reached) -> list[Place]:
+    """All places within reach."""
+    return list(_places(reach))
+
+
+def _places(reach: Reached) -> Iterator[Place]:
+    for function in (item for item in reach.found() if isinstance(item, types.FunctionType)):
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            yield from _in(cell, (0,), name)
+    for function in reach.functions:
+        yield from _in(function.__globals__, reach.globals_of(function))
+    for owner in reach.owners:
+        if isinstance(own := getattr(owner, "__dict__", None), dict):
+            yield from _in(own, reach.attributes(owner))
+    for items in reach.containers:
+        if isinstance(items, (dict, list)):
+            yield from _in(items)
+    for partial in reach.partials:
+        yield from _of_partial(partial)
+
+
+def _in(held: Any, keys: Iterable[Any] | None = None, name: str = "") -> Iterator[Place]:
+    """Parts of a container, all or those with these keys."""
+    kind = kind_of(held)
+    parts = kind.pairs(held) if kind is not None else {}
+    for key in parts if keys is None else [key for key in keys if key in parts]:
+        yield name or str(key), parts[key], functools.partial(kind.put, held, key)  # type: ignore[union-attr]
+
+
+def _of_partial(partial: functools.partial[Any]) -> Iterator[Place]:
+    names = ("func", *map(str, range(len(partial.args))), *partial.keywords)
+    for place, (name, item) in enumerate(zip(names, _parts(partial))):
+        yield name, item, functools.partial(_put, partial, place)
+
+
+def _parts(partial: functools.partial[Any]) -> list[Any]:
+    return [partial.func, *partial.args, *partial.keywords.values()]
+
+
+def _put(partial: Any, place: int, item: Any) -> None:
+    parts, count = _parts(partial), 1 + len(partial.args)
+    parts[place] = item
+    partial.__setstate__((parts[0], tuple(parts[1:count]), dict(zip(partial.keywords, parts[count:])), vars(partial)))
+
+
+@contextmanager
+def replaced(places: Iterable[Place], replacements: Mapping[int, Any]) -> Iterator[None]:
+    """Inside of the block other objects stand where those with these identities stand."""
+    with ExitStack() as undo:
+        for _, item, put in places:
+            if id(item) in replacements:
+                undo.callback(put, item)
+                put(replacements[id(item)])
+        yield

@@ -1,0 +1,301 @@
+"""Writes a recorded graph: which array is which value, which calls were made, what was assumed.
+
+Knows no framework. A value stands for one array *object* of the user's program; a node may write to values
+(``record.writes``) and its outputs may view other values (``record.views``: output index -> value).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from ..errors import TracingError
+from ..ir.assumption import Assumption
+from ..ir.graph import Graph, Guard, check
+from ..ir.node import CallRecord, Makers, Node, Origin, Region, Value, values_in
+from ..ops.registry import ArraySpec
+from ..sizes import Size, apply, negate
+from ..trees import iterate_structure
+from .stage import stage
+
+if TYPE_CHECKING:
+    from .loop_marks import Loops
+
+
+@dataclass(frozen=True)
+class Savepoint:
+    """The guards and assumptions of a recording at one moment."""
+
+    guards: int
+    keys: frozenset[Any]
+    assumptions: tuple[Assumption, ...]
+
+
+class LengthAsked(TracingError):
+    """The number of pairs would stand in a block that combines any number of them."""
+
+
+class Recorder:
+    """One recording in progress."""
+
+    def __init__(self, name: str, dialect: str) -> None:
+        self.graph = Graph(name, dialect)
+        stage.calls = self.graph.nodes
+        self.varying: set[Value] = set()
+        self.numbers: set[Value] = set()  # inputs that are numbers of Python's
+        self._random: set[Value] = set()
+        self._values: dict[int, tuple[Any, Value]] = {}
+        self._guards: set[Any] = set()
+        self._base: dict[Value, Value] = {}
+        self._kept: dict[Value, Any] = {}
+        self.arguments: set[Value] = set()  # of the blocks that are open
+        self._inputs: list[set[Value]] = []  # of each of them, its own
+        self._pairs: list[set[Value]] = []  # of each of them, the inputs that are any number of pairs
+        self._around: list[tuple[list[Node], Makers]] = []  # the nodes outside of each open block, outermost first
+        self.loops: Loops | None = None
+        self._checked: list[set[Any]] = []  # keys of the guards that are checks of each open block, which hold in it alone
+
+    # ------------------------------------------------------------------------------ arrays
+    def find(self, array: Any) -> Value | None:
+        """The value that stands for this array object, or None."""
+        entry = self._values.get(id(array))
+        return entry[1] if entry is not None and entry[0]() is array else None
+
+    def track(self, array: Any, value: Value) -> Value:
+        """From now on ``array`` is ``value``. The recording does not keep the array alive, where it can be told that it is gone."""
+        self._values[id(array)] = (_reference(array), value)
+        return value
+
+    def keep(self, array: Any, value: Value) -> Value:
+        """As :meth:`track`, but the array lives as long as the recording."""
+        self._values[id(array)] = (lambda: array, value)
+        self._kept[value] = array
+        return value
+
+    def kept(self, value: Value) -> Any:
+        """The array of an input, a parameter or a constant; None for what a call made."""
+        return self._kept.get(value)
+
+    def array_of(self, value: Value) -> Any:
+        """The array object that a value stands for; None where it is gone."""
+        return next((entry[0]() for entry in self._values.values() if entry[1] is value), None)
+
+    def tracked(self) -> Iterator[tuple[Any, Value]]:
+        """The array objects that are alive, with their values."""
+        return ((array, value) for ref, value in [*self._values.values()] if (array := ref()) is not None)
+
+    def forget_arrays(self) -> None:
+        """Drops every reference to arrays, and to what watches loops, which has some."""
+        self.loops = None
+        self._values.clear()
+        self._kept.clear()
+
+    def add_input(self, name: str, array: Any, spec: ArraySpec) -> Value:
+        """A new input."""
+        value = Value(name, spec)
+        self.graph.inputs.append(value)
+        self.varying.add(value)
+        return self.keep(array, value)
+
+    def add_number(self, name: str, dtype: str) -> Value:
+        """A new input that is a number of Python's, which is known before the graph runs."""
+        value: Value = self.add_input(name, object(), ArraySpec((), dtype))
+        self.numbers.add(value)
+        return value
+
+    def add_parameter(self, name: str, array: Any, spec: ArraySpec) -> Value:
+        """A new parameter of the user's model."""
+        value = self.graph.parameters[name] = Value(name, spec)
+        self.varying.add(value)
+        return self.keep(array, value)
+
+    def add_constant(self, name: str, array: Any, spec: ArraySpec) -> Value:
+        """A captured array that is no input and no parameter."""
+        name = f"{name}_{len(self.graph.constants)}" if name in self.graph.constants else name
+        value = Value(name, spec)
+        self.graph.constants[name] = (value, array)
+        return self.keep(array, value)
+
+    # ------------------------------------------------------------------------------ calls
+    def new_values(self, made: list[tuple[str, Any, ArraySpec]]) -> tuple[Value, ...]:
+        """Values for the new arrays (name, array, spec) that a call made; :meth:`add_call` takes them."""
+        return tuple(self.track(array, Value(name, spec)) for name, array, spec in made)
+
+    def add_call(
+        self,
+        op: str,
+        inputs: tuple[Any, ...],
+        params: dict[str, Any],
+        origin: Origin,
+        outputs: tuple[Value, ...],
+        record: CallRecord,
+        regions: tuple[Region, ...] = (),
+    ) -> Node:
+        """A new node, which makes ``outputs``."""
+        node = Node(op, inputs, params, origin, outputs, record, regions)
+        if not self.varying.isdisjoint(node.uses) or node.is_random or node.depends_on_devices or _reads_sizes(node):
+            self.varying.update(outputs)
+            self.varying.update(map(self.base_of, node.writes))
+            self.varying.update(node.writes)
+        if node.is_random or self._random and any(map(self.is_random, node.uses)):
+            self._random.update((*outputs, *node.writes), map(self.base_of, node.writes))
+        for index, viewed in node.views.items():
+            self.set_base(outputs[index], viewed)
+        self.graph.nodes.append(node)
+        return node
+
+    def add_value(self, op: str, inputs: tuple[Any, ...], origin: Origin, made: tuple[str, Any, ArraySpec], record: CallRecord) -> Value:
+        """The one array (name, array, spec) that a new node makes, and that its call returned."""
+        (value,) = self.new_values([made])
+        self.add_call(op, inputs, {}, origin, (value,), replace(record, result=value))
+        return value
+
+    def maker(self, value: Value) -> Node | None:
+        """The call that made a value; None for an input, a parameter and a constant."""
+        found = self.graph.maker(value)
+        if found is not None or not self._around:
+            return found
+        return next(filter(None, (makers.of(value, nodes) for nodes, makers in reversed(self._around))), None)
+
+    def set_base(self, view: Value, base: Value) -> None:
+        """``view`` shares memory with ``base``."""
+        self._base[view] = self.base_of(base)
+
+    def base_of(self, value: Value) -> Value:
+        """The value whose memory this one views; itself when it owns its memory."""
+        return self._base.get(value, value)
+
+    def varies(self, value: Value) -> bool:
+        """Whether the value may differ between calls of the graph."""
+        return value in self.varying or self.base_of(value) in self.varying
+
+    def is_random(self, value: Value) -> bool:
+        """Whether the value depends on random numbers."""
+        return value in self._random or self.base_of(value) in self._random
+
+    # ------------------------------------------------------------------------------ blocks
+    @contextmanager
+    def block(self, arguments: Iterable[Value], of_pairs: bool = False) -> Iterator[list[Node]]:
+        """Inside of the block calls go to the list that is given, for the body of an operation that runs blocks. ``arguments`` are its
+        inputs; ``of_pairs`` where the number of these is read from them and may be any, and the user's code cannot see it.
+
+        Arrays that were made inside stand for nothing afterwards.
+        """
+        graph, arguments = self.graph, set(arguments)
+        outside, nodes = graph.nodes, list[Node]()
+        self._around.append((outside, Makers()))
+        self._inputs.append(arguments)
+        self._pairs.append(arguments if of_pairs else set())
+        self._checked.append(set())
+        self.arguments |= arguments
+        self.varying |= arguments
+        graph.nodes = nodes
+        try:
+            yield nodes
+        finally:
+            graph.nodes = outside
+            self._around.pop()
+            self._inputs.pop()
+            self._pairs.pop()
+            self._guards -= self._checked.pop()
+            self.arguments -= arguments
+            inner = arguments.union(value for node in nodes for value in node.outputs)
+            self._values = {key: entry for key, entry in self._values.items() if entry[1] not in inner}
+
+    @property
+    def in_block(self) -> bool:
+        """Whether a block is being recorded."""
+        return bool(self._around)
+
+    def is_inside(self, value: Value) -> bool:
+        """Whether a value was made in one of the open blocks, or is an argument of one."""
+        if not self._around or value in self.arguments:
+            return bool(self._around)
+        nodes, makers = self._around[0]
+        return makers.of(value, nodes) is None and self.maker(value) is not None
+
+    def is_made_here(self, value: Value) -> bool:
+        """Whether the innermost open block, or the graph where none is open, makes the value."""
+        return self.graph.maker(value) is not None
+
+    def is_given_here(self, value: Value) -> bool:
+        """Whether the value is an argument of the innermost open block."""
+        return bool(self._inputs) and value in self._inputs[-1]
+
+    def all_nodes(self) -> Iterator[Node]:
+        """The calls so far, those outside of the open blocks first."""
+        return chain(*(nodes for nodes, _ in self._around), self.graph.nodes)
+
+    # ------------------------------------------------------------------------------ assumptions
+    def decide_size(self, size: Size, origin: Origin) -> Any:
+        """The number that a size has now; from here on the recording holds only where it has it.
+
+        How many pairs there are, where these are combined one by one, may be asked by a framework's own code, to which all numbers are the
+        same. ``LengthAsked`` where it is the number that is asked for.
+        """
+        if self.loops is not None and self.loops.answered(size, origin):
+            return size.hint
+        size = size if self.loops is None else self.loops.settled(size)
+        if not isinstance(size, Size):
+            return size
+        if any(symbol.source in pairs for pairs in self._pairs for symbol in size.symbols()):
+            if size.type is not bool:
+                raise LengthAsked(f"{origin}: the number of pairs is asked for")
+            return size.hint
+        condition = (size if size.hint else negate(size)) if size.type is bool else apply("eq", size, size.hint)
+        if isinstance(condition, Size):
+            self._guard(Guard(condition, True, origin), condition)
+        return size.hint
+
+    def refuse_any_length(self) -> None:
+        """``LengthAsked`` in a block that combines any number of pairs, where all sizes would be fixed."""
+        if any(self._pairs):
+            raise LengthAsked("the number of pairs has gone into code that cannot be seen")
+
+    def decide_value(self, value: Value, seen: Any, origin: Origin, *, in_place: bool = False) -> None:
+        """From here on the recording holds only where ``value`` has the elements ``seen``.
+
+        ``in_place``: in a block it need not where the block is not run, also if the value comes from outside.
+        """
+        if self.varies(value):
+            self._guard(Guard(value, seen, origin), (value, len(self.graph.nodes)), in_place)
+
+    def decide_number(self, number: Value, seen: Any, origin: Origin) -> None:
+        """As :meth:`decide_value`, for what never changes once it was read."""
+        self._guard(Guard(number, seen, origin), number)
+
+    def savepoint(self) -> Savepoint:
+        """What the recording relies on up to here, for :meth:`give_up`."""
+        return Savepoint(len(self.graph.guards), frozenset(self._guards), self.graph.assumptions)
+
+    def give_up(self, since: Savepoint) -> None:
+        """The recording no longer relies on what it has assumed since: it may assume the same again."""
+        del self.graph.guards[since.guards :]
+        self._guards, self.graph.assumptions = set(since.keys), since.assumptions
+
+    def _guard(self, guard: Guard, key: Any, in_place: bool = False) -> None:
+        if key in self._guards:
+            return
+        self._guards.add(key)
+        if in_place and self.in_block or any(map(self.is_inside, values_in((guard.condition,)))):
+            self._checked[-1].add(key)
+            self.graph.nodes.append(check(guard, is_recorded=True))  # sizes are known there, and elements may be others in each step
+        else:
+            self.graph.guards.append(guard)
+
+
+def _reads_sizes(node: Node) -> bool:
+    """Also those that are numbers that were read, which are values of their own."""
+    return any(isinstance(item, Size) for item in iterate_structure((node.inputs, node.params)))
+
+
+def _reference(array: Any) -> Callable[[], Any]:
+    """A weak reference; to what can have none (generators of torch before 2.12) one that keeps it alive."""
+    try:
+        return weakref.ref(array)
+    except TypeError:
+        return lambda: array

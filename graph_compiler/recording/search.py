@@ -1,0 +1,110 @@
+"""One recording by as many attempts as it takes: each goes by hypotheses, and what an attempt refutes the next one does without.
+
+A frontend gives the attempt and what it may give up, the weakest hypothesis first; the loop is here alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, Union
+
+from ..errors import TracingError
+from .control_flow.regions import lists
+from .faults import is_fault
+from .request import GaveUp, Recording, gave_up
+
+H = TypeVar("H")
+Way = TypeVar("Way", bound=Callable[..., Any])
+_MOST_DISTURBED = 3  # attempts again, for other threads draw random numbers, too
+
+
+@dataclass(frozen=True)
+class Refuted(Generic[H]):
+    """An attempt ended, and has shown what it took for granted to be otherwise; the next one goes by ``hypotheses``.
+
+    problem: the exception that has shown it, if one has. way: in words, what is given up for it.
+    """
+
+    hypotheses: H
+    problem: Exception | None = None
+    way: str = ""
+
+
+Attempt = Callable[[H], Union[Recording, Refuted[H]]]
+GiveUp = Callable[[H, Exception], Union[H, None]]
+"""The hypotheses of the next attempt after one that raised an exception; None where there is nothing of this kind to give up. It may raise
+the exception itself where no other attempt can help."""
+
+
+def gives_up(words: str) -> Callable[[Way], Way]:
+    """Name, in words for the user, what a function of the kind :data:`GiveUp` gives up."""
+
+    def mark(function: Way) -> Way:
+        function.way = words  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def recorded(
+    attempt: Attempt[H], hypotheses: H, give_up: Sequence[GiveUp[H]], most: int, too_many: Callable[[], str], name: str = "function"
+) -> Recording:
+    """Return the recording of the first attempt that refutes nothing.
+
+    After an exception the first of ``give_up`` that has something left says how to go on; where none has, the exception is raised. So is a
+    bug of this package. Raise ``TracingError`` with the words of ``too_many`` after ``most`` attempts that were refuted.
+
+    >>> recorded(lambda number: Refuted(number + 1) if number < 3 else f"recorded with {number}", 1, [], 5, str)
+    'recorded with 3'
+    """
+    refuted, before, left = 0, lists.may_grow, list[GaveUp]()
+    lists.may_grow, lists.did_grow = True, False
+    try:
+        while refuted < most:
+            try:
+                found = attempt(hypotheses)
+            # The user's code runs in the attempt, and may raise anything, on account of what stands for its numbers, too.
+            except Exception as problem:
+                if is_fault(problem):
+                    raise
+                weaker = _weaker(hypotheses, problem, give_up)
+                if weaker is None:
+                    raise
+                hypotheses, way = weaker
+                left.append(gave_up(name, way, problem))
+                continue
+            if not isinstance(found, Refuted):
+                return replace(found, gave_up=tuple(left)) if left else found
+            hypotheses, refuted = found.hypotheses, refuted + 1
+            left += [gave_up(name, found.way, found.problem)] if found.problem is not None and found.way else []
+        raise TracingError(too_many())
+    finally:
+        lists.may_grow = before
+
+
+def _weaker(hypotheses: H, problem: Exception, give_up: Sequence[GiveUp[H]]) -> tuple[H, str] | None:
+    """Return the hypotheses of the next attempt, and what they give up in words; None if there is nothing left to give up."""
+    for one in give_up:
+        weaker = one(hypotheses, problem)
+        if weaker is not None:
+            return weaker, getattr(getattr(one, "func", one), "way", "recording it as before")
+    return (hypotheses, "recording lists that traced loops append to as arrays") if lists.give_up() else None
+
+
+class Undisturbed(Generic[H]):
+    """Gives up nothing: tries again where random numbers were drawn unseen (``kind``), and another thread may have been the one."""
+
+    way = "recording while another thread draws random numbers"
+
+    def __init__(self, kind: type[Exception]) -> None:
+        self._kind, self._left = kind, _MOST_DISTURBED
+
+    def __call__(self, hypotheses: H, problem: Exception) -> H | None:
+        if not isinstance(problem, self._kind):
+            return None
+        if not self._left or threading.active_count() == 1:
+            raise problem
+        self._left -= 1
+        return hypotheses

@@ -1,0 +1,73 @@
+"""Lists that a function does nothing but append to, such as a log of losses: what is in them, and how much, is then of no matter to a
+graph."""
+
+from __future__ import annotations
+
+import types
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ...trees import containers
+from ..code.names import names_read
+from ..reachability.snapshot import World
+from .append_only_list import AppendOnlyList, ListRead
+from .places import Place
+
+_ENOUGH = 2  # lengths that a list had at recordings
+
+
+class Lengths:
+    """The lists in places that had several lengths when a function was recorded: from then on it is tried whether it only appends to
+    them."""
+
+    def __init__(self) -> None:
+        self._seen: defaultdict[tuple[int, Any], set[int]] = defaultdict(set)
+        self._read: set[tuple[int, Any]] = set()
+
+    def grown(self, places: Sequence[Place]) -> frozenset[tuple[int, Any]]:
+        """Identities of the places of such lists, at the beginning of a recording."""
+        if not places:
+            return frozenset()
+        lists = [place for place in places if place.whole and type(place.held.item) is list]
+        for place in lists:
+            self._seen[place.identity].add(len(place.held.item))
+        return frozenset(place.identity for place in lists if len(self._seen[place.identity]) >= _ENOUGH) - self._read
+
+    def give_up(self, places: Iterable[tuple[int, Any]]) -> None:
+        """These are read."""
+        self._read.update(places)
+
+
+class ListShims:
+    """Puts :class:`AppendOnlyList` lists in the place of those that a function can reach, and takes them out again."""
+
+    def __init__(self, world: World, given: Any, functions: Iterable[types.FunctionType], grown: frozenset[tuple[int, Any]]) -> None:
+        self._world, self._grown = world, grown
+        self._others: set[int] = set()  # lists that the function has in other ways
+        self._put: list[tuple[Any, Any, Any, AppendOnlyList]] = []
+        for function in functions if grown else ():
+            if "type" in names_read(function.__code__):  # to which a shim is no list
+                self._grown = frozenset()
+            self._others |= set(map(id, containers((function.__defaults__, function.__kwdefaults__))))
+        self._others |= set(map(id, containers(given))) | world.elsewhere if grown else set()
+
+    def put(self, place: Place) -> AppendOnlyList | None:
+        """Replaces the list in a place by a shim and returns it. None if the function could reach the list in another way."""
+        item = place.held.item
+        parents = [(held, key) for held in self._world.held for key, part in held.before.items() if part is item]
+        if place.identity not in self._grown or id(item) in self._others or not parents:
+            return None
+        made = AppendOnlyList()
+        for held, key in parents:
+            held.kind.put(held.item, key, made)
+            self._put.append((held, key, item, made))
+        return made
+
+    def take_out(self) -> None:
+        """The lists are where they were. Raises ``ListRead`` where one was looked at."""
+        for held, key, item, made in self._put:
+            if made.was_read:
+                raise ListRead("it was read, and the function went on")
+            if held.kind.pairs(held.item).get(key) is made:
+                held.kind.put(held.item, key, item)

@@ -1,0 +1,72 @@
+"""The shim for an append-only list during a recording."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from ...errors import Signal
+
+
+class ListRead(Signal):
+    """A function has looked at what is in a list that was taken for one that it only appends to."""
+
+
+class AppendOnlyList(list):  # type: ignore[type-arg]
+    """A list that accepts new items, and raises :class:`ListRead` when its contents are read.
+
+    C code that reads the memory of the list directly finds one meaningless object.
+
+    >>> losses = AppendOnlyList()
+    >>> losses.append(2.5)
+    >>> losses.added, losses.was_read
+    ([2.5], False)
+    >>> len(losses)
+    Traceback (most recent call last):
+    graph_compiler.recording.state.append_only_list.ListRead: a list that was taken for one that is only appended to is read
+    """
+
+    def __init__(self) -> None:
+        super().__init__([object()])
+        self.added: list[Any] = []
+        self.was_read = False
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:  # what isinstance asks for, beside the type
+        return list
+
+    def append(self, item: Any, /) -> None:
+        """Takes an item."""
+        self.added.append(item)
+
+    def extend(self, items: Iterable[Any], /) -> None:
+        """Takes items."""
+        self.added.extend(items)
+
+    def __iadd__(self, items: Iterable[Any]) -> Any:  # type: ignore[misc]
+        self.added.extend(items)
+        return self
+
+    def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
+        self.was_read = True
+        raise ListRead("a list that was taken for one that is only appended to is read")
+
+
+_WRITES = frozenset({"append", "extend", "__iadd__", "__init__", "__new__", "__class__", "__class_getitem__", "__getattribute__"})
+_OF_OBJECT = (
+    "__eq__",
+    "__ne__",
+    "__lt__",
+    "__le__",
+    "__gt__",
+    "__ge__",
+    "__repr__",
+    "__str__",
+    "__format__",
+    "__reduce__",
+    "__reduce_ex__",
+    "__sizeof__",
+)
+_MORE = ("__radd__", "__bool__", "__copy__", "__deepcopy__", "__array__", "__length_hint__")
+for _name in {*vars(list), *_OF_OBJECT, *_MORE} - _WRITES - {"__doc__", "__hash__"}:
+    setattr(AppendOnlyList, _name, AppendOnlyList._refuse)

@@ -1,0 +1,85 @@
+"""What the user changes again and again between the calls of a graph: from the third recording on it is an input."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from typing import Any
+
+from ...trees import Path, Tree, has_arrays_alone, static_paths
+from ..reachability.containers import is_whole
+from ..reachability.references import Names
+from ..reachability.snapshot import Held, World
+from .append_only import Lengths
+from .places import Place
+
+_ENOUGH = 2  # changes from recording to recording
+
+
+class AutoDynamic:
+    """Counts, over the recordings of one function, how often an array or a number within its reach was another than before.
+
+    A rate that decreases step by step would be a variant a step. What a call itself changes is found in another way.
+
+    >>> settings, auto_dynamic = {"rate": 1.0, "name": "a"}, AutoDynamic()
+    >>> for rate in (0.5, 0.25, 0.125):
+    ...     settings["rate"] = rate
+    ...     print([place.name for place in auto_dynamic.noted(World([("settings", settings)]), lambda held, item: None)])
+    []
+    []
+    ["settings['rate']"]
+    """
+
+    def __init__(self) -> None:
+        self._seen: dict[tuple[int, Any], Any] = {}
+        self._changes: Counter[tuple[int, Any]] = Counter()
+        self._given: defaultdict[Path, set[Any]] = defaultdict(set)
+        self.is_new = True  # nothing was noted yet
+        self.lengths = Lengths()
+
+    def numbers_given(self, tree: Tree) -> frozenset[Path]:
+        """Where in the arguments ``(args, kwargs)`` of the call that is about to be recorded stand numbers that were others often enough.
+
+        >>> from ...trees import flatten
+        >>> auto_dynamic = AutoDynamic()
+        >>> for step in range(3):
+        ...     print(sorted(auto_dynamic.numbers_given(flatten(((2.5,), {"cache": {"length": step}}), lambda item: False)[1])))
+        []
+        []
+        [(1, 'cache', 'length')]
+        """
+        if has_arrays_alone(tree):
+            return frozenset()
+        numbers = {path: value for path, value in static_paths(tree) if type(value) in (int, float) and _is_alone(path)}
+        for path, number in numbers.items():
+            self._given[path].add((type(number), repr(number)))
+        return frozenset(path for path in numbers if len(self._given[path]) > _ENOUGH)
+
+    def noted(self, world: World, mark_of: Callable[[Held, Any], Any]) -> list[Place]:
+        """The places that have changed often enough, in the world that is about to be recorded.
+
+        ``mark_of`` gives what is another for another array, or other elements of it; None for what is no array, or is looked after
+        otherwise.
+        """
+        self.is_new = False
+        marks = {_identity(held, key): (mark, held, key) for held, key, item in world.parts if (mark := _mark(held, item, mark_of))}
+        seen, self._seen = self._seen, {identity: mark for identity, (mark, _, _) in marks.items()}
+        self._changes.update(identity for identity, mark in self._seen.items() if seen.get(identity, mark) != mark)
+        often = [(held, key) for identity, (_, held, key) in marks.items() if self._changes[identity] >= _ENOUGH]
+        return [Place(held, whole=True) if is_whole(held.item) else Place(held, key) for held, key in often]
+
+
+def _is_alone(path: Path) -> bool:
+    """Whether this is an argument, or has a name inside of one: numbers in lists and tuples are shapes, axes and the like."""
+    return len(path) == 2 or isinstance(path[-1], str)
+
+
+def _mark(held: Held, item: Any, mark_of: Callable[[Held, Any], Any]) -> Any:
+    """A mark that changes when another array or number is put there. None for other objects, and for numbers in lists, which are static."""
+    if type(item) in (int, float):
+        return None if is_whole(held.item) else (type(item), repr(item))
+    return mark_of(held, item)
+
+
+def _identity(held: Held, key: Any) -> tuple[int, Any]:
+    return id(held.item.space if isinstance(held.item, Names) else held.item), key

@@ -1,0 +1,251 @@
+"""What calls leave in containers of their arguments, as JSON: keys that are names of attributes are told from keys of dicts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from ...errors import InvalidFile
+from ...trees import Branch, Path, Tree
+from ..reachability.containers import Field, Kind, given_kind
+from .append_only_list import AppendOnlyList
+
+
+@dataclasses.dataclass(frozen=True)
+class Kept:
+    """What stood at this place of the arguments before the call."""
+
+    path: Path
+
+
+@dataclasses.dataclass(frozen=True)
+class New:
+    """The next of the objects that the graph returns for updates."""
+
+    index: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Same:
+    """An object that exists outside of the arguments: the very same after every call."""
+
+    item: Any
+
+
+@dataclasses.dataclass(frozen=True)
+class Update:
+    """Afterwards the container at ``path`` of ``(args, kwargs)`` holds these items; ``beside`` those that it held, where it is a list that
+    grows."""
+
+    path: Path
+    items: tuple[tuple[Any, Kept | New | Same], ...]
+    beside: bool = False
+
+
+class Containers:
+    """What a recording passes to the function, and what each container in it holds before.
+
+    ``is_known(item)`` tells of objects outside of the arguments. The state (``arguments[2]``) is not a copy but what the function itself
+    holds.
+    """
+
+    def __init__(
+        self,
+        arguments: Any,
+        is_array: Callable[[Any], bool],
+        is_known: Callable[[Any], bool] = lambda item: False,
+        opened: Iterable[Any] = (),
+    ) -> None:
+        self._is_array, self._is_known, self._opened = is_array, is_known, set(map(id, opened))
+        self._before: list[tuple[Path, Any, Kind, dict[Any, Any]]] = []
+        self._paths: dict[int, Path] = {}
+        self._alive: list[Any] = []  # so that no other object takes an id
+        self.new: list[Any] = []
+        self.written: dict[int, Path] = {}  # place in ``new`` -> where the array stood that was written to
+        self._note(arguments, ())
+
+    def _note(self, item: Any, path: Path) -> None:
+        is_array = self._is_array(item)
+        kind = None if is_array else given_kind(item, id(item) in self._opened)
+        if id(item) in self._paths or (kind is None and not is_array):
+            return
+        self._paths[id(item)] = path
+        self._alive.append(item)
+        if kind is None:
+            return
+        parts = kind.pairs(item)
+        if not isinstance(item, tuple):
+            self._before.append((path, item, kind, parts))
+        for key, child in parts.items():
+            self._note(child, (*path, key))
+
+    def holds(self, item: Any) -> bool:
+        """Whether this container or array stands in the arguments."""
+        return id(item) in self._paths
+
+    def is_outer(self, item: Any) -> bool:
+        """Whether a container is itself what a place holds, not a part of it."""
+        return len(self._paths[id(item)]) == 2
+
+    def updates(self, rewritten: frozenset[int] = frozenset()) -> list[Update]:
+        """The containers that changed. Arrays with these identities count as new ones: they were written to, and cannot be where the graph
+        runs."""
+        found: list[Update] = []
+        for path, item, kind, before in self._before:
+            now = kind.pairs(item)
+            if not (before or now):
+                continue
+            if not _same(before, now) or not rewritten.isdisjoint(map(id, now.values())):
+                items = tuple((key, self.place(child, rewritten)) for key, child in now.items())
+                found.append(Update(path, items, type(item) is AppendOnlyList))
+        return found
+
+    def place(self, child: Any, rewritten: frozenset[int] = frozenset()) -> Kept | New | Same:
+        """Where an object that a container holds afterwards comes from; a new one is added to ``new``, once however many containers hold
+        it."""
+        if id(child) in self._paths and id(child) not in rewritten:
+            return Kept(self._paths[id(child)])
+        if self._is_known(child):
+            return Same(child)
+        known = next((index for index, item in enumerate(self.new) if item is child), None)
+        if known is None:
+            self.new.append(child)
+            if id(child) in self._paths:
+                self.written[len(self.new) - 1] = self._paths[id(child)]
+        return New(len(self.new) - 1 if known is None else known)
+
+
+def apply_updates(
+    updates: Iterable[Update], new: Sequence[Any], arguments: Any, chosen: Callable[[Path, Kept | New | Same], Any] | None = None
+) -> None:
+    """Changes the caller's containers as the original function would have done. ``chosen`` tells what comes into the container at a
+    path."""
+    choose = chosen or (lambda path, item: item_of(arguments, item, new))
+    planned = [
+        (at(arguments, update.path), {key: choose(update.path, item) for key, item in update.items}, update.beside) for update in updates
+    ]
+    for container, parts, is_beside in planned:
+        if is_beside:
+            container.extend(parts.values())
+        else:
+            _kind(container).refill(container, parts)
+
+
+def item_of(arguments: Any, item: Any, new: Sequence[Any]) -> Any:
+    """The object that an update puts somewhere."""
+    if isinstance(item, Kept):
+        return at(arguments, item.path)
+    return new[item.index] if isinstance(item, New) else item.item if isinstance(item, Same) else item
+
+
+def at(arguments: Any, path: Path) -> Any:
+    """What stands at a path of the arguments."""
+    for key in path:
+        arguments = (
+            arguments[key]
+            if isinstance(arguments, (tuple, list, deque, Mapping)) and not isinstance(key, Field)
+            else getattr(arguments, key)
+        )
+    return arguments
+
+
+def put(arguments: Any, path: Path, value: Any) -> bool:
+    """Puts something at a path inside of a container of the arguments; whether that was possible: not for an argument itself, nor in a
+    tuple.
+
+    >>> cache = {"keys": [1, 2]}
+    >>> put(((cache,), {}), (0, 0, "keys", 1), 5), cache, put(((1,), {}), (0, 0), 5)
+    (True, {'keys': [1, 5]}, False)
+    """
+    container = at(arguments, path[:-1])
+    if len(path) < 3 or isinstance(container, tuple):
+        return False
+    _kind(container).put(container, path[-1], value)
+    return True
+
+
+def _kind(container: Any) -> Kind:
+    kind = given_kind(container, True)
+    assert kind is not None
+    return kind
+
+
+def _same(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> bool:
+    return len(before) == len(now) and all(a == b and _same_item(before[a], now[b]) for a, b in zip(before, now))
+
+
+def _same_item(before: Any, now: Any) -> bool:
+    return before is now or (type(before) in (int, float, str) and type(before) is type(now) and before == now)
+
+
+Item = Callable[[Any], Any]
+
+
+def updates_to_json(updates: Iterable[Update] | None, item: Item) -> Any:
+    """Return the updates as JSON; ``item`` writes keys and values."""
+    if updates is None:
+        return None
+    return [
+        [_path_to_json(one.path, item), [[_key_to_json(key, item), _part_to_json(part, item)] for key, part in one.items], one.beside]
+        for one in updates
+    ]
+
+
+def updates_from_json(data: Any, item: Item, tree: Tree) -> tuple[Update, ...] | None:
+    """Return the updates that were written; ``tree`` is the output of the graph, whose second part are the new objects."""
+    if data is None:
+        return None
+    if not isinstance(tree, Branch) or tree.type is not tuple or len(tree.children) != 2 or not isinstance(tree.children[1], Branch):
+        raise InvalidFile("a graph that changes its arguments gives no new objects")
+    count = len(tree.children[1].children)
+    return tuple(
+        Update(
+            _path_from_json(path, item),
+            tuple((_key_from_json(key, item), _part_from_json(part, item, count)) for key, part in items),
+            beside is True,
+        )
+        for path, items, beside in data
+    )
+
+
+def _key_to_json(key: Any, item: Item) -> Any:
+    return {"field": str(key)} if isinstance(key, Field) else {"key": item(key)}
+
+
+def _key_from_json(data: Any, item: Item) -> Any:
+    if "field" not in data:
+        return item(data["key"])
+    name = data["field"]
+    if not isinstance(name, str) or not name.isidentifier() or name.startswith("__"):
+        raise InvalidFile(f"{name!r:.80} is no attribute that a call may set")
+    return Field(name)
+
+
+def _path_to_json(path: Path, item: Item) -> list[Any]:
+    return [_key_to_json(key, item) for key in path]
+
+
+def _path_from_json(data: Any, item: Item) -> Path:
+    path = tuple(_key_from_json(key, item) for key in data)
+    if len(path) < 2 or path[0] not in (0, 1):
+        raise InvalidFile("a graph changes what is none of its arguments")
+    return path
+
+
+def _part_to_json(part: Kept | New | Same, item: Item) -> list[Any]:
+    if isinstance(part, Kept):
+        return ["kept", _path_to_json(part.path, item)]
+    return ["new", part.index] if isinstance(part, New) else ["same", item(part.item)]
+
+
+def _part_from_json(data: Any, item: Item, count: int) -> Kept | New | Same:
+    kind, about = data
+    if kind == "kept":
+        return Kept(_path_from_json(about, item))
+    if kind == "same":
+        return Same(item(about))
+    if kind != "new" or type(about) is not int or not 0 <= about < count:
+        raise InvalidFile(f"{about!r:.80} is no new object")
+    return New(about)

@@ -1,0 +1,175 @@
+"""Objects that hold elements in memory of their own, or a state that only they can tell: compared and put back by what they hold."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import random
+import types
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ...errors import TracingError
+from ...trees import iterate_structure
+from ..reachability.references import wrapped_by
+
+
+@dataclass(frozen=True)
+class Contents:
+    """``take(item)`` gives what an object holds, hashable and never changing; ``put(item, taken)`` puts it back."""
+
+    take: Callable[[Any], Any]
+    put: Callable[[Any, Any], None]
+
+
+def _put_in_array(item: Any, taken: Any) -> None:
+    item[:] = array.array(item.typecode, taken)
+
+
+def _put_in_bytes(item: bytearray, taken: bytes) -> None:
+    item[:] = taken
+
+
+def _put_in_numpy(item: Any, taken: bytes) -> None:
+    item[...] = np.frombuffer(taken, item.dtype).reshape(item.shape)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The state of a generator of numpy, compared by its ``key``."""
+
+    key: Any
+    state: Any = field(compare=False)
+
+
+def _key(state: Any) -> Any:
+    if isinstance(state, dict):
+        return tuple((name, _key(part)) for name, part in state.items())
+    return state.tobytes() if isinstance(state, np.ndarray) else tuple(map(_key, state)) if isinstance(state, tuple) else state
+
+
+def _take_from_generator(item: np.random.Generator) -> Taken:
+    state = item.bit_generator.state
+    return Taken(_key(state), state)
+
+
+def _put_in_generator(item: Any, taken: Taken) -> None:
+    item.bit_generator.state = taken.state
+
+
+def _take_from_random_state(item: np.random.RandomState) -> Taken:
+    state = item.get_state()
+    return Taken(_key(state), state)
+
+
+_ROWS: tuple[tuple[type, Contents], ...] = (
+    (array.array, Contents(lambda item: item.tobytes(), _put_in_array)),
+    (bytearray, Contents(bytes, _put_in_bytes)),
+    (np.ndarray, Contents(lambda item: item.tobytes(), _put_in_numpy)),
+    (np.random.Generator, Contents(_take_from_generator, _put_in_generator)),
+    (np.random.RandomState, Contents(_take_from_random_state, lambda item, taken: item.set_state(taken.state))),
+    (random.Random, Contents(random.Random.getstate, random.Random.setstate)),
+)
+
+
+def contents_of(item: Any) -> Contents | None:
+    """How an object's contents are taken; None for other objects, and for arrays of numpy that nobody can write to.
+
+    >>> buffer = bytearray(b"ab")
+    >>> contents_of(buffer).take(buffer), contents_of([1])
+    (b'ab', None)
+    """
+    found = next((contents for cls, contents in _ROWS if issubclass(type(item), cls)), None)  # not what it passes for
+    is_fixed = issubclass(type(item), np.ndarray) and (not item.flags.writeable or item.dtype.hasobject)
+    return None if is_fixed else found
+
+
+def iterators_in(items: Iterable[Any]) -> Iterator[Any]:
+    """Those of the items, and of what tuples of them hold or what is behind them, that give something else each time and do not say what:
+    all but objects of the user's own classes, whose attributes tell.
+
+    >>> row = iter([1, 2])
+    >>> [found is row for found in iterators_in([3, (row, "text"), row.__next__])]
+    [True, True]
+    """
+    for item in items:
+        if isinstance(item, Iterator):
+            yield from () if isinstance(getattr(type(item), "__next__", None), types.FunctionType) else (item,)
+        else:
+            yield from iterators_in(item if type(item) is tuple else wrapped_by(item))
+
+
+def refuse_outside(items: Iterable[Any], name: str = "") -> None:
+    """``TracingError`` for an iterator among what a function finds outside of its arguments, under a ``name`` where it is known.
+
+    >>> try:
+    ...     refuse_outside([iter([1, 2])], "rows")
+    ... except TracingError as problem:
+    ...     print(str(problem)[:44])
+    rows is an iterator outside of the recorded
+    """
+    for item in iterators_in(items):
+        raise TracingError(
+            f"{name or f'a {type(item).__name__}'} is an iterator outside of the recorded function: what the function takes from it "
+            "cannot be recorded. Pass it as an argument"
+        )
+
+
+def refuse_iterators(value: Any) -> None:
+    """``TracingError`` for an iterator among the arguments: a recording would take its items away from the call.
+
+    >>> refuse_iterators({"rows": [1, 2]})
+    >>> try:
+    ...     refuse_iterators({"rows": iter([1, 2])})
+    ... except TracingError as problem:
+    ...     print(str(problem)[:30])
+    an argument is a list_iterator
+    """
+    for item in iterators_in(iterate_structure(value)):
+        raise TracingError(
+            f"an argument is a {type(item).__name__}, an iterator: what the function takes from it is gone afterwards, which cannot be "
+            "recorded. Pass a list of its items"
+        )
+
+
+WHOLE = 16 * 1024  # bytes that are compared all
+_COUNT, _LENGTH = 8, 512  # of larger memory: pieces at equal distances, the first and the last bytes among them
+
+
+class Pieces:
+    """Copies of pieces of memory: of up to 16 KiB all of it, of more 8 pieces, or all where ``whole`` asks for it.
+
+    ``now`` is the memory itself, ``before`` what it held; a comparison of a piece takes a twentieth of a microsecond: neither side is
+    copied. A piece keeps the memory's ``owner`` alive, so that nobody else is given its address.
+
+    >>> import array
+    >>> numbers = array.array("d", [1.0, 2.0])
+    >>> pieces = Pieces(numbers, numbers.buffer_info()[0], 16)
+    >>> pieces.same(), numbers.__setitem__(1, 3.0), pieces.same()
+    (True, None, False)
+    """
+
+    __slots__ = ("before", "now")
+
+    def __init__(self, owner: Any, address: int, size: int, whole: bool = False) -> None:
+        memory: Any = (ctypes.c_char * size).from_address(address)
+        memory.owner = owner
+        view = memoryview(memory)
+        self.now = [view[start : start + length] for start, length in _pieces(size, whole)]
+        self.before: list[Any] = list(map(bytearray, self.now))
+
+    def same(self) -> bool:
+        """Whether the pieces hold what they held."""
+        return self.before == self.now
+
+
+def _pieces(size: int, whole: bool) -> Iterator[tuple[int, int]]:
+    if whole or size <= WHOLE:
+        yield from [(0, size)] if size else []
+        return
+    step = (size - _LENGTH) // (_COUNT - 1)
+    yield from ((step * number, _LENGTH) for number in range(_COUNT - 1))
+    yield size - _LENGTH, _LENGTH

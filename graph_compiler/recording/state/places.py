@@ -1,0 +1,210 @@
+"""Places outside of the arguments where a function keeps state: read before each call of a graph, written after it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...errors import CallMismatch
+from ...sizes import is_symbolic
+from ...trees import Branch, Fixed, Leaf, Path, Tree, count_leaves, map_structure
+from ..reachability.containers import MISSING, is_whole
+from ..reachability.snapshot import ORDER, Held
+from .container_updates import Containers, Kept, New, Same, item_of
+from .contents import contents_of
+
+
+def stateful_paths(arg_paths: Iterable[Any] | None, kwarg_paths: Iterable[Any] | None) -> tuple[Path, ...]:
+    """Paths into ``(args, kwargs)``; a path of one part may stand without its brackets.
+
+    >>> stateful_paths([[0], [1, 0]], ["cache"])
+    ((0, 0), (0, 1, 0), (1, 'cache'))
+    """
+    if arg_paths is None and kwarg_paths is None:
+        return ()
+    return tuple((where, *_path(path)) for where, paths in ((0, arg_paths), (1, kwarg_paths)) for path in paths or ())
+
+
+def _path(path: Any) -> tuple[Any, ...]:
+    return tuple(path) if isinstance(path, (list, tuple)) else (path,)
+
+
+@dataclass(frozen=True)
+class Stateful:
+    """``objects`` beside the calls, and ``paths`` into ``(args, kwargs)``."""
+
+    objects: tuple[Any, ...] = ()
+    paths: tuple[Path, ...] = ()
+
+    def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The objects at the paths in a call whose attributes stand in a dict: others are found as those of closures are. Keyword arguments
+        that are not given are left out."""
+        if not self.paths:
+            return []
+        found = [_at((args, kwargs), path) for path in self.paths if path[0] == 0 or path[1] in kwargs]
+        return [item for item in found if hasattr(item, "__dict__")]
+
+
+def _at(arguments: tuple[Any, ...], path: Path) -> Any:
+    found: Any = arguments
+    for key in path:
+        try:
+            found = getattr(found, key) if isinstance(key, str) and not hasattr(found, "keys") else found[key]
+        except (AttributeError, LookupError, TypeError):
+            raise CallMismatch(f"the call has nothing at {list(path[1:])!r}, where a stateful object was announced") from None
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """One part of a container (an attribute, an entry of a dict, a closure's variable), or a whole list, deque or set (``key`` is None)."""
+
+    held: Held
+    key: Any = None
+    whole: bool = False
+
+    @property
+    def name(self) -> str:
+        """The place in words."""
+        return self.held.name if self.whole else self.held.name_of(self.key)
+
+    @property
+    def identity(self) -> tuple[int, Any]:
+        """Equal for places that are the same."""
+        return (id(self.held.owner), None if self.whole else self.key)
+
+    def read(self) -> Any:
+        """What is there now; ``MISSING`` where nothing is. Of a set or a buffer, its elements: they are part of the signature."""
+        if self.whole:
+            if contents_of(self.held.item) is not None:
+                return self.held.kind.pairs(self.held.item)[0]
+            return frozenset(self.held.item) if isinstance(self.held.item, set) else self.held.item
+        return self.held.kind.pairs(self.held.item).get(self.key, MISSING)
+
+    def write(self, value: Any) -> None:
+        """Puts something there, or takes away what is (``MISSING``)."""
+        if not self.whole:
+            self.held.kind.put(self.held.item, self.key, value)
+        elif value is not self.held.item:
+            self.held.kind.refill(self.held.item, _parts(value))
+
+    def saved(self) -> Any:
+        """What is there now, in a form that later writes do not change."""
+        held = self.read()
+        return copy.copy(held) if self.whole and held is self.held.item else held
+
+
+def place_at(held: Held, key: Any) -> Place:
+    """Return the place of a part of a container: its key, or all of a container whose parts have no keys that last.
+
+    A size in the key, which the recording has fixed to look the key up, becomes its number: a later recording has other symbols.
+    """
+    if key is ORDER or is_whole(held.item):
+        return Place(held, whole=True)
+    has_sizes = isinstance(key, tuple) or is_symbolic(key)
+    return Place(held, map_structure(lambda part: int(part) if is_symbolic(part) else part, key) if has_sizes else key)
+
+
+def _parts(value: Any) -> dict[Any, Any]:
+    """What a dict, set, list or deque holds, by key."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, Fixed):
+        return {0: value}
+    return dict(zip(value, value)) if isinstance(value, (set, frozenset)) else dict(enumerate(value))
+
+
+def together(known: Sequence[Place], found: Iterable[Place]) -> list[Place]:
+    """The ``known`` places and those that were ``found`` since; a dict that gets other entries each time is a place as a whole.
+
+    >>> from ..reachability.containers import kind_of
+    >>> from ..reachability.snapshot import Held
+    >>> hooks = {}
+    >>> held = Held("hooks", hooks, kind_of(hooks), {})
+    >>> [place.name for place in together([Place(held, 3)], [Place(held, 5)])]
+    ['hooks']
+    """
+    found = list(found)
+    held_before = {id(place.held.item) for place in known if not place.whole and isinstance(place.held.item, dict)}
+    whole = {id(place.held.item): Place(place.held, whole=True) for place in found if id(place.held.item) in held_before}
+    return [*(place for place in (*known, *found) if id(place.held.item) not in whole), *whole.values()]
+
+
+def outermost(places: Iterable[Place], is_array: Callable[[Any], bool]) -> tuple[Place, ...]:
+    """Return the distinct places, without those inside of what another one holds."""
+    kept = list({place.identity: place for place in places}.values())
+    for place in [*kept]:
+        others = Containers(((), {}, tuple(other.read() for other in kept if other is not place)), is_array)
+        if others.holds(place.held.item):
+            kept.remove(place)
+    return tuple(kept)
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """Random numbers that are drawn anew before each call: read like a place, but never written to."""
+
+    name: str
+    read: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class Replaced:
+    """Afterwards the place of this number holds another object; ``item`` is MISSING where it holds nothing."""
+
+    number: int
+    item: Kept | New | Same | Any
+
+
+@dataclass(frozen=True)
+class State:
+    """What a recorded graph reads from places and does to them. ``tree`` is the structure of what they hold before.
+
+    ``written``: which of the new objects are arrays of places that were written to, with their paths in ``(args, kwargs, state)``.
+    """
+
+    places: tuple[Place | Draw, ...] = ()
+    tree: Tree = Leaf()
+    replaced: tuple[Replaced, ...] = ()
+    written: tuple[tuple[int, Path], ...] = ()
+
+    def read(self, given: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
+        """What the places hold now; of those that are ``given`` by name, that."""
+        if not given:
+            return tuple(place.read() for place in self.places)
+        return tuple(given[place.name] if place.name in given else place.read() for place in self.places)
+
+    def held(self) -> tuple[Any, ...]:
+        """What the places hold now, without draws, which come last."""
+        return tuple(place.read() for place in self.places if isinstance(place, Place))
+
+    @property
+    def draws(self) -> bool:
+        """Whether reading it draws random numbers."""
+        return any(isinstance(place, Draw) for place in self.places)
+
+    def kept(self) -> list[Place]:
+        """The places, without draws."""
+        return [place for place in self.places if isinstance(place, Place)]
+
+    def name_of(self, number: int) -> str:
+        """The name of the place that an array stands in, by the number of the array among those of all places."""
+        children = self.tree.children if isinstance(self.tree, Branch) else ()
+        return [place.name for tree, place in zip(children, self.places) for _ in range(count_leaves(tree))][number]
+
+    def named(self, arguments: Any, new: Sequence[Any]) -> dict[str, Any]:
+        """The names of the places that hold something else afterwards, with what that is."""
+        return {self.places[one.number].name: item_of(arguments, one.item, new) for one in self.replaced}
+
+
+def replaced_places(state: State) -> list[tuple[Place, Any]]:
+    """The places that hold something else after a call, and where that comes from (``Kept``, ``New``, ``Same``, or the object itself)."""
+    kept = state.kept()
+    return [(kept[one.number], one.item) for one in state.replaced]
+
+
+def planned_places(state: State, new: Sequence[Any], arguments: Any) -> list[tuple[Place, Any]]:
+    """The places that hold something else after a call, and what. ``arguments`` are ``(args, kwargs, what the places held before)``."""
+    return [(place, item_of(arguments, item, new)) for place, item in replaced_places(state)]

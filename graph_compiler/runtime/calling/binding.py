@@ -1,0 +1,265 @@
+"""Calls inside of JAX's transformations, which hand dicts over with their keys sorted: in which order they were is lost there."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, Union
+
+from ...errors import GuardFailed
+from ...recording.code.forwarding_decorators import is_of_library, unwrapped
+from ...registration import entry_method, trait
+from ...trees import Branch, Fixed, Tree, build, is_container, items_of, iterate_structure, same_static, unfixed
+
+if TYPE_CHECKING:
+    from ..graph import Graph
+    from ..variant import Variant
+
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_VALUES = (bool, int, float, complex, str, bytes, type(None))  # a default of these is the same where it is equal
+
+
+class Spelling(NamedTuple):
+    """How many arguments are given by position, and which by keyword."""
+
+    positional: int
+    keywords: tuple[str, ...]
+
+
+def spelling_of(call: Tree) -> Spelling:
+    """The spelling of a recorded call."""
+    assert isinstance(call, Branch)
+    positional, keywords = call.children
+    return Spelling(
+        len(positional.keys if isinstance(positional, Branch) else positional.value),  # type: ignore[union-attr]
+        tuple(keywords.keys if isinstance(keywords, Branch) else keywords.value),  # type: ignore[union-attr]
+    )
+
+
+class Binding:
+    """The parameters that a callable binds its arguments to. ``seen`` tells of a name whether something sees how that argument is given.
+
+    >>> binding = Binding.of(lambda x, scale=1, *, shift=0: None)
+    >>> binding.respelt(((2,), {"scale": 3}), Spelling(2, ()))
+    ((2, 3), {})
+    >>> binding.respelt(((2,), {"shift": 0}), Spelling(1, ("scale",)))
+    ((2,), {'scale': 1})
+    >>> binding.respelt(((2,), {"shift": 4}), Spelling(2, ())) is None
+    True
+    """
+
+    def __init__(
+        self, parameters: tuple[inspect.Parameter, ...], texts: frozenset[str] = frozenset(), static: frozenset[str] = frozenset()
+    ) -> None:
+        self.parameters = parameters
+        self._by_name = {p.name: p for p in parameters if p.kind in (*_BY_POSITION, *_NAMED)}
+        self._order = [p.name for p in parameters if p.kind in _BY_POSITION]
+        self._keywords = frozenset(p.name for p in parameters if p.kind in _NAMED)
+        beginnings = tuple(text for text in texts if text.endswith("_"))
+        self.seen = frozenset(name for name in self._by_name if name in texts or name.startswith(beginnings))
+        self._static = static
+
+    @classmethod
+    def of(cls, function: Callable[..., Any], static: frozenset[str] = frozenset()) -> Binding | None:
+        """Of a function, method, partial or module; None where its parameters cannot be told, or the spelling may be seen."""
+        if isinstance(function, Absent):
+            told = function.binding
+            return None if told is None else cls(told.parameters, told.seen, static)
+        found = _signature(function)
+        return None if found is None else cls(found[0], found[1], static)
+
+    def respelt(self, call: Call, recorded: Spelling) -> Call | None:
+        """The same call in another spelling; None where there is none."""
+        bound = self._bound(*call)
+        if bound is None:
+            return None
+        given, rest, extra = bound
+        wanted = [*self._order[: recorded.positional], *(name for name in recorded.keywords if name in self._keywords)]
+        if len(rest) != max(recorded.positional - len(self._order), 0) or extra.keys() != set(recorded.keywords) - self._keywords:
+            return None
+        if not self._has_defaults(given, wanted) or not self._is_unseen(len(call[0]), given, recorded.positional, wanted):
+            return None
+        filled = {name: given[name] if name in given else self._default(name) for name in wanted}
+        positional, keywords = wanted[: recorded.positional], wanted[recorded.positional :]
+        return (*(filled[name] for name in positional), *rest), {**{name: filled[name] for name in keywords}, **extra}
+
+    def _bound(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Any, ...], dict[str, Any]] | None:
+        """The arguments by the names of parameters, those of ``*args`` and those of ``**kwargs``; None for a call that Python would
+        refuse."""
+        given = dict(zip(self._order, args))
+        if any(name in given for name in kwargs if name in self._keywords):
+            return None
+        extra = {name: item for name, item in kwargs.items() if name not in self._keywords}
+        return {**given, **{name: item for name, item in kwargs.items() if name in self._keywords}}, args[len(self._order) :], extra
+
+    def _has_defaults(self, given: Mapping[str, Any], wanted: list[str]) -> bool:
+        """Whether arguments that one of the spellings leaves out are, in the other, what is their default."""
+        left_out = (name for name in given if name not in wanted)
+        is_filled = all(name in given or self._by_name[name].default is not inspect.Parameter.empty for name in wanted)
+        return is_filled and all(_is_default(self._by_name[name].default, unfixed(given[name])) for name in left_out)
+
+    def _default(self, name: str) -> Any:
+        default = self._by_name[name].default
+        return Fixed(default) if name in self._static else default
+
+    def _is_unseen(self, count: int, given: Mapping[str, Any], recorded_count: int, wanted: list[str]) -> bool:
+        """Whether what decorators look at is given by position, by keyword or not at all in both."""
+        before, after = self._order[:count], self._order[:recorded_count]
+        return all((name in before, name in given) == (name in after, name in wanted) for name in self.seen)
+
+
+class Absent:
+    """In the place of the original of a graph that was loaded: its parameters, as far as the file tells them."""
+
+    def __init__(self, binding: Binding | None) -> None:
+        self.binding = binding
+        self.__signature__ = None if binding is None else inspect.Signature(binding.parameters)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise GuardFailed("a loaded graph has no original")
+
+
+class Spellings:
+    """Of one graph, calls that spell their arguments otherwise than its variants were recorded with."""
+
+    def __init__(self, graph: Graph, static: frozenset[str] = frozenset()) -> None:
+        self._graph, self._static = graph, static
+
+    @functools.cached_property
+    def binding(self) -> Binding | None:
+        """The parameters of the callable; None where each call has one spelling only."""
+        return Binding.of(self._graph.pipeline.function, self._static)
+
+    def others(self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
+        """Variants that were recorded with another spelling than the call's, each with the call spelt so."""
+        binding = None if not variants or has_hooks(self._graph.pipeline.function) else self.binding
+        if binding is None:
+            return
+        given, respelt = (len(args), set(kwargs)), dict[Spelling, Union[Call, None]]()
+        for variant in variants:
+            spelling = spelling_of(variant.graph.input_tree)
+            if (spelling.positional, set(spelling.keywords)) == given:
+                continue
+            if spelling not in respelt:
+                respelt[spelling] = binding.respelt((args, kwargs), spelling)
+            if (call := respelt[spelling]) is not None:
+                yield variant, call
+
+    def like_recorded(self, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """The call in the first spelling of the variants that it has; as it is where it has none of them."""
+        return next((call for _, call in self.others(variants, args, kwargs)), (args, kwargs))
+
+
+def has_hooks(function: Any) -> bool:
+    """Whether something is handed the arguments as they are spelt, by position and by keyword, before the function is."""
+    return any(getattr(function, hooks, None) for hooks in trait("hooks"))
+
+
+def _is_default(default: Any, item: Any) -> bool:
+    return item is default or isinstance(default, _VALUES) and same_static(item, default)
+
+
+def _signature(function: Any) -> tuple[tuple[inspect.Parameter, ...], frozenset[str]] | None:
+    """The parameters that a call binds to, and texts by which decorators in front may know some of them."""
+    if isinstance(function, functools.partial):
+        return _of_partial(function)
+    called = _called(function)
+    is_method = inspect.ismethod(called)
+    found = None if called is None else unwrapped(called.__func__ if is_method else called)
+    if found is None:
+        return None
+    parameters = _parameters(found[0])
+    return None if parameters is None else (parameters[is_method:], found[1])
+
+
+def _of_partial(function: functools.partial[Any]) -> tuple[tuple[inspect.Parameter, ...], frozenset[str]] | None:
+    found = unwrapped(function.func)
+    parameters = None if found is None else _parameters(functools.partial(found[0], *function.args, **function.keywords))
+    return None if found is None or parameters is None else (parameters, found[1])
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[inspect.Parameter, ...] | None:
+    try:
+        return tuple(inspect.signature(function, follow_wrapped=False).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def _called(function: Any) -> Any:
+    """The function or method that runs when an object is called; None where that cannot be told."""
+    if inspect.isroutine(function) or hasattr(function, "__wrapped__"):
+        return function
+    call = type(function).__call__
+    if (method := entry_method(function)) is not None and is_of_library(call):
+        return method
+    return getattr(call, "__get__", lambda *_: None)(function, type(function))
+
+
+def spread(
+    variants: Iterable[Variant], signature: inspect.Signature | None, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments that one dict holds by name, or one list by position; the call as it is where the original takes such a container
+    itself."""
+    if len(args) != 1 or kwargs or not isinstance(args[0], (Mapping, list, tuple)):
+        return args, kwargs
+    (held,) = args
+    recorded = [variant.graph.input_tree for variant in variants]
+    if any(_takes_one(tree, held) for tree in recorded):
+        return args, kwargs
+    if isinstance(held, Mapping):
+        return ((), dict(held)) if _are_names(held, signature, recorded) else (args, kwargs)
+    return (tuple(held), {}) if any(spelling_of(tree).positional == len(held) > 1 for tree in recorded) else (args, kwargs)
+
+
+def takes_whole(variants: Iterable[Variant], held: Any) -> bool:
+    """Whether a recorded call has such a container as its only argument, and does not take what is in it for its arguments."""
+    recorded = [variant.graph.input_tree for variant in variants]
+    return any(_takes_one(tree, held) and spelling_of(tree).positional == 1 and not spelling_of(tree).keywords for tree in recorded)
+
+
+def _takes_one(call: Tree, held: Any) -> bool:
+    """Whether the recorded call has such a container as its first argument."""
+    positional = call.children[0] if isinstance(call, Branch) else None
+    first = positional.children[0] if isinstance(positional, Branch) and positional.children else None
+    return isinstance(first, Branch) and issubclass(first.type, Mapping) == isinstance(held, Mapping)
+
+
+def _are_names(held: Mapping[Any, Any], signature: inspect.Signature | None, recorded: list[Tree]) -> bool:
+    parameters = [] if signature is None else signature.parameters.values()
+    known = {parameter.name for parameter in parameters if parameter.kind in _NAMED}
+    known.update(name for tree in recorded for name in spelling_of(tree).keywords)
+    return bool(held) and set(held) <= known
+
+
+def in_recorded_order(variants: Iterable[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
+    """Variants that were recorded with keys in another order, with the call as it was recorded; none where the target does not trace the
+    call."""
+    for variant in variants:
+        if variant.target.sorts_keys and any(map(variant.target.is_traced, iterate_structure((args, kwargs)))):
+            call = reordered(variant.graph.input_tree, (args, kwargs))
+            if call is not None:
+                yield variant, call
+
+
+def reordered(tree: Tree, value: Any) -> Any:
+    """``value`` with the keys of its dicts in the order of the tree's; None where they are in this order already, or are other keys.
+
+    >>> from graph_compiler.trees import flatten
+    >>> _, tree = flatten(({"w": 1.5, "b": 2.5},), lambda item: isinstance(item, float))
+    >>> reordered(tree, ({"b": 0.0, "w": 1.0},)), reordered(tree, ({"w": 1.0, "b": 0.0},))
+    (({'w': 1.0, 'b': 0.0},), None)
+    """
+    if not isinstance(tree, Branch) or not is_container(type(value)):
+        return None
+    held = dict(items_of(value))
+    if held.keys() != set(tree.keys):
+        return None
+    found = {key: reordered(child, held[key]) for key, child in zip(tree.keys, tree.children)}
+    is_sorted = type(value) is dict and list(held) != list(tree.keys)
+    if not is_sorted and all(child is None for child in found.values()):
+        return None
+    return build(type(value), tree.keys, [held[key] if child is None else child for key, child in found.items()])

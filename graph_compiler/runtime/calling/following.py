@@ -1,0 +1,124 @@
+"""Calls of a graph that the target's compiler follows, instruction by instruction (``torch.compile``): plain code, for all of it is
+compiled.
+
+The compiler guards by itself on the call, and on whatever plain code reads here. For all else that a recording relies on, the compiled
+program asks again whenever it runs (``still_holds``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from ...errors import GuardFailed
+
+if TYPE_CHECKING:
+    from ...contracts import Tracer
+    from ..graph import Graph
+    from ..variant import Variant
+
+
+class Following:
+    """What compiled programs hold of a variant. They are compiled anew after a check has failed, for they read how often one has
+    (``failures``)."""
+
+    def __init__(self, variant: Variant) -> None:
+        self._variant = variant
+        self._current: dict[str, Any] = {}
+        self.failures = 0
+        self._numbers: dict[tuple[bool, bool | None], int] = {}
+        self.holds_simply = variant.environment.simple.function()
+
+    def begin(self, reads_weights: bool, mode: bool | None) -> int:
+        """The number under which a compiled program asks :meth:`still_holds`; -1 where the variant is for something else."""
+        variant = self._variant
+        with self._in_mode(mode):
+            if not variant.environment.holds():
+                return -1
+            if reads_weights:
+                self._current = dict(variant.parameters())
+        key, tracer = (reads_weights, mode), variant.target.tracer
+        if key not in self._numbers and tracer is not None:
+            self._numbers[key] = tracer.noted(lambda: self.still_holds(*key))
+        return self._numbers[key]
+
+    def weights(self) -> Mapping[str, Any]:
+        """The weights of the moment, read in a way that a compiler can guard where there is one."""
+        live = self._variant.parameters
+        return self._current if live.read is None else live.read()
+
+    def still_holds(self, reads_weights: bool, mode: bool | None) -> None:
+        """``GuardFailed`` where something is no longer as it was when the program was compiled."""
+        variant, live = self._variant, self._variant.parameters
+        with self._in_mode(mode):
+            changed = "" if variant.environment.lasting.holds() else variant.environment.reason()
+            if reads_weights and not changed and live.read is None:
+                changed = self._replaced()
+        if changed:
+            self.failures += 1
+            raise GuardFailed(f"{variant.graph.name}: {changed}, as the compiler could not see; the next call is compiled anew")
+
+    def _replaced(self) -> str:
+        now = self._variant.parameters()
+        return next((f"the weight {name} was replaced" for name, array in self._current.items() if now[name] is not array), "")
+
+    def _in_mode(self, mode: bool | None) -> Any:
+        recording = self._variant.recording
+        weights: Any = None if recording is None else recording.weights
+        return nullcontext() if mode is None or weights is None else weights.in_mode(mode)
+
+
+def follow(variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """:meth:`Variant.attempt` in plain steps."""
+    from .matcher import NO_FIT
+
+    found = follow_purely(variant, args, kwargs, None, None)
+    if found is None:
+        return NO_FIT
+    result, state = found
+    for name, value in state.items():
+        variant.store(name, value)
+    return result
+
+
+def follow_purely(
+    variant: Variant, args: tuple[Any, ...], kwargs: Mapping[str, Any], weights: Mapping[str, Any] | None, mode: bool | None
+) -> tuple[Any, dict[str, Any]] | None:
+    """``(result, state)`` with these weights, or with those of the original; None where the call does not fit."""
+    number = variant.begin_following(weights is None, mode)
+    following: Any = variant.following
+    if number < 0 or following.failures < 0 or (mode is None and not following.holds_simply()):
+        return None
+    leaves = variant.match(args, kwargs)
+    if leaves is None:
+        return None
+    tracer: Any = variant.target.tracer
+    tracer.require_when_run(number, leaves)
+    return variant.pure(following.weights() if weights is None else weights, leaves)
+
+
+def follow_any(
+    graph: Graph, weights: Mapping[str, Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], mode: bool | None
+) -> tuple[Any, dict[str, Any]] | None:
+    """See :meth:`Graph._follow`."""
+    for variant in graph.variants:
+        found = follow_purely(variant, args, kwargs, weights, mode)
+        if found is not None:
+            return found
+    give_up(graph, tracer_of(graph))
+    return None
+
+
+def tracer_of(graph: Graph) -> Tracer | None:
+    """The compiler that may follow calls of a graph; None where the target has none, or where only a first call tells the framework."""
+    target = getattr(graph.pipeline, "target", None)
+    return None if target is None else target.target.tracer
+
+
+def give_up(graph: Graph, tracer: Any) -> None:
+    """The call runs as it is, where the compiler allows that."""
+    graph._hide_calls()
+    tracer.leave(
+        f"{graph.name}: no recorded variant fits this call. Call it once with such arguments before it is compiled, so that one is recorded"
+    )

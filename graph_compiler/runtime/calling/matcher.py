@@ -1,0 +1,383 @@
+"""The whole call of a variant that only computes, as one function: what it relies on, whether the call fits, and the flat function.
+
+As functions of their own these cost a call of a small model 4 microseconds more: after a model has run, nothing of them is left in the
+processor's caches, and each has code, constants and a frame to be fetched from further away.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import re
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+from ...assumptions import in_order
+from ...codegen.loading import load
+from ...codegen.source import Program
+from ...contracts import Target
+from ...errors import GuardFailed
+from ...ir.graph import Graph
+from ...ir.node import Value
+from ...ops.dtypes import dtype_name
+from ...recording.environment_guards.guards import GONE, Condition
+from ...registration import responds_to
+from ...sizes import Symbol
+from ...trees import (
+    AppendOnly,
+    Branch,
+    Leaf,
+    Setting,
+    Static,
+    Tree,
+    TypedLeaf,
+    is_container,
+    is_like,
+    is_stand_in,
+    parts_of,
+    plain_class,
+    registered_class,
+    same_static,
+)
+from ..traits import arrays_written, written_back
+
+
+@dataclass(frozen=True)
+class Missed:
+    """A call that did not run to its end: a guard inside does not hold, or the ``problem`` that was raised. Nothing was written."""
+
+    reason: str
+    problem: Exception | None = None
+
+
+NO_FIT = Missed("the call does not fit")
+
+
+class Undecided(GuardFailed):
+    """Whether a guard on elements holds is not known while the target traces, and another variant may fit as well."""
+
+
+Match = Callable[..., "tuple[Any, ...] | None"]
+UnknownMatch = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[tuple[Any, ...], list[tuple[Any, str]]] | None"]
+_UNLIKE = (AttributeError, KeyError, IndexError, TypeError)  # raised by what does not even look like the call that was recorded
+_IDENTICAL = (bool, type(None))
+_EQUAL = (int, str)
+_SPELLED = (bool, int, str, type(None))
+
+
+class Matching(NamedTuple):
+    """``lines`` of a function over ``args`` and ``kwargs``, with names ``bound``, which return ``misfit`` or raise one of ``unlike`` where
+    a call does not fit; else the arrays of the call, native, and its numbers, have these ``names``."""
+
+    lines: list[str]
+    names: list[str]
+    bound: dict[str, Any]
+    misfit: str
+
+
+def matching(graph: Graph, target: Target, is_own: Callable[[Any], bool] | None, misfit: str) -> Matching:
+    """The lines of :func:`matcher` for a graph without state."""
+    return _Matcher(graph, target, None, is_own, misfit).matching()
+
+
+def matcher(graph: Graph, target: Target, held: Callable[[Any], Any] | None = None, is_own: Callable[[Any], bool] | None = None) -> Match:
+    """``match(args, kwargs, state)``: the arrays of a call and of the state, native, and its numbers, in order; None where it does not fit.
+
+    ``held`` converts the arrays of the state, where they are others than the target's. ``is_own`` tells arrays of the source framework:
+    those have the very data type that was recorded, also where the target has one type for several (JAX without 64-bit types).
+    """
+    return _Matcher(graph, target, held, is_own).function()
+
+
+def unknown_matcher(graph: Graph, target: Target) -> UnknownMatch:
+    """As :func:`matcher`, for arrays whose sizes may be unknown while the target traces a function.
+
+    Gives the leaves, and what is left to be checked when the traced function runs: a condition of the target, and its text.
+    """
+    return _UnknownMatcher(graph, target).function()
+
+
+def narrows(target: Target) -> bool:
+    """Whether a target has no types of 64 bits, so that arrays of the source framework become others."""
+    return bool(target.dtype("float64") == target.dtype("float32"))
+
+
+class _Matcher:
+    def __init__(
+        self,
+        graph: Graph,
+        target: Target,
+        held: Callable[[Any], Any] | None = None,
+        is_own: Callable[[Any], bool] | None = None,
+        misfit: str = "None",
+    ) -> None:
+        self.graph, self.target, self.convert, self.misfit = graph, target, "convert", misfit
+        self.written = arrays_written(graph)
+        self.narrows = is_own is not None and narrows(target)
+        self.lines: list[str] = []
+        self.names: list[str] = []
+        self.bound: dict[str, Any] = {
+            "convert": target.convert,
+            "held": held or target.convert,
+            "same_static": same_static,
+            "math": math,
+            "is_own": is_own,
+            "dtype_name": dtype_name,
+        }
+        for number, cls in enumerate(target.array_types):
+            self.bound[f"array_type_{number}"] = cls
+
+    def matching(self) -> Matching:
+        tree = self.graph.input_tree
+        assert isinstance(tree, Branch)
+        positional, keywords = tree.children
+        self._call(positional, keywords)
+        state = self.graph.state.places
+        if state is not None and isinstance(state.tree, Branch):
+            self.convert = "held"
+            for index, child in enumerate(state.tree.children):
+                self._tree(child, f"state[{index}]")
+        for assumption in in_order(self.graph):
+            self.lines += assumption.lines(self)
+        return Matching(self.lines, self.names, {**self.bound, "unlike": (*_UNLIKE, *self.target.undecided)}, self.misfit)
+
+    def function(self) -> Match:
+        matching = self.matching()
+        body = "\n".join(f"        {line}" for line in [*matching.lines, f"return {self._returned()}"])
+        source = f"def match(args, kwargs, state=()):\n    try:\n{body}\n    except unlike:\n        return None\n"
+        return load(Program(source, "match", (), (), matching.bound))
+
+    def _returned(self) -> str:
+        return f"({', '.join(self.names)}{',' if len(self.names) == 1 else ''})"
+
+    def _call(self, positional: Tree, keywords: Tree) -> None:
+        count = len(positional.children) if isinstance(positional, Branch) else len(positional.value)  # type: ignore[union-attr]
+        names = keywords.keys if isinstance(keywords, Branch) else tuple(keywords.value)  # type: ignore[union-attr]
+        self._require(f"len(args) == {count} and len(kwargs) == {len(names)}")
+        for i in range(count):
+            child = positional.children[i] if isinstance(positional, Branch) else Static(positional.value[i])  # type: ignore[union-attr]
+            self._tree(child, f"args[{i}]")
+        for i, name in enumerate(names):
+            child = keywords.children[i] if isinstance(keywords, Branch) else Static(keywords.value[name])  # type: ignore[union-attr]
+            self._tree(child, f"kwargs[{name!r}]")
+
+    def _require(self, condition: str) -> None:
+        self.lines.append(self.require(condition))
+
+    def _bind(self, prefix: str, item: Any) -> str:
+        name = f"{prefix}_{len(self.bound)}"
+        self.bound[name] = item
+        return name
+
+    def _tree(self, tree: Tree, access: str) -> None:
+        if isinstance(tree, TypedLeaf) and responds_to(tree.type, "__array__"):
+            self._scalar(tree.type, access)
+        elif isinstance(tree, TypedLeaf):
+            self._item(tree.type, access)
+        elif isinstance(tree, Leaf):
+            self._leaf(access)
+        elif isinstance(tree, Static):
+            self._static(tree.value, access)
+        else:
+            self._branch(tree, access)
+
+    def _leaf(self, access: str) -> None:
+        number = len(self.names)
+        name, spec = f"array_{number}", self.graph.inputs[number].spec
+        self.names.append(name)
+        native = " and ".join(f"type({name}) is not array_type_{i}" for i in range(len(self.target.array_types)))
+        self.lines += [
+            f"{name} = given_{number} = {access}",
+            f"if {native}:",
+            f"    {name} = {self.convert}({name})",
+            f"    if {name} is None: return {self.misfit}",
+        ]
+        if ("inputs", number) in self.written:  # the flat function writes to what may be a copy
+            self.lines.append(f"    {self._bind('write', partial(written_back, self.graph, self.target, number))}(given_{number}, {name})")
+        if self.narrows:
+            self.lines.append(f"    if is_own(given_{number}) and dtype_name(given_{number}) != {spec.dtype!r}: return {self.misfit}")
+        dtype = self.target.dtype(spec.dtype)
+        self._require("False" if dtype is None else f"{name}.dtype == {self._bind('dtype', dtype)} and {name}.ndim == {spec.ndim}")
+
+    def _item(self, cls: type, access: str) -> None:
+        name = f"array_{len(self.names)}"
+        self.lines.append(f"{name} = given_{len(self.names)} = {access}")
+        self.names.append(name)
+        bound = self._bind("class", cls)
+        if cls in (int, float) and self.target.traced_number is not None:  # a transformation of the user's may make an array of it
+            self.bound["traced_number"] = self.target.traced_number
+            self.lines.append(f"if type({name}) is not {bound}: {name} = traced_number({name}, {bound})")
+            self._require(f"{name} is not None")
+        else:
+            self._require(f"type({name}) is {bound}")
+
+    def _scalar(self, cls: type, access: str) -> None:
+        """A scalar of numpy enters as an array without axes, and counts as one unless the function writes to it."""
+        number = len(self.names)
+        has_effect = any(effect.kind == "argument" and effect.target == number for effect in self.graph.effects)
+        if not has_effect and ("inputs", number) not in self.written:
+            name = self._bind("scalar", None)
+            self.lines += [f"{name} = {access}", f"if type({name}) is {self._bind('class', cls)}: {name} = {name}.__array__()"]
+            access = name
+        self._leaf(access)
+
+    def _static(self, value: Any, access: str) -> None:
+        if isinstance(value, _IDENTICAL):
+            self._require(f"{access} is {value!r}")
+        elif type(value) in _EQUAL:
+            self._require(f"type({access}) is {type(value).__name__} and {access} == {value!r}")
+        else:
+            self._require(f"same_static({access}, {self._bind('static', value)})")
+
+    def _branch(self, tree: Branch, access: str) -> None:
+        name = f"branch_{len(self.lines)}"
+        self.lines.append(f"{name} = {access}")
+        cls = tree.type
+        bound = self._bind("class", cls)
+        is_one = f"type({name}) is {bound}"
+        if not is_container(cls):  # what an earlier call has given is of a class that stands for it
+            self.bound["plain_class"] = plain_class
+            is_one += f" or plain_class(type({name})) is {bound}"
+        elif is_stand_in(cls):
+            self.bound["is_like"] = is_like
+            is_one += f" or is_like(type({name}), {bound})"
+        self._require(is_one)
+        if isinstance(tree, AppendOnly):
+            return
+        if registered_class(cls) is not None:
+            self._registered(tree, name)
+            return
+        keys = tuple(key for key in tree.keys if not isinstance(key, Setting))
+        if issubclass(cls, Mapping) and len(keys) > 1:  # the original may go through it in order
+            self._require(f"tuple({name}) == {self._bind('keys', keys)}")
+        elif issubclass(cls, (tuple, list, deque, Mapping)):
+            self._require(f"len({name}) == {len(keys)}")
+        if cls.__dictoffset__:
+            self._own_attributes(tree, name)
+        for i, (key, child) in enumerate(zip(tree.keys, tree.children)):
+            self._tree(child, self._child_access(cls, name, i, key))
+
+    def _registered(self, tree: Branch, name: str) -> None:
+        """A container of a class that was registered is read as that says."""
+        self.bound["parts_of"] = parts_of
+        self.lines.append(f"keys, {name} = parts_of({name})")
+        self._require(f"keys == {self._bind('keys', tree.keys)}")
+        for i, child in enumerate(tree.children):
+            self._tree(child, f"{name}[{i}]")
+
+    def _own_attributes(self, tree: Branch, name: str) -> None:
+        """An object has no attributes but those known, which could hide some of its class; a list or dict none beside its items."""
+        cls = tree.type
+        if not issubclass(cls, (list, tuple, deque, Mapping)):
+            self._require(f"{name}.__dict__.keys() <= {self._bind('keys', frozenset(tree.keys))}")
+        elif issubclass(cls, (list, tuple, dict)) and not dataclasses.is_dataclass(cls):
+            self._require(f"not {name}.__dict__ or {name}.__dict__ is {name}")
+
+    def _child_access(self, cls: type, name: str, index: int, key: Any) -> str:
+        if isinstance(key, Setting):
+            return f"{name}.{key}"
+        if issubclass(cls, (tuple, list)):
+            return f"{name}[{index}]"
+        if issubclass(cls, deque):
+            return f"{name}[{key}]"
+        if issubclass(cls, Mapping):
+            return f"{name}[{repr(key) if type(key) in _SPELLED else self._bind('key', key)}]"
+        return f"{name}.{key}" if dataclasses.is_dataclass(cls) or str(key).isidentifier() else f"vars({name})[{key!r}]"
+
+    # ------------------------------------------------------------------------------ the names that assumptions write with
+    def given(self, number: int) -> str:
+        """See :class:`~graph_compiler.ir.assumption.Names`, as for the others."""
+        return f"given_{number}"
+
+    def on_host(self, number: int) -> str:
+        self.bound["on_host"] = self.target.on_host
+        return f"on_host({self.names[number]})"
+
+    def knows(self, symbol: Symbol) -> bool:
+        return symbol.source in self._places and symbol.kind in ("size", "item")
+
+    def size(self, symbol: Symbol) -> str:
+        name = self._places[symbol.source]
+        return name if symbol.kind == "item" else f"{name}.shape[{symbol.axis}]"
+
+    def bind(self, **items: Any) -> None:
+        self.bound.update(items)
+
+    def require(self, condition: str) -> str:
+        return f"if not ({condition}): return {self.misfit}"
+
+    def require_of_sizes(self, condition: str, words: str) -> list[str]:
+        return [self.require(condition)]
+
+    @functools.cached_property
+    def _places(self) -> dict[Value, str]:
+        return dict(zip(self.graph.inputs, self.names))
+
+
+class _UnknownMatcher(_Matcher):
+    """Guards on sizes that are unknown yet are kept for later."""
+
+    def matching(self) -> Matching:
+        self.bound["size_of"] = self.target.size_of
+        self.lines.append("conditions = []")
+        return super().matching()
+
+    def _returned(self) -> str:
+        return f"{super()._returned()}, conditions"
+
+    def size(self, symbol: Symbol) -> str:
+        name = self._places[symbol.source]
+        return name if symbol.kind == "item" else f"size_of({name}, {symbol.axis})"
+
+    def require_of_sizes(self, condition: str, words: str) -> list[str]:
+        return [
+            f"condition = {condition}",
+            "if condition is False: return None",
+            f"if condition is not True: conditions.append((condition, {words!r}))",
+        ]
+
+
+Attempt = Callable[[tuple[Any, ...], Mapping[str, Any]], Any]
+
+_SOURCE = """\
+def attempt(args, kwargs, {defaults}):
+    {followed}
+    try:
+        if not ({condition}): return {misfit}
+    except gone:
+        return {misfit}
+    try:
+        {lines}
+    except unlike:
+        return {misfit}
+    try:
+        return {call}
+    except Exception as problem:
+        return failed(problem)
+"""
+
+
+def dispatcher(
+    condition: Condition, matching: Matching, call: str, bound: Mapping[str, Any], is_followed: Callable[[], bool] | None = None
+) -> Attempt:
+    """``attempt(args, kwargs)``: what ``call`` gives, an expression over the names of the arrays that matched.
+
+    What the condition or the matching does not hold of gives ``matching.misfit``, an error in the call what ``failed`` in ``bound`` makes
+    of it, and a call that a compiler follows what ``followed`` does.
+    """
+    known = {**condition.bound, **matching.bound, **bound, "gone": GONE, "is_followed": is_followed}
+    followed = "if is_followed(): return followed(args, kwargs)" if is_followed else "pass"
+    parts = {
+        "condition": condition.text,
+        "lines": "\n        ".join(matching.lines),
+        "call": call,
+        "misfit": matching.misfit,
+        "followed": followed,
+    }
+    used = set(re.findall(r"\w+", _SOURCE.format(defaults="", **parts))) & known.keys()
+    defaults = ", ".join(f"{name}={name}" for name in known if name in used)  # locals, not globals, are what the function reads them from
+    return load(Program(_SOURCE.format(defaults=defaults, **parts), "attempt", (), (), known))

@@ -1,0 +1,137 @@
+"""Why a call fits a variant or not, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...assumptions import in_order
+from ...ir.node import Value, count_all
+from ...ops.dtypes import dtype_name
+from ...recording.state.places import Place
+from ...sizes import Symbol
+from ...trees import Branch, Tree, leaves_at
+from ..compilation import describe_compilation
+from ..variant import Variant
+from .matcher import narrows
+from .structure import OUTSIDE, s, structure_differences
+
+
+def why_missed(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
+    """The first reason why a call does not fit a variant; ``given`` is state by name, instead of what the places hold."""
+    if not variant.environment.holds():
+        return variant.environment.reason()
+    if given is None and variant.match(args, kwargs) is not None:
+        return variant.last_failure.strip().partition("\n")[0] or "it fits"  # the rest of a framework's error is advice for its own users
+    return next(
+        _differences(variant, args, kwargs, given),
+        "an object among the arguments has attributes of its own that it had not while recording",
+    )
+
+
+def _differences(variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None) -> Iterator[str]:
+    """All reasons; each is asked for only where those before it found nothing."""
+    held = [(place, old, (given or {}).get(place.name, item)) for place, old, item in _held(variant)]
+    yield from structure_differences(variant.graph.input_tree, (args, kwargs), (), lambda item: variant.target.convert(item) is not None)
+    yield from _state_differences(variant, held)
+    leaves = leaves_at(variant.graph.input_tree, (args, kwargs))
+    leaves += [leaf for _, old, item in held for leaf in leaves_at(old, item)]
+    yield from _leaf_differences(variant, leaves)
+    call = _MissedCall(variant, leaves, kwargs)
+    for assumption in in_order(variant.graph):
+        if why := assumption.broken_by(call):
+            yield why
+
+
+def outdated(variant: Variant) -> str:
+    """Why no call fits now, whatever its arguments: what is read outside of them is another, ``None`` may have become an array. Empty where
+    calls may fit."""
+    if not variant.environment.holds():
+        return variant.environment.reason()
+    return next(_state_differences(variant, _held(variant)), "")
+
+
+def _held(variant: Variant) -> list[tuple[Place, Tree, Any]]:
+    """The places that a variant reads, with the structure of what they held and what they hold now."""
+    return [(place, old, place.read()) for place, old in _places(variant)]
+
+
+def _state_differences(variant: Variant, held: list[tuple[Place, Tree, Any]]) -> Iterator[str]:
+    convert = variant.target.convert if variant.write_back is None else variant.write_back.convert
+    for place, old, item in held:
+        yield from structure_differences(old, item, (OUTSIDE, place.name), lambda part: convert(part) is not None)
+
+
+def _places(variant: Variant) -> Iterator[tuple[Place, Tree]]:
+    """The places outside of the arguments that a variant reads, with the structure of what they held."""
+    if variant.state is not None and isinstance(variant.state.tree, Branch):
+        yield from zip(variant.state.kept(), variant.state.tree.children)
+
+
+def _leaf_differences(variant: Variant, leaves: list[Any]) -> Iterator[str]:
+    for value, leaf in zip(variant.graph.inputs, leaves):
+        native = variant.target.convert(leaf)
+        if native is None:  # a number
+            continue
+        if (axes := _rank(native)) is None:
+            yield f"how many axes {value.name} has is not known yet; it was recorded with {value.ndim or 'none'}"
+        elif axes != value.ndim:
+            yield f"{value.name} has {axes or 'no'} ax{'i' if axes == 1 else 'e'}s and was recorded with {value.ndim or 'none'}"
+        elif (dtype := variant.target.dtype(value.dtype)) is None or native.dtype != dtype:
+            order = " in another order of bytes" if dtype_name(native) == value.dtype else ""
+            yield f"{value.name} is {dtype_name(native)}{order} and was recorded as {value.dtype}"
+        elif variant.is_own is not None and narrows(variant.target) and variant.is_own(leaf) and dtype_name(leaf) != value.dtype:
+            yield f"{value.name} is {dtype_name(leaf)} and was recorded as {value.dtype}"
+
+
+def _rank(array: Any) -> int | None:
+    try:
+        return len(array.shape)
+    except ValueError:  # of TensorFlow, inside of a function that it traces
+        return None
+
+
+@dataclass(frozen=True)
+class _MissedCall:
+    """A call as assumptions look at it; see :class:`~graph_compiler.ir.assumption.Call`."""
+
+    variant: Variant
+    leaves: Sequence[Any]
+    kwargs: Mapping[str, Any]
+
+    @property
+    def inputs(self) -> Sequence[Value]:
+        return self.variant.graph.inputs
+
+    @property
+    def undecided(self) -> tuple[type[Exception], ...]:
+        return self.variant.target.undecided
+
+    def size(self, symbol: Symbol) -> Any:
+        """A size or a step of one of its arrays, or one of its numbers."""
+        leaf = self.leaves[self.inputs.index(symbol.source)]
+        if symbol.kind == "size":
+            return leaf.shape[symbol.axis]
+        return leaf.stride(symbol.axis) if symbol.kind == "stride" else leaf
+
+    def on_host(self, number: int) -> Any:
+        target = self.variant.target
+        return target.on_host(target.convert(self.leaves[number]))
+
+
+def explain(name: str, variants: Sequence[Variant], refused: Iterable[str] = (), beyond: str = "", gave_up: Iterable[object] = ()) -> str:
+    """Return all variants in words, the calls that were ``refused``, what is said of those ``beyond`` the limit, and what of no variant was
+    given up."""
+    lines = [f"{name}: {len(variants)} variant{s(len(variants))}"]
+    for number, variant in enumerate(variants):
+        graph = variant.graph
+        lines.append(f"variant {number}, recorded because: {variant.why}")
+        lines.append(f"  inputs: {', '.join(f'{value.name} {value.dtype}{list(value.spec.hints)}' for value in graph.inputs) or 'none'}")
+        counts = {"operation": count_all(graph.nodes), "parameter": len(graph.parameters), "constant": len(graph.constants)}
+        lines.append(f"  {', '.join(f'{count} {what}{s(count)}' for what, count in counts.items())}")
+        lines += [f"  runs {how}" for how in [describe_compilation(variant.called)] if how]
+        lines += [f"  holds while: {guard}" for guard in graph.guards]
+        lines += [f"  gave up: {each}" for each in variant.gave_up]
+    lines += [*(f"gave up: {each}" for each in gave_up), *(f"refused: {why}" for why in refused), *([beyond] if beyond else [])]
+    return "\n".join(lines)

@@ -1,0 +1,69 @@
+"""Calls of a graph by a module of the target, which holds the arrays itself and has a mode of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ...errors import GuardFailed
+from ..variant import Variant
+from ..verify.synthetic_inputs import synthetic_call
+
+if TYPE_CHECKING:
+    from ..graph import Graph
+
+
+def step(
+    graph: Graph,
+    held: Callable[[], Mapping[str, Any]],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    key: Callable[[], Any],
+    training: bool | None,
+    is_traced: bool,
+) -> tuple[Any, dict[str, Any]]:
+    """See :meth:`Graph._step`."""
+
+    def run() -> tuple[Any, dict[str, Any]]:
+        draws = any(variant.is_random for variant in graph.variants if variant.environment.holds())
+        return graph._purely(held(), args, kwargs, key() if draws else None, in_place=True)
+
+    with in_mode(graph, training):
+        if is_traced and not any(variant.environment.holds() for variant in graph.variants):
+            _record_like(graph, _alike(graph, args, kwargs))
+        try:
+            return run()
+        except GuardFailed as problem:
+            if not graph.pipeline.has_original:
+                raise
+            if is_traced:
+                raise GuardFailed(f"{problem}. Call the module once with such arguments before it is compiled") from None
+            graph.add_variant(args, kwargs, "called as a module")
+        return run()
+
+
+def _alike(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Variant:
+    """The variant whose arguments are like these, of a mode or setting that does not hold at the moment."""
+
+    def fits(variant: Variant) -> bool:
+        return variant.match(args, kwargs) is not None or bool(variant.match_unknown and variant.match_unknown(args, kwargs))
+
+    return next(filter(fits, graph.variants), graph.variants[0])
+
+
+def _record_like(graph: Graph, variant: Variant) -> None:
+    """Records what the original does now with arguments like a variant's: those of the call have no elements."""
+    if variant.recording is not None and graph.pipeline.has_original:
+        with variant.target.untraced():  # what a recording keeps outlives the trace
+            graph.add_variant(*synthetic_call(variant, graph.pipeline.frontend.reference), "called as a module in another mode")
+
+
+@contextmanager
+def in_mode(graph: Graph, training: bool | None) -> Iterator[None]:
+    """Inside of the block the original's modules are in this mode; None for the one they are in."""
+    with ExitStack() as stack:
+        for variant in graph.variants if training is not None else ():
+            if variant.recording is not None:
+                stack.enter_context(variant.recording.weights.in_mode(training))
+        yield

@@ -1,0 +1,126 @@
+"""Calls of a graph by a function that is recorded, compiled or differentiated itself.
+
+Called with arrays of its original's framework, the original is recorded with the function. Called with others, the graph runs as it is
+written for their framework: the recording sees its operations, and relies on its parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from itertools import filterfalse
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import CallMismatch, GuardFailed, TracingError
+from ...recording import active
+from ...recording.patches.patch import paused, sessions_here
+from ...trees import iterate_structure, map_structure
+
+if TYPE_CHECKING:
+    from ..graph import Graph
+    from ..pipeline import Pipeline
+
+
+def call_nested(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return the result of a call of ``graph`` while another function is recorded."""
+    pipeline = graph.pipeline.settled(args, kwargs)
+    framework = active.framework
+    if framework is None or not _is_foreign(pipeline, framework, args, kwargs):
+        return pipeline.call_within(args, kwargs)
+    result, state = _run(_written_for(graph, pipeline, framework, args, kwargs), args, kwargs)
+    if state:
+        raise TracingError(
+            f"{graph.name} changes {', '.join(map(str, state))} and is called with arrays of {framework} by a function that is being "
+            f"recorded, which cannot be seen to reach them. Call its functional there, which returns what it changes beside the result"
+        )
+    return result
+
+
+def _is_foreign(pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Return True if the arrays of a call belong to a recording of ``framework``, and not to the framework of the original."""
+    if pipeline.frontend.name == framework:
+        return False
+    leaves = [leaf for leaf in iterate_structure((args, kwargs)) if hasattr(leaf, "dtype") and not isinstance(leaf, np.generic)]
+    if any(map(pipeline.frontend.array_access.is_own, filterfalse(_stands_for_array, leaves))):
+        return False
+    # NumPy's own arrays go to either: to the original, unless the graph is written for the framework.
+    return any(not isinstance(leaf, np.ndarray) or _stands_for_array(leaf) for leaf in leaves) or (
+        bool(leaves) and pipeline.target.target.name == framework
+    )
+
+
+def _stands_for_array(item: Any) -> bool:
+    return bool(getattr(type(item), "stands_for_array", False))
+
+
+def _written_for(graph: Graph, pipeline: Pipeline, framework: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Graph:
+    """Return the graph, or the same recordings written for another framework, which are kept."""
+    if pipeline.target.target.name == framework:
+        return graph
+    if not graph.variants:
+        _add_variant(graph, args, kwargs)
+    known: dict[str, Graph] = graph.__dict__.setdefault("_written_for", {})
+    made = known.get(framework)
+    if made is None or len(made.variants) < len(graph.variants):
+        with _outside():
+            known[framework] = made = graph.to(framework)
+    return made
+
+
+def _add_variant(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    concrete = sessions_here()[-1].concrete if sessions_here() else lambda leaf: leaf
+    with _outside():
+        # In these arrays no element is what it will be: what decides on elements becomes a guard.
+        args, kwargs = map_structure(lambda leaf: concrete(leaf) if hasattr(leaf, "dtype") else leaf, (args, kwargs))
+        graph.add_variant(args, kwargs, "called by a function that is recorded")
+
+
+def _run(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    try:
+        return _purely(graph, args, kwargs)
+    except GuardFailed:
+        if graph._on_miss == "error":
+            raise
+        _add_variant(graph, args, kwargs)
+        return _purely(graph, args, kwargs)
+
+
+def _purely(graph: Graph, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    if not graph.variants:
+        raise GuardFailed(f"{graph.name} has no variant yet")
+    with _outside():
+        held = dict(graph.parameters)
+    given = None if not held or not sessions_here() else sessions_here()[-1].hold(graph, held)
+    if given is not held:
+        _assume_parameters(graph, held)
+    target = graph.variants[0].target
+    if any(variant.is_random for variant in graph.variants) and target.next_key() is not None:
+        raise CallMismatch(
+            f"{graph.name} draws random numbers and is called by a function that is being recorded, in which {target.name} needs a key for "
+            "them: call its functional(parameters, ..., rng=key) there, with a key that is an argument of that function"
+        )
+    return graph._purely(held if given is None else given, args, kwargs, None, in_place=False)
+
+
+def _assume_parameters(graph: Graph, held: Mapping[str, Any]) -> None:
+    """Have the recording rely on the parameters that the graph has now."""
+
+    def are_the_same() -> bool:
+        now = graph.parameters
+        return now.keys() == held.keys() and all(array is held[name] for name, array in now.items())
+
+    for session in sessions_here() if held else ():
+        session.assume(f"the parameters of {graph.name}", ("parameters", id(graph)), are_the_same)
+
+
+@contextmanager
+def _outside() -> Iterator[None]:
+    """Nothing inside the block is part of the recordings of this thread."""
+    with ExitStack() as stack:
+        sessions = sessions_here()
+        stack.enter_context(paused())
+        for session in reversed(sessions):
+            stack.enter_context(session.outside())
+        yield

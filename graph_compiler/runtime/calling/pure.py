@@ -1,0 +1,191 @@
+"""Calls of a graph as a pure function of its parameters: nothing is recorded, and nothing is changed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...contracts import Target
+from ...errors import CallMismatch, GuardFailed
+from ...recording.control_flow.regions import Regions, regions
+from ...trees import Branch, Tree, TypedLeaf, flatten, unflatten
+from ..variant import Variant
+from .binding import in_recorded_order
+
+if TYPE_CHECKING:
+    from ...contracts import Target
+    from ..graph import Graph
+    from ..variant import Variant
+    from .binding import Call
+
+
+_NUMBERS = (bool, int, float, complex)
+_MOST = 1 << 31  # what the narrowest type for whole numbers does not hold
+
+
+class Alternative(NamedTuple):
+    """A variant whose recording fits a call, if the ``checks``, arrays without elements, are as expected. ``found`` is its result with the
+    state. ``run`` gives both once more, where a branch of the program has to trace them itself."""
+
+    variant: Variant
+    found: Any
+    checks: tuple[Any, ...]
+    run: Callable[[], Any]
+
+
+def joined(name: str, alternatives: Sequence[Alternative]) -> tuple[Any, dict[str, Any]]:
+    """The result and state of the first alternative whose guards hold; that of the last one, which nobody takes for right, where none does.
+    A number of Python's that is another one in each is an array.
+
+    ``CallMismatch`` where they differ in structure, sizes or types, so that no program gives either.
+    """
+    target = alternatives[0].variant.target
+    if len(alternatives) == 1 or target.either is None:
+        return _checked(alternatives[0], alternatives[0].found, alternatives[0].checks)
+    *others, last = alternatives
+    trees: list[Tree] = []
+    numbers: list[set[tuple[str, Any]]] = []  # of Python's, for each leaf those that the variants give
+
+    def arrays(found: Any) -> list[Any]:
+        leaves, tree = flatten(found, lambda item: _is_number(item) or target.convert(item) is not None)
+        if not trees:
+            numbers.extend(set() for _ in leaves)
+        trees.append(tree)
+        if tree != trees[0]:
+            raise CallMismatch(f"{name}: {target.name} traces this call, and recorded variants for it differ in the structure of results")
+        for seen, leaf in zip(numbers, leaves):
+            seen.add((repr(leaf), leaf) if _is_number(leaf) else ("", None))  # -0.0 and 0.0 are equal
+        return [target.convert(np.asarray(leaf) if _is_number(leaf) else leaf) for leaf in leaves]
+
+    if (recording := regions()) is not None:
+        _expect_any(recording, alternatives)
+        chosen: Callable[[], list[Any]] = lambda: arrays(last.run()[0])  # noqa: E731  (one of several functions)
+    else:
+        chosen = lambda: arrays(_checked(last, *last.run()))  # noqa: E731
+    for other in reversed(others):
+        chosen = functools.partial(_either, name, other, functools.partial(_arrays_of, arrays, other), chosen)
+    found = chosen()
+    result, state = unflatten(trees[0], [_number(seen, array) for seen, array in zip(numbers, found)])
+    return result, state
+
+
+def _expect_any(recording: Regions, alternatives: Sequence[Alternative]) -> None:
+    """Have a function that is recorded rely on it that one of the alternatives is right."""
+    target = alternatives[0].variant.target
+    assert target.either is not None
+    holds: Callable[[], list[Any]] = functools.partial(_truth, target, False)
+    for one in reversed(alternatives):
+        holds = functools.partial(target.either, one.checks, one.variant.program.checks, functools.partial(_truth, target, True), holds)
+    recording.expect(holds()[0])
+
+
+def _truth(target: Target, value: bool) -> list[Any]:
+    return [target.convert(np.asarray(value))]
+
+
+def _is_number(item: Any) -> bool:
+    """Whether this is a number of Python's that an array of any target holds."""
+    return type(item) in _NUMBERS and (type(item) is not int or -_MOST <= item < _MOST)
+
+
+def _number(seen: set[tuple[str, Any]], array: Any) -> Any:
+    """The number that all variants give in one place; else the array that was chosen."""
+    (_, number), *others = seen
+    return array if number is None or others else number
+
+
+def _checked(one: Alternative, found: Any, checks: tuple[Any, ...]) -> tuple[Any, dict[str, Any]]:
+    result, state = one.variant.target.checked(found, checks, one.variant.program.checks)
+    return result, state
+
+
+def _arrays_of(arrays: Callable[[Any], list[Any]], one: Alternative) -> list[Any]:
+    return arrays(one.run()[0])
+
+
+def _either(name: str, one: Alternative, run: Callable[[], list[Any]], otherwise: Callable[[], list[Any]]) -> list[Any]:
+    target = one.variant.target
+    assert target.either is not None
+    try:
+        found: list[Any] = target.either(one.checks, one.variant.program.checks, run, otherwise)
+    except (CallMismatch, GuardFailed):
+        raise
+    except (TypeError, ValueError) as problem:
+        raise CallMismatch(
+            f"{name}: {target.name} traces this call, in which elements decide between recorded variants that give arrays of other sizes "
+            f"or types ({str(problem).splitlines()[0]}): no program gives either. Let all ways through the function give the same, or call "
+            "it outside of what traces it"
+        ) from problem
+    return found
+
+
+def purely(
+    graph: Graph,
+    parameters: Mapping[str, Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    rng: Any,
+    given: Any,
+    compiled: bool = False,
+    in_place: bool = False,
+) -> tuple[Any, dict[str, Any]]:
+    """See :meth:`Graph._purely`."""
+    if not isinstance(parameters, Mapping):
+        raise CallMismatch(f"{graph.name}: parameters come first, a dict of arrays by their names: functional(graph.parameters, ...)")
+    variants = [variant for variant in graph.variants if variant.environment.holds()]
+    problem: GuardFailed | None = None
+    open_ones: list[Alternative] = []
+    for variant, call in _spelt(graph, variants, args, kwargs):
+        held = _held(variant, given)
+        leaves = variant.match(*call, held) if variant.state else variant.match(*call)
+        if leaves is not None and all(one.variant is not variant for one in open_ones):
+            run = functools.partial(variant.unchecked, parameters, leaves, rng, held, compiled, in_place)
+            try:
+                whole, checks = run()
+                if any(map(variant.target.is_traced, checks)):
+                    open_ones.append(Alternative(variant, whole, checks, run))
+                else:
+                    return variant.target.checked(whole, checks, variant.program.checks) if checks else whole
+            except GuardFailed as failed:  # on elements; another variant may be for these
+                problem = failed
+    if open_ones:
+        return joined(graph.name, open_ones)
+    if problem is not None:
+        raise problem
+    for variant, call in _spelt(graph, variants, args, kwargs):
+        found = variant.match_unknown(*call) if variant.match_unknown else None
+        if found is not None:
+            outcome = variant.pure(parameters, found[0], rng)
+            fitting: tuple[Any, dict[str, Any]] = variant.target.where_sizes_fit(outcome, found[1])
+            return fitting
+    raise GuardFailed(f"{graph.name}: no recorded variant fits this call: {graph._why_missed(args, kwargs, given)}")
+
+
+def _spelt(graph: Graph, variants: Sequence[Variant], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
+    """The variants with the call as it is given, then those that were recorded with another spelling, or order of keys, with the call spelt
+    so."""
+    yield from ((variant, (args, kwargs)) for variant in variants)
+    yield from graph._spellings.others(variants, args, kwargs)
+    yield from in_recorded_order(variants, args, kwargs)
+
+
+def _held(variant: Variant, given: Any) -> tuple[Any, ...]:
+    """What the places of a variant hold; of what is ``given``, arrays where it has numbers of Python, which compiled functions give back,
+    as numbers."""
+    if variant.state is None:
+        return ()
+    held = variant.state.read(given)
+    if not given or not isinstance(variant.state.tree, Branch):
+        return held
+    return tuple(_pure_number(variant.target, tree, item) for tree, item in zip(variant.state.tree.children, held))
+
+
+def _pure_number(target: Target, tree: Tree, item: Any) -> Any:
+    if not isinstance(tree, TypedLeaf) or tree.type not in (int, float) or type(item) is tree.type:
+        return item
+    array = target.convert(item)
+    is_number = array is not None and not target.is_traced(array) and tuple(array.shape) == ()
+    return tree.type(target.elements(array)) if is_number else item

@@ -1,0 +1,104 @@
+"""Arguments that are part of the program: one variant a value."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from ...errors import CallMismatch
+from ...trees import Fixed
+from ..boundary import public
+from ..graph import Graph
+from ..lazy import LazyGraph
+from .binding import Spellings
+from .signatures import is_open_ended, known_names, positional, require_arguments
+
+if TYPE_CHECKING:
+    from ..verify.verify import Verified
+
+
+class Statics:
+    """Which arguments of a function are static: positions and names, each telling the other where the signature does.
+
+    >>> Statics(lambda x, axis: None, 1, None).names
+    frozenset({'axis'})
+    """
+
+    def __init__(self, function: Callable[..., Any], argnums: int | Iterable[int] | None, argnames: str | Iterable[str] | None) -> None:
+        order, open_ended = positional(function), is_open_ended(function)
+        names, numbers = set(_several(argnames)), set(_several(argnums))
+        require_arguments(function, "static_argnames", names)
+        if not open_ended and (unknown := [number for number in numbers if not -len(order) <= number < len(order)]):
+            raise CallMismatch(f"static_argnums: the function has no argument {unknown[0]}; it has {', '.join(order)}")
+        numbers = {number + len(order) if number < 0 else number for number in numbers}
+        self.names = frozenset(names | {order[number] for number in numbers if number < len(order)})
+        self.numbers = frozenset(numbers | {number for number, name in enumerate(order) if name in names})
+
+    @classmethod
+    def told(cls, names: Iterable[str], numbers: Iterable[int]) -> Statics:
+        """Those of these names and positions, as a file says."""
+        made = cls.__new__(cls)
+        made.names, made.numbers = frozenset(names), frozenset(numbers)
+        return made
+
+    def marked(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The call with its static arguments wrapped, so that they are compared and never taken for arrays."""
+        marked = tuple(_fixed(item, i) if i in self.numbers else item for i, item in enumerate(args))
+        return marked, {name: _fixed(item, name) if name in self.names else item for name, item in kwargs.items()}
+
+
+def _fixed(item: Any, where: Any) -> Any:
+    if isinstance(item, Fixed):
+        return item
+    try:
+        hash(item)
+    except TypeError:
+        raise CallMismatch(
+            f"the static argument {where!r} of type {type(item).__name__} cannot be hashed, so calls cannot be told apart by it"
+        ) from None
+    return Fixed(item)
+
+
+def those_it_has(function: Callable[..., Any], argnums: Any, argnames: Any) -> tuple[Any, Any]:
+    """Of static arguments that are asked of all functions of a class or Python module, those that one of them has; None for none."""
+    order, named = positional(function), known_names(function)
+    numbers = [number for number in _several(argnums) if is_open_ended(function) or -len(order) <= number < len(order)]
+    return numbers or None, [name for name in _several(argnames) if named is None or name in named] or None
+
+
+def _several(item: Any) -> Iterable[Any]:
+    return (item,) if isinstance(item, (int, str)) else item or ()
+
+
+class StaticGraph(LazyGraph):
+    """A graph some of whose arguments are static. Lazy where it holds no variant yet."""
+
+    statics: Statics
+
+    @functools.cached_property
+    def _spellings(self) -> Spellings:
+        """See :meth:`Graph._spellings`; defaults of static arguments are static."""
+        return Spellings(self, self.statics.names)
+
+    @public
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        args, kwargs = self.statics.marked(args, kwargs)
+        return Graph.__call__(self, *args, **kwargs)
+
+    def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Any:
+        """See :meth:`Graph.add_variant`."""
+        args, kwargs = self.statics.marked(args, kwargs)
+        return super().add_variant(args, kwargs, why)
+
+    def verify(
+        self, runs: int = 2, rtol: float | None = None, atol: float | None = None, seed: int = 0, args: Any = None, kwargs: Any = None
+    ) -> Verified:
+        """See :meth:`Graph.verify`."""
+        if args is not None or kwargs is not None:
+            args, kwargs = self.statics.marked(tuple(args or ()), dict(kwargs or {}))
+        return super().verify(runs, rtol, atol, seed, args, kwargs)
+
+    def _purely(self, parameters: Any, args: tuple[Any, ...], kwargs: dict[str, Any], *rest: Any, **options: Any) -> Any:
+        """See :meth:`Graph._purely`."""
+        return super()._purely(parameters, *self.statics.marked(args, kwargs), *rest, **options)

@@ -1,0 +1,174 @@
+"""How the structure of a call differs from the one that was recorded, in words: what the generated matcher compares, with the place of the
+difference."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ...registration import responds_to
+from ...trees import (
+    AppendOnly,
+    Branch,
+    Leaf,
+    Path,
+    Setting,
+    Static,
+    Tree,
+    TypedLeaf,
+    child_of,
+    is_like,
+    is_stand_in,
+    items_of,
+    plain_class,
+    same_static,
+    unfixed,
+)
+
+OUTSIDE = 2  # how the path of a place outside of the arguments begins
+IsArray = Callable[[Any], bool]
+_DEEPEST = 5  # attributes of attributes, where two objects are compared
+
+
+def structure_differences(old: Tree, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:
+    """What of ``value`` is not as in the recorded tree, each with its place."""
+    if isinstance(old, Branch):
+        yield from _branch_differences(old, value, path, is_array)
+    elif isinstance(old, Static):
+        if not same_static(old.value, value):
+            yield _other_static(old.value, value, path, is_array)
+    elif not (_is_scalar(old.type, value, is_array) if isinstance(old, TypedLeaf) else is_array(value)):
+        yield f"{place(path)} is {_describe(value, is_array)} and was recorded as {_describe_tree(old)}"
+
+
+def _is_scalar(cls: type, value: Any, is_array: IsArray) -> bool:
+    """Return True for a number of this class, and for an array without axes where the class is a scalar of numpy."""
+    return type(value) is cls or responds_to(cls, "__array__") and is_array(value)
+
+
+def _branch_differences(old: Branch, value: Any, path: Path, is_array: IsArray) -> Iterator[str]:
+    if plain_class(type(value)) is not old.type and not (is_stand_in(old.type) and is_like(type(value), old.type)):
+        yield _of_other_class(old, value, path, is_array)
+        return
+    if isinstance(old, AppendOnly):
+        return
+    if is_array(value):
+        yield f"{place(path)} is an array and was recorded as {_describe_tree(old)}"
+        return
+    keys = tuple(key for key, _ in items_of(value))
+    is_ordered = isinstance(value, Mapping) and path != (1,)
+    if keys != old.keys if is_ordered else set(keys) != set(old.keys):
+        yield _of_other_keys(path, old, keys)
+        return
+    for index, (key, child) in enumerate(zip(old.keys, old.children)):
+        yield from structure_differences(child, child_of(value, index, key), (*path, key), is_array)
+
+
+def _of_other_class(old: Branch, value: Any, path: Path, is_array: IsArray) -> str:
+    now, before = _describe(value, is_array), _describe_tree(old)
+    if type(value).__name__ == old.type.__name__:
+        now, before = (f"{text} of {cls.__module__}.{cls.__qualname__}" for text, cls in ((now, type(value)), (before, old.type)))
+    return f"{place(path)} is {now} and was recorded as {before}"
+
+
+def _of_other_keys(path: Path, old: Branch, keys: tuple[Any, ...]) -> str:
+    if path == (0,):
+        return f"the call has {len(keys) or 'no'} positional argument{s(len(keys))} and was recorded with {len(old.keys) or 'none'}"
+    if path == (1,):
+        now, before = (", ".join(map(str, names)) for names in (keys, old.keys))
+        return f"the call has {f'the keywords {now}' if now else 'no keywords'} and was recorded with {before or 'none'}"
+    order = ", the keys in another order" if set(keys) == set(old.keys) else ""
+    return f"{place(path)} has the structure {_keys(old.type, keys)} and was recorded with {_keys(old.type, old.keys)}{order}"
+
+
+def _other_static(old: Any, value: Any, path: Path, is_array: IsArray) -> str:
+    """Two objects that are not the same. Of objects with attributes, and where both have one text, an attribute tells them apart, or that
+    they are two."""
+    now, before = _describe(value, is_array), _describe_static(old)
+    if type(old) is not type(value) or now != before and not _has_parts(unfixed(value)):
+        return f"{place(path)} is {now} and was recorded as {before}"
+    return f"{place(path)} is another {type(value).__name__} than the one that was recorded{_what_differs(unfixed(old), unfixed(value))}"
+
+
+def _what_differs(old: Any, value: Any) -> str:
+    """The first attribute whose text tells the two apart, else the first that has no value to be compared by."""
+    unlike = list(_unlike_parts(old, value, "", _DEEPEST))
+    for where, one, other in unlike:
+        if _without_address(one) != _without_address(other):
+            return f": {where} is {_describe_static(other)} and was {_describe_static(one)}"
+    where, _, other = next(iter(unlike), ("", old, value))
+    part = f"{where} is a {type(other).__name__}, and two of these" if where else "two of these"
+    return (
+        f": {part} are the same only where they are one object. Pass the same object again, or static_argnames with a class that has "
+        "__eq__ and __hash__"
+    )
+
+
+def _without_address(value: Any) -> str:
+    return re.sub(r"\b0x[0-9a-fA-F]+", "", _describe_static(value))
+
+
+def _unlike_parts(old: Any, value: Any, where: str, depth: int) -> Iterator[tuple[str, Any, Any]]:
+    """The attributes and items of two objects that are not equal, innermost first."""
+    if same_static(old, value):
+        return
+    parts = items_of(value) if _has_parts(value) and depth else []
+    if type(old) is type(value) and parts:
+        before = dict(items_of(old))
+        inside = (_unlike_parts(before[key], part, where + _step(value, key), depth - 1) for key, part in parts if key in before)
+        yield from itertools.chain.from_iterable(inside)
+        extra = [key for key, _ in parts if key not in before] + [key for key in before if key not in dict(parts)]
+        yield from ((where + _step(value, key), before.get(key), dict(parts).get(key)) for key in extra)
+    elif where:
+        yield where, old, value
+
+
+def _has_parts(value: Any) -> bool:
+    return not (isinstance(value, type) or callable(value) or _is_own_array(value)) and bool(items_of(value))
+
+
+def _step(value: Any, key: Any) -> str:
+    return f"[{key!r}]" if isinstance(value, (tuple, list, Mapping)) and not isinstance(key, Setting) else f".{key}"
+
+
+def place(path: Path) -> str:
+    """An argument, or what is inside of one: the path begins with 0 and a position, with 1 and a keyword, or with 2 and a place outside of
+    the arguments."""
+    if len(path) < 2:
+        return f"what is given by {'keyword' if path == (1,) else 'position'}"
+    return f"{'' if path[0] == OUTSIDE else 'argument '}{path[1]}{''.join(f'[{key!r}]' for key in path[2:])}"
+
+
+def _keys(cls: type, keys: tuple[Any, ...]) -> str:
+    return f"{cls.__name__}({', '.join(map(str, keys))})"
+
+
+def _describe(value: Any, is_array: IsArray) -> str:
+    if not isinstance(value, type) and is_array(value):
+        return "an array"
+    return _keys(type(value), tuple(key for key, _ in items_of(value))) if _has_parts(value) else _describe_static(value)
+
+
+def _describe_static(value: Any) -> str:
+    if _is_own_array(value):
+        return f"a {type(value).__name__} (a class of arrays of its own; pass np.asarray of it)"
+    return repr(unfixed(value))
+
+
+def _is_own_array(value: Any) -> bool:
+    return any(base.__name__ == "ndarray" for base in type(value).__mro__)
+
+
+def _describe_tree(tree: Tree) -> str:
+    if isinstance(tree, TypedLeaf):
+        return f"{'an' if tree.type is int else 'a'} {tree.type.__name__}"
+    if isinstance(tree, Static):
+        return _describe_static(tree.value)
+    return "an array" if isinstance(tree, Leaf) else _keys(tree.type, tree.keys)
+
+
+def s(count: int) -> str:
+    """The ending of a plural."""
+    return "" if count == 1 else "s"

@@ -1,0 +1,158 @@
+"""Calls of the original's own code with arrays of a graph's framework: they become its own on the way in, and the target's on the way
+out."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...errors import GuardFailed
+from ...recording.state.container_updates import at
+from ...registration import is_module
+from ...trees import Path, Tree, build, flatten, items_of, paths, unflatten
+from ..calling.widening import widened
+
+if TYPE_CHECKING:
+    from ...contracts import Frontend, Target
+
+_here = threading.local()
+_NO_TYPES: Mapping[Path, str] = {}
+
+
+def is_inside() -> bool:
+    """Whether this thread runs a call of a border: arrays are the original's there."""
+    return getattr(_here, "depth", 0) > 0
+
+
+class Border:
+    """Takes calls across. Containers and objects among the arguments stay the ones that they are; arrays in them are replaced, and put
+    back.
+
+    ``made`` gives for the tree of a result, and ``take`` makes of an object among the arguments that has got arrays of the target, what a
+    graph gives.
+    """
+
+    def __init__(
+        self,
+        frontend: Frontend,
+        target: Target,
+        same_framework: bool,
+        made: Callable[[Tree], Tree] = lambda tree: tree,
+        take: Callable[[Any], None] = lambda item: None,
+    ) -> None:
+        self.frontend, self.target, self.same_framework, self.made, self.take = frontend, target, same_framework, made, take
+
+    def call(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], types: Mapping[Path, str] = _NO_TYPES
+    ) -> Any:
+        """What a function of the original's framework gives. ``types`` are those that arrays had which the target has narrowed, by their
+        places."""
+        crossing = _Crossing(self, types)
+        given: list[Any] = [list(args), dict(kwargs)]
+        crossing.replace(given, crossing.entering)
+        _here.depth = getattr(_here, "depth", 0) + 1
+        try:
+            result = function(*given[0], **given[1])
+        finally:
+            _here.depth -= 1
+            crossing.replace(given, crossing.leaving)
+        return result if self.same_framework else crossing.result(result, given)
+
+    def native(self, array: Any) -> Any:
+        """An array of the original's as one of the target, in memory of its own."""
+        native = self.target.convert(
+            array.__array__() if hasattr(type(array), "__array__") and not hasattr(array, "__setitem__") else array
+        )
+        return array if native is None else self.target.copy(native) if self.target.shares else native
+
+
+class _Crossing:
+    """One call: its arrays, as they were given and as the original has them."""
+
+    def __init__(self, border: Border, types: Mapping[Path, str]) -> None:
+        self._types = types
+        self._border, self._reference, self._array_access = border, border.frontend.reference, border.frontend.array_access
+        self._own: dict[int, Any] = {}  # arrays of the original's framework that the call is given: they stay what they are
+        self._entered: dict[int, tuple[Any, Any, Any]] = {}  # an array made for the original, what it was made of, and its stamp then
+
+    def replace(self, given: list[Any], change: Callable[[Any, Path], Any]) -> None:
+        leaves, tree = flatten(given, self._reference.is_array, _is_opened)
+        for path, leaf in zip(paths(tree), leaves):
+            if (other := change(leaf, path)) is not leaf:
+                self._put(given, path, other)
+
+    def entering(self, array: Any, path: Path) -> Any:
+        if self._array_access.is_own(array):
+            self._own[id(array)] = array
+            return array
+        own = self._reference.leaves((widened(array, self._types.get(path), self._border.target),), {})[0]
+        if own is not array:
+            self._entered[id(own)] = own, array, self._array_access.Stamp(own)
+        return own
+
+    def leaving(self, array: Any, path: Path) -> Any:
+        """What stands in the place of an array after the call: the one that was given, with what was written to it, or a new one of the
+        target."""
+        if id(array) in self._entered:
+            own, given, stamp = self._entered[id(array)]
+            if stamp.fits(own):
+                return given
+            try:
+                self._border.target.write_back(given, self._border.native(own))
+            except GuardFailed:
+                if len(path) == 2:  # an argument, which no container holds
+                    raise
+            else:
+                return given
+        return array if id(array) in self._own or self._border.same_framework else self._border.native(array)
+
+    def result(self, result: Any, given: list[Any]) -> Any:
+        """A result in arrays of the target, in new containers and objects except those of the arguments."""
+        known = {id(item): item for item in _held(given)}
+
+        def is_leaf(item: Any) -> bool:
+            return id(item) in known or not isinstance(item, type) and (self._reference.is_array(item) or hasattr(item, "__array__"))
+
+        leaves, tree = flatten(result, is_leaf, _is_opened)
+        if not leaves:
+            return result
+        return unflatten(self._border.made(tree), [leaf if id(leaf) in known else self._border.native(leaf) for leaf in leaves])
+
+    def _put(self, given: list[Any], path: tuple[Any, ...], item: Any) -> None:
+        """Puts something at a path; a tuple on the way is made anew."""
+        container = at(given, path[:-1])
+        if isinstance(container, tuple):
+            pairs = [(key, item if key == path[-1] else child) for key, child in items_of(container)]
+            self._put(given, path[:-1], build(type(container), [key for key, _ in pairs], [child for _, child in pairs]))
+        elif isinstance(container, (list, deque, Mapping)):
+            container[path[-1]] = item  # type: ignore[index]
+        else:
+            object.__setattr__(container, path[-1], item)
+        if not self._array_access.is_own(item):
+            self._take_owner(given, path)
+
+    def _take_owner(self, given: list[Any], path: tuple[Any, ...]) -> None:
+        for length in range(len(path) - 1, 1, -1):
+            owner = at(given, path[:length])
+            if not isinstance(owner, (tuple, list, deque, Mapping)):
+                self._border.take(owner)
+                return
+
+
+def _is_opened(item: Any) -> bool:
+    return not is_module(item)
+
+
+def _held(value: Any) -> Iterator[Any]:
+    """The containers and objects in a value."""
+    waiting, seen = [value], set[int]()
+    while waiting:
+        item = waiting.pop()
+        if id(item) in seen or isinstance(item, type) or callable(item) or not _is_opened(item):
+            continue
+        seen.add(id(item))
+        if parts := items_of(item):
+            yield item
+            waiting += [part for _, part in parts]

@@ -1,0 +1,140 @@
+"""Objects that come out of a graph for another framework: their methods, written for arrays of the original's framework, are called across
+the border."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from ...recording.state.container_updates import Update, at
+from ...trees import STANDS_FOR, Branch, Leaf, Tree, is_container, iterate_structure, plain_class
+from .conversion import Border, is_inside
+
+if TYPE_CHECKING:
+    from ...contracts import Frontend, Target
+
+_OPERATORS = frozenset({"__len__", "__getitem__", "__call__", "__contains__"})
+
+
+class Methods:
+    """Of one pair of frameworks, the classes whose objects hold arrays of the target: as the original's, but that methods are given its
+    arrays.
+
+    A cache of keys and values says how long it is by ``self.keys.numel()``, which is a method of a tensor and not of a JAX array.
+    """
+
+    def __init__(self, frontend: Frontend, target: Target) -> None:
+        self.border = Border(frontend, target, False, self.tree, self.take)
+        self._classes: dict[type, type] = {}
+
+    def tree(self, tree: Tree) -> Tree:
+        """The structure of a result with these classes, where objects hold arrays."""
+        if not isinstance(tree, Branch):
+            return tree
+        children = tuple(map(self.tree, tree.children))
+        return type(tree)(self._class(tree.type) if _holds_arrays(tree) else tree.type, tree.keys, children)
+
+    def take(self, item: Any) -> None:
+        """Makes an object that has got arrays of the target one of its class here."""
+        if (cls := self._class(type(item))) is not type(item):
+            with suppress(TypeError):  # of a class that lays its objects out in a way of its own
+                object.__setattr__(item, "__class__", cls)
+
+    def taking(self, updates: Iterable[Update]) -> Callable[[Any], None] | None:
+        """A function that takes the objects that a call changes, of ``(args, kwargs, ...)``; None where it changes none."""
+        changed = [update.path for update in updates if update.path and update.path[0] in (0, 1) and len(update.path) > 1]
+
+        def take(arguments: Any) -> None:
+            for path in changed:
+                owner = next(
+                    (item for item in (at(arguments, path[:end]) for end in range(len(path), 1, -1)) if not is_container(type(item))), None
+                )
+                if owner is not None and not isinstance(owner, type) and _has_arrays(owner, self.border.target):
+                    self.take(owner)
+
+        return take if changed else None
+
+    def _class(self, cls: type) -> type:
+        if cls not in self._classes:
+            self._classes[cls] = cls if is_container(cls) or plain_class(cls) is not cls else _with_methods(cls, self.border)
+        return self._classes[cls]
+
+
+def _holds_arrays(tree: Branch) -> bool:
+    """Whether arrays stand in an object itself, or in lists and dicts that it holds."""
+    if is_container(tree.type):
+        return False
+    waiting = list(tree.children)
+    while waiting:
+        child = waiting.pop()
+        if isinstance(child, Leaf):
+            return True
+        if isinstance(child, Branch) and is_container(child.type):
+            waiting += child.children
+    return False
+
+
+def _has_arrays(item: Any, target: Target) -> bool:
+    return any(isinstance(part, target.array_types) for part in iterate_structure(list(getattr(item, "__dict__", {}).values())))
+
+
+def _reduced(self: Any, protocol: Any) -> Any:
+    """Pickled and copied as an object of the class that this one stands for."""
+    return _restored, (plain_class(type(self)),), vars(self)
+
+
+def _restored(cls: type) -> Any:
+    return object.__new__(cls)
+
+
+def _with_methods(cls: type, border: Border) -> type:
+    members = {name: _member(item, border) for name, item in _members(cls).items()}
+    found = {name: item for name, item in members.items() if item is not None}
+    if not found:
+        return cls
+    told = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__, STANDS_FOR: cls}
+    with _unheard(cls), suppress(TypeError):  # of a class that has no subclasses
+        return type(cls)(cls.__name__, (cls,), {**found, **told, "__slots__": (), "__reduce_ex__": _reduced})
+    return cls
+
+
+@contextmanager
+def _unheard(cls: type) -> Iterator[None]:
+    """Inside of the block a class is not told of a subclass, of which its library may keep a list."""
+    own = vars(cls).get("__init_subclass__")
+    type.__setattr__(cls, "__init_subclass__", classmethod(lambda cls: None))
+    try:
+        yield
+    finally:
+        if own is None:
+            type.__delattr__(cls, "__init_subclass__")
+        else:
+            type.__setattr__(cls, "__init_subclass__", own)
+
+
+def _members(cls: type) -> dict[str, Any]:
+    own = [base for base in reversed(cls.__mro__) if base is not object]
+    members = {name: item for base in own for name, item in vars(base).items()}
+    return {name: item for name, item in members.items() if not name.startswith("__") or name in _OPERATORS}
+
+
+def _member(item: Any, border: Border) -> Any:
+    """A method or property across the border; None for what stays."""
+    if isinstance(item, property):
+        read, write, delete = (None if part is None else _across(part, border) for part in (item.fget, item.fset, item.fdel))
+        return property(read, write, delete, item.__doc__)
+    is_method = inspect.isfunction(item) and not inspect.isgeneratorfunction(item) and not inspect.iscoroutinefunction(item)
+    return _across(item, border) if is_method else None
+
+
+def _across(function: Any, border: Border) -> Any:
+    @functools.wraps(function)
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_inside() or any(map(border.target.is_traced, iterate_structure(([*vars(self).values()], args, kwargs)))):
+            return function(self, *args, **kwargs)
+        return border.call(function, (self, *args), kwargs)
+
+    return method

@@ -1,0 +1,85 @@
+"""Attributes that a first call sets and later calls find as they are (``config.problem_type`` of a classifier): no state from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ...recording.state.container_updates import New, Same
+from ...recording.state.places import Place
+from ...trees import Branch, Static, same_static
+
+if TYPE_CHECKING:
+    from ..graph import Graph
+    from ..variant import Variant
+
+# An attribute may be set by a call that reads what the one before it has set.
+_MOST_CALLS = 3
+
+
+def state_of(variants: Sequence[Variant]) -> dict[str, Any]:
+    """Return what the places hold in which calls keep state, by name, with arrays of the graph's framework.
+
+    A value of Python that a variant takes for granted, and leaves, is no state: neither are the places of a first call that is past.
+    """
+    settled = _settled(variants)
+    current = [variant for variant in variants if not any(place.identity in settled for place, _ in _values_after(variant))]
+    names = {place.name for place in settled.values()}
+    return {name: item for variant in current for name, item in variant.state_now().items() if name not in names}
+
+
+def settle(graph: Graph, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    """Leave in the original what a call leaves there, where these are values of Python, and record a variant for that.
+
+    Nothing changes where a second call would leave other values: such a place is state.
+    """
+    for _ in range(_MOST_CALLS):
+        settled = _settled(graph.variants)
+        after = [pair for variant in graph.variants for pair in _values_after(variant) if pair[0].identity not in settled]
+        places = {place.identity: (place, value) for place, value in after}
+        if not places:
+            return
+        before = [(place, place.saved()) for place, _ in places.values()]
+        for place, value in places.values():
+            place.write(value)
+        graph.add_variant(tuple(args), dict(kwargs), "values that a first call leaves in the model")
+        if not places.keys() <= _settled(graph.variants).keys():
+            for place, item in before:
+                place.write(item)
+            return
+
+
+def _settled(variants: Sequence[Variant]) -> dict[tuple[int, Any], Place]:
+    """Return the places that hold a value of Python which a variant takes for granted, and which no variant for it replaces."""
+    found: dict[tuple[int, Any], Place] = {}
+    replaced = set()
+    for variant in variants:
+        changed = {_places(variant)[one.number].identity for one in variant.state.replaced} if variant.state else set()
+        now = {place.identity: place for place, value in _values_before(variant) if same_static(place.read(), value)}
+        found.update(now)
+        replaced |= changed & now.keys()
+    return {identity: place for identity, place in found.items() if identity not in replaced}
+
+
+def _places(variant: Variant) -> list[Place]:
+    return variant.state.kept() if variant.state else []
+
+
+def _values_before(variant: Variant) -> Iterator[tuple[Place, Any]]:
+    """Yield the places that hold a value of Python before a call of the variant, with the value."""
+    trees = variant.state.tree.children if variant.state and isinstance(variant.state.tree, Branch) else ()
+    yield from ((place, tree.value) for place, tree in zip(_places(variant), trees) if isinstance(tree, Static))
+
+
+def _values_after(variant: Variant) -> Iterator[tuple[Place, Any]]:
+    """Yield the places in which a call replaces a value of Python by another, with the other."""
+    if not variant.state or not variant.state.replaced or not isinstance(variant.graph.output_tree, Branch):
+        return
+    before = {place.identity for place, _ in _values_before(variant)}
+    _, made_new = variant.graph.output_tree.children
+    new = made_new.children if isinstance(made_new, Branch) else ()
+    for one in variant.state.replaced:
+        place, item = _places(variant)[one.number], one.item
+        made = new[item.index] if isinstance(item, New) else Static(item.item) if isinstance(item, Same) else None
+        if place.identity in before and isinstance(made, Static):
+            yield place, made.value

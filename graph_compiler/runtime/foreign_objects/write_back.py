@@ -1,0 +1,158 @@
+"""State of a graph for another framework: it lives in the user's objects, as arrays of their framework."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from ...contracts import ArrayAccess, Target
+from ...errors import CallMismatch
+from ...ir.graph import Graph
+from ...ir.node import Value
+from ...ops.dtypes import dtype_name
+from ...recording.state.container_updates import New, Update, apply_updates, at, item_of
+from ...recording.state.places import State, replaced_places
+from ...trees import Branch, Leaf, Tree, count_leaves, flatten, leaves_at, unflatten
+from ..weights.conversion_cache import Converted
+
+_STATE = 2  # the place of the state in ``(args, kwargs, state)``
+
+
+class _Form(NamedTuple):
+    """An output of a graph: the ``first`` one that was the same object while recording, its data type (None of a number), and whether it is
+    a scalar of numpy, which is no array."""
+
+    first: int
+    dtype: str | None
+    is_scalar: bool
+
+
+class WriteBack:
+    """Reads the places for a graph and leaves there what its calls make of them.
+
+    What is left is a new array of the user's framework; an array that the original writes to gets other elements. The user's objects are
+    the truth: whatever is done to them between two calls counts. ``copied`` knows the arrays of the target that were left last.
+    """
+
+    def __init__(self, graph: Graph, array_access: ArrayAccess, target: Target, copied: Converted) -> None:
+        self._array_access, self._target, self._copied = array_access, target, copied
+        assert graph.state.places is not None
+        self._state: State = graph.state.places
+        self._updates: Sequence[Update] = graph.state.updates or ()
+        self._forms = list(_forms(graph)) if graph.state.updates is not None else []
+        self._written = dict(self._state.written)
+        self._children = self._state.tree.children if isinstance(self._state.tree, Branch) else ()
+        self._first = len(graph.inputs_of_call)  # of the inputs that stand in places
+
+    def convert(self, array: Any) -> Any:
+        """An array that is in a place as one of the target, which takes those of all frameworks; None for what is no array."""
+        return self._copied.of(array) if self._array_access.is_own(array) else self._target.convert(array)
+
+    def natively(self, held: Any) -> Any:
+        """What a place holds, with arrays of the target."""
+        leaves, tree = flatten(held, lambda item: self._array_access.is_own(item) or isinstance(item, self._target.array_types))
+        return unflatten(tree, map(self.convert, leaves)) if leaves else held
+
+    def leave(self, new: Sequence[Any], arguments: Any) -> None:
+        """Containers and places hold what a call has given them: places arrays of the user's framework, arguments those of the graph's.
+
+        Objects are told apart by where they stand in ``new``: what are two arrays of the original may be one in a framework whose arrays
+        never change.
+        """
+        made: dict[int, Any] = {}
+        left = [self._left(number, item, made, arguments) for number, item in enumerate(new)]
+        own: dict[int, Any] = {}
+
+        def placed(item: Any) -> Any:
+            if isinstance(item, New):
+                return left[item.index]
+            held = item_of(arguments, item, ())
+            return own.setdefault(id(held), self._own(held))
+
+        planned = [(place, placed(item)) for place, item in replaced_places(self._state)]
+        apply_updates(
+            self._updates, new, arguments, lambda path, item: placed(item) if path[0] == _STATE else item_of(arguments, item, new)
+        )
+        for place, item in planned:
+            place.write(item)
+
+    def write(self, number: int, native: Any, held: tuple[Any, ...]) -> None:
+        """Gives the array of a place that is input ``number`` other elements; ``held`` is what the places held before."""
+        arrays = [leaf for tree, item in zip(self._children, held) for leaf in leaves_at(tree, item)]
+        self._elements(arrays[number - self._first], native)
+
+    def name_of(self, number: int) -> str:
+        """The name of the place that input ``number`` stands in."""
+        return self._state.name_of(number - self._first)
+
+    def _left(self, number: int, item: Any, made: dict[int, Any], arguments: Any) -> Any:
+        """What the user's objects get for one of the ``new`` ones; ``made`` are the arrays made so far, by the first output that is the
+        same one."""
+        path = self._written.get(number)
+        if path is not None:
+            return self._put(number, item, at(arguments, path))
+        tree, forms = self._forms[number]
+        arrays = [self._array(leaf, form, made) for leaf, form in zip(leaves_at(tree, item), forms)]
+        return arrays[0] if isinstance(tree, Leaf) else unflatten(tree, arrays)
+
+    def _array(self, item: Any, form: _Form, made: dict[int, Any]) -> Any:
+        """An array once, however often it is left; numbers as they are."""
+        if form.dtype is None:
+            return item
+        if form.first not in made:
+            array = self._new(item, form.dtype)
+            made[form.first] = array[()] if form.is_scalar else array
+        return made[form.first]
+
+    def _own(self, item: Any) -> Any:
+        """An argument that is put into a place."""
+        native = None if self._array_access.is_own(item) else self._target.convert(item)
+        return item if native is None else self._new(native, dtype_name(item))
+
+    def _new(self, native: Any, dtype: str) -> Any:
+        array = self._array_access.own(elements_of(self._target, native), dtype)
+        self._copied.note(array, native)
+        return array
+
+    def _put(self, number: int, item: Any, held: Any) -> Any:
+        """Gives an array that is in a place, or those in a tuple there, other elements."""
+        tree, forms = self._forms[number]
+        for array, native, form in zip(leaves_at(tree, held), leaves_at(tree, item), forms):
+            if form.dtype is not None:
+                self._elements(array, native)
+        return held
+
+    def _elements(self, array: Any, native: Any) -> None:
+        self._array_access.write(array, elements_of(self._target, native))
+        self._copied.note(array, native)
+
+
+def elements_of(target: Target, native: Any) -> Any:
+    """The elements of what is left in the user's objects; ``CallMismatch`` while the target traces a function, when there are none."""
+    try:
+        return target.to_numpy(native)
+    # Each framework has exceptions of its own for arrays without elements.
+    except Exception as problem:
+        if not target.is_traced(native):
+            raise
+        raise CallMismatch(
+            f"a call of this graph leaves state in the objects of the original, which it cannot while {target.name} traces a function; "
+            "use graph.functional, which gives the state back beside the result"
+        ) from problem
+
+
+def _forms(graph: Graph) -> Iterator[tuple[Tree, list[_Form]]]:
+    """Of every object that a call gives for updates its structure, and the arrays and numbers in it."""
+    assert isinstance(graph.output_tree, Branch)
+    result, new = graph.output_tree.children
+    is_array = [isinstance(item, Value) and place not in graph.number_outputs for place, item in enumerate(graph.outputs)]
+    firsts = graph.state.same_outputs
+    scalars = graph.state.scalar_outputs
+    forms = (
+        _Form(first, item.dtype if known else None, place in scalars)
+        for place, (first, known, item) in enumerate(zip(firsts, is_array, graph.outputs))
+    )
+    for _ in range(count_leaves(result)):
+        next(forms)
+    for child in new.children if isinstance(new, Branch) else ():
+        yield child, [next(forms) for _ in range(count_leaves(child))]

@@ -1,0 +1,170 @@
+"""From the JSON of a saved graph to graphs: what ``load`` reads, and what ``save`` reads back before it writes."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ...assumptions import KINDS
+from ...errors import InvalidFile
+from ...ir.graph import Graph as IRGraph
+from ...ir.graph import GraphState
+from ...ir.json import NAME, Decoder, KnownClasses, matching
+from ...ops.dtypes import NARROWED
+from ...recording.state.container_updates import updates_from_json
+from ..calling.binding import Binding
+from ..calling.static_arguments import Statics
+from .pieces import ENCODED
+from .validation import validate
+
+_PARAMETER = inspect.Parameter
+_KINDS = {
+    kind.name: kind
+    for kind in (
+        _PARAMETER.POSITIONAL_ONLY,
+        _PARAMETER.POSITIONAL_OR_KEYWORD,
+        _PARAMETER.VAR_POSITIONAL,
+        _PARAMETER.KEYWORD_ONLY,
+        _PARAMETER.VAR_KEYWORD,
+    )
+}
+_PLAIN = (bool, int, float, str, type(None))
+
+
+class _Unknown:
+    """A default that the file does not hold: no argument is equal to it, and no call can be filled with it."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+UNKNOWN = _Unknown()
+
+
+def binding_to_json(binding: Binding | None) -> Any:
+    """``[[name, kind, default?], ...]`` and the names that something looks at; None where calls have one spelling only."""
+    if binding is None:
+        return None
+    return {"parameters": [_to_json(parameter) for parameter in binding.parameters], "seen": sorted(binding.seen)}
+
+
+def binding_from_json(data: Any) -> Binding | None:
+    """What :func:`binding_to_json` wrote. ``InvalidFile`` for what it does not write."""
+    if data is None:
+        return None
+    parameters = tuple(_from_json(entry) for entry in data["parameters"])
+    inspect.Signature(parameters)  # in an order that Python takes, and none twice
+    return Binding(parameters, frozenset(matching(NAME, name) for name in data["seen"]))
+
+
+def _to_json(parameter: inspect.Parameter) -> list[Any]:
+    entry = [parameter.name, parameter.kind.name]
+    return entry if parameter.default is parameter.empty else [*entry, [parameter.default] if _is_plain(parameter.default) else []]
+
+
+def _from_json(entry: Any) -> inspect.Parameter:
+    name, kind, *defaults = entry
+    default = inspect.Parameter.empty if not defaults else next(iter(defaults[0]), UNKNOWN)
+    if default not in (inspect.Parameter.empty, UNKNOWN) and not _is_plain(default):
+        raise InvalidFile(f"{default!r:.80} is no default of a parameter")
+    return inspect.Parameter(matching(NAME, name), _KINDS[kind], default=default)
+
+
+def _is_plain(item: Any) -> bool:
+    return type(item) in _PLAIN and not (type(item) is float and not math.isfinite(item))
+
+
+FORMAT = "graph_compiler"
+VERSION = 2
+
+
+def read_json(text: bytes) -> Any:
+    """JSON as its standard has it: without NaN, and without a key that stands twice, of which two readers may take another one each."""
+    return json.loads(text, parse_constant=_refused, object_pairs_hook=_unique)
+
+
+def _refused(word: str) -> Any:
+    raise InvalidFile(f"{word} is no JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise InvalidFile("a key stands twice in one object")
+    return made
+
+
+def checked_index(text: bytes) -> Any:
+    """What the JSON of a saved graph says, once it is of this version."""
+    data = read_json(text)
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise InvalidFile("it was not written by graph_compiler")
+    if type(data.get("version")) is not int or data["version"] != VERSION:
+        raise InvalidFile(f"it has the format version {data.get('version')!r}, and this release reads {VERSION}")
+    if not data["variants"]:
+        raise InvalidFile("it holds no variant")
+    return data
+
+
+def graphs_of(data: Any, arrays: Mapping[str, Any], frontend: Any, backend: Any) -> list[IRGraph]:
+    """The graphs of all variants, with these arrays, by their names in the file, as constants."""
+    known = KnownClasses()
+    return [_graph_of(body, number, arrays, frontend, backend, known) for number, body in enumerate(data["variants"])]
+
+
+def _graph_of(body: Any, number: int, arrays: Mapping[str, Any], frontend: Any, backend: Any, known: KnownClasses) -> IRGraph:
+    constants = {name: arrays[f"constants/{number}/{name}"] for name in body["constants"]}
+    decoder = Decoder(body, frontend.files.read, constants, KINDS, frontend.files.row_key, known)
+    graph = decoder.graph()
+    graph.state = GraphState(updates=updates_from_json(body.get("updates"), decoder.item, graph.output_tree))
+    validate(graph, {name: arrays[f"parameters/{name}"] for name in graph.parameters}, frontend, backend)
+    return graph
+
+
+def modes_of(data: Any) -> tuple[bool | None, list[list[bool]]]:
+    """The mode of training that the model was in, and those that each variant answers in. The first files do not say, and take both."""
+    training, modes = data.get("training"), data.get("modes", [[True, False]] * len(data["variants"]))
+    if len(modes) != len(data["variants"]) or any(type(mode) is not bool for each in modes for mode in each):
+        raise InvalidFile("the modes of its variants are not of the right form")
+    if training is not None and type(training) is not bool:
+        raise InvalidFile(f"{training!r:.80} is no mode of training")
+    return training, modes
+
+
+def statics_of(data: Any) -> Statics | None:
+    """Which arguments are static, where some are. The first files do not say."""
+    if data.get("static") is None:
+        return None
+    names, numbers = data["static"]
+    if any(type(number) is not int for number in numbers):
+        raise InvalidFile("the places of static arguments are no numbers")
+    return Statics.told([matching(NAME, name) for name in names], numbers)
+
+
+def dtypes_of(data: Any) -> dict[str, str]:
+    """Names in the safetensors file -> dtypes of the graph."""
+    return {name: dtype for number, body in enumerate(data["variants"]) for name, dtype in _dtypes_of(body, number)}
+
+
+def _dtypes_of(body: Any, number: int) -> Iterator[tuple[str, str]]:
+    yield from ((f"parameters/{name}", body["values"][place][1]) for name, place in body["parameters"].items())
+    yield from ((f"constants/{number}/{name}", body["values"][place][1]) for name, place in body["constants"].items())
+
+
+def require_stored(encoded: str, dtype: str) -> None:
+    """``InvalidFile`` where arrays of this type are not stored so, nor so in a framework without the wide type."""
+    if encoded not in (ENCODED[dtype], ENCODED[NARROWED.get(dtype, dtype)]):
+        raise InvalidFile(f"an array of type {dtype} is stored as {encoded}")
+
+
+def require_readable(text: bytes, arrays: Mapping[str, Any], dtypes: Mapping[str, str], frontend: Any, backend: Any) -> None:
+    """An error where a graph whose JSON this is, beside these arrays of these types, could not be loaded."""
+    data = read_json(text)
+    for name, dtype in dtypes_of(data).items():
+        if data["array_shapes"][name] != list(arrays[name].shape):
+            raise InvalidFile(f"{name} has the shape {tuple(arrays[name].shape)}")
+        require_stored(ENCODED[dtypes[name]], dtype)
+    graphs_of(data, arrays, frontend, backend)

@@ -1,0 +1,280 @@
+"""Reads graphs from the files that ``saving`` writes. Nothing in them is executed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, ClassVar
+
+import numpy as np
+
+from ...contracts import Backend, Frontend, Live, Target, Weights
+from ...errors import FrameworkNotInstalled, GraphCompilerError, GuardFailed, InvalidFile
+from ...ir.graph import Graph as IRGraph
+from ...ir.json import KEY, NAME, matching
+from ...ops.dtypes import ITEMSIZE, NARROWED
+from ...recording import EnvironmentGuards
+from ...recording.environment_guards.guards import EnvironmentGuard
+from ..calling.binding import Absent
+from ..calling.static_arguments import StaticGraph
+from ..frameworks import MissingFrontend
+from ..graph import Graph
+from ..options import path_of
+from ..pipeline import Options, Pipeline
+from ..recorded import Recorded
+from ..variant import Variant
+from .decode import binding_from_json, checked_index, dtypes_of, graphs_of, modes_of, read_json, require_stored, statics_of
+from .pieces import FILES
+from .stored_arrays import Hashed, stored_arrays
+
+
+@dataclass
+class LoadedPipeline(Pipeline):
+    """Writes what was recorded elsewhere; records nothing."""
+
+    has_original: ClassVar[bool] = False
+    _arrays: dict[str, Any] = field(init=False, default_factory=dict)  # of all variants, in the target's framework
+
+    def native_weights(self, recorded: Recorded, graph: IRGraph) -> Any:
+        """The arrays of the file: there are no objects of the user's that hold them."""
+        for name, array in recorded.weights.arrays.items():
+            if name not in self._arrays:
+                self._arrays[name] = self.target.target.adopt(array)
+        return _Arrays(self._arrays, list(graph.parameters))
+
+    def __call__(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant:
+        raise GuardFailed(
+            f"{self.name} was loaded from a file, so there is no original to record again, and this call fits none of its variants: {why}"
+        )
+
+
+class _Arrays(Live):
+    """Called, the arrays of these names; nobody but the graph itself replaces one."""
+
+    dicts: tuple[dict[str, Any], ...] = ()
+
+    def __init__(self, arrays: dict[str, Any], names: list[str]) -> None:
+        self._arrays, self._names = arrays, names
+
+    @property
+    def current(self) -> dict[str, Any]:
+        return self._arrays if self._names == list(self._arrays) else {name: self._arrays[name] for name in self._names}
+
+    def refresh(self) -> None:
+        """Nothing has changed."""
+
+    def leave(self, name: str, array: Any) -> None:
+        """Puts another array in the place of a buffer."""
+        self._arrays[name] = array
+
+    def __call__(self) -> dict[str, Any]:
+        return self.current
+
+
+class Held(Weights):
+    """Arrays in the place of a model's weights, of which these are trained, and those could be; in the place of its modules a mode, which
+    says which variants answer. ``training`` is the mode that the model was in, None where it had none."""
+
+    def __init__(self, arrays: dict[str, Any], trained: frozenset[str], frozen: frozenset[str], training: bool | None) -> None:
+        self.arrays, self._trained, self._frozen, self._training = arrays, trained, frozen, training
+        self.mode: bool | None = None  # until somebody sets it, the first variant that fits a call answers
+
+    def guards(self, modes: list[bool]) -> EnvironmentGuards:
+        """That a variant which was recorded for these modes is called in one of them."""
+        what = "the mode of training (by train() or eval())"
+        fact = EnvironmentGuard("({}.mode is None or {}.mode in {})", (self, self, frozenset(modes)), what)
+        return EnvironmentGuards([fact] if len(set(modes)) < 2 else [])
+
+    @property
+    def has_modes(self) -> bool:
+        return self._training is not None
+
+    def set_training(self, mode: bool) -> None:
+        self.mode = mode
+
+    def is_training(self) -> bool:
+        return next((mode for mode in (self.mode, self._training) if mode is not None), True)
+
+    @contextmanager
+    def in_mode(self, mode: bool) -> Iterator[None]:
+        before, self.mode = self.mode, mode
+        try:
+            yield
+        finally:
+            self.mode = before
+
+    def live(self, names: Iterable[str]) -> _Arrays:
+        return _Arrays(self.arrays, list(names))
+
+    def owner_of(self, name: str) -> Any:
+        """What holds all arrays."""
+        return self.arrays
+
+    def rebind(self, name: str, array: Any) -> None:
+        self.arrays[name] = array
+
+    def leave(self, name: str, elements: Any, rebound: bool) -> Any:
+        """Puts another array in the place of a buffer."""
+        self.arrays[name] = elements
+        return elements
+
+    def is_trained(self, name: str) -> bool:
+        return name in self._trained or name in self._frozen
+
+    def is_frozen(self, name: str) -> bool:
+        return name in self._frozen
+
+
+_Opened = Callable[[str], IO[bytes]]  # a file of the graph, by its name
+_DAMAGE = (KeyError, IndexError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, MemoryError, GraphCompilerError,
+           zipfile.BadZipFile, EOFError, OSError, NotImplementedError, SyntaxError, StopIteration)  # fmt: skip
+
+
+def load(
+    path: str | os.PathLike[str], to: str | None, frontend_of: Callable[[str], Frontend], backend_of: Callable[[str], Backend]
+) -> Graph:
+    """See :func:`graph_compiler.load`."""
+    with _opened(path_of("path", path)) as opened:
+        return _graph_in(opened, path, to, frontend_of, backend_of)
+
+
+def from_bytes(data: bytes, frontend_of: Callable[[str], Frontend], backend_of: Callable[[str], Backend]) -> Graph:
+    """The graph that :func:`saving.to_bytes` wrote."""
+    with _zip_opened(io.BytesIO(data), "the pickle") as opened:
+        return _graph_in(opened, "the pickle", None, frontend_of, backend_of)
+
+
+def _graph_in(
+    opened: _Opened,
+    path: str | os.PathLike[str],
+    to: str | None,
+    frontend_of: Callable[[str], Frontend],
+    backend_of: Callable[[str], Backend],
+) -> Graph:
+    try:
+        digests = read_json(_whole(opened, FILES[2]))
+        data = _index(opened, digests)
+        name, source, written_for = matching(KEY, data["name"]), matching(NAME, data["source"]), matching(NAME, data["target"])
+        frontend, backend = _frontend(source, data, frontend_of), backend_of(written_for)
+        target = backend if to is None else backend_of(to)
+        graphs, arrays = _graphs(data, _arrays(data, opened, digests, _native(data, backend, target)), frontend, backend)
+        trained = frozenset(map(str, data.get("trained", arrays)))  # the first files do not say
+        frozen = frozenset(map(str, data.get("frozen", ())))
+        training, modes = modes_of(data)
+        statics = statics_of(data)
+        absent = Absent(binding_from_json(data.get("signature")))
+    except _DAMAGE as problem:
+        raise (
+            problem
+            if isinstance(problem, (InvalidFile, FrameworkNotInstalled))
+            else InvalidFile(f"{path} is no readable saved graph: {type(problem).__name__}: {problem}")
+        ) from problem
+    pipeline = LoadedPipeline(absent, name, frontend, target, graphs[0].dialect == target.name, Options(), backend_of)
+    graph = (Graph if statics is None else StaticGraph)(pipeline, pipeline.name, max_variants=len(graphs) + 1)
+    if statics is not None and isinstance(graph, StaticGraph):
+        graph.statics = statics
+    held = Held(arrays, trained, frozen, training)
+    try:
+        for one, answered in zip(graphs, modes):
+            graph._adopt(pipeline.written(Recorded(one, held), held.guards(answered), "loaded"))
+    except _DAMAGE as problem:
+        if to not in (None, written_for) and isinstance(problem, GraphCompilerError):
+            raise
+        raise InvalidFile(f"{path} holds a graph that cannot be written: {type(problem).__name__}: {problem}") from problem
+    return graph
+
+
+def _frontend(name: str, data: Any, frontend_of: Callable[[str], Frontend]) -> Any:
+    """The frontend of the framework that was recorded; where that is not installed, a stand-in will do for canonical graphs."""
+    try:
+        return frontend_of(name)
+    except FrameworkNotInstalled as problem:
+        if any(body["dialect"] != "canonical" for body in data["variants"]):
+            raise
+        return MissingFrontend(name, problem)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[_Opened]:
+    if path.is_dir():
+        missing = [name for name in FILES if not (path / name).is_file()]
+        if missing:
+            raise InvalidFile(f"{path} is no saved graph: {', '.join(missing)} is missing")
+        yield lambda name: (path / name).open("rb", buffering=0)
+        return
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file {path}")
+    if not path.is_file():  # a pipe would be waited for
+        raise InvalidFile(f"{path} is no file")
+    with _zip_opened(path, path) as opened:
+        yield opened
+
+
+@contextmanager
+def _zip_opened(file: Path | IO[bytes], path: str | os.PathLike[str]) -> Iterator[_Opened]:
+    try:
+        archive = zipfile.ZipFile(file)
+    except _DAMAGE as problem:
+        raise InvalidFile(f"{path} is no saved graph, or a damaged one: {problem}") from problem
+    with archive:
+        infos = {info.filename: info for info in archive.infolist()}
+        if sorted(archive.namelist()) != sorted(FILES) or any(info.compress_type != zipfile.ZIP_STORED for info in infos.values()):
+            raise InvalidFile(f"{path} is no saved graph: it holds {', '.join(infos) or 'nothing'}")
+        yield archive.open
+
+
+def _whole(opened: _Opened, name: str) -> bytes:
+    with opened(name) as file:
+        return file.read()
+
+
+def _index(opened: _Opened, digests: Any) -> Any:
+    """What the JSON of the graph says, once it is whole and of this version."""
+    text = _whole(opened, FILES[0])
+    data = checked_index(text)
+    if digests.get(FILES[0]) != hashlib.sha256(text).hexdigest():
+        raise InvalidFile(f"{FILES[0]} was altered or damaged since it was saved")
+    return data
+
+
+def _native(data: Any, backend: Backend, target: Backend) -> Target:
+    """Whose arrays a graph holds: those of the target in canonical graphs, those of the source where its own calls were saved."""
+    found: Target = (target if data["variants"][0]["dialect"] == "canonical" else backend).target
+    return found
+
+
+def _arrays(data: Any, opened: _Opened, digests: Any, native: Target) -> dict[str, Any]:
+    """Name in the file -> native array, each read into memory that becomes the array's where the framework takes it."""
+    dtypes, arrays = dtypes_of(data), {}
+    with opened(FILES[1]) as file:
+        hashed = Hashed(file)
+        for name, encoded, stored in stored_arrays(hashed):
+            arrays[name] = _array(encoded, stored, dtypes[name], data["array_shapes"][name], native)
+        hashed.require(digests.get(FILES[1]), FILES[1])
+    return arrays
+
+
+def _graphs(data: Any, arrays: dict[str, Any], frontend: Any, backend: Backend) -> tuple[list[IRGraph], dict[str, Any]]:
+    """The graphs and their parameters."""
+    graphs = graphs_of(data, arrays, frontend, backend)
+    return graphs, {name.removeprefix("parameters/"): array for name, array in arrays.items() if name.startswith("parameters/")}
+
+
+def _array(encoded: str, stored: np.ndarray[Any, Any], dtype: str, shape: Any, native: Target) -> Any:
+    width, count = ITEMSIZE[dtype], 1
+    for size in shape:
+        if type(size) is not int or not 0 <= size < 1 << 48:
+            raise InvalidFile(f"{size!r} is no size of an array")
+        count *= size
+    require_stored(encoded, dtype)
+    if len(stored) != width * count and len(stored) * 2 == width * count and width == ITEMSIZE[NARROWED.get(dtype, dtype)] * 2:
+        stored = stored.view(NARROWED[dtype]).astype(dtype).view(np.uint8)  # saved from a framework without the wide type
+    elif len(stored) != width * count:
+        raise InvalidFile(f"an array of type {dtype} and shape {shape} has {len(stored)} bytes")
+    return native.from_bytes(stored, dtype, tuple(shape))

@@ -1,0 +1,124 @@
+"""The files of a saved graph, written piece by piece: memory then holds one weight twice, and not all of them three times."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import shutil
+import tempfile
+import threading
+import zipfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any
+
+from ...errors import InvalidFile
+from ...ops.dtypes import ITEMSIZE, dtype_name
+
+FILES = ("graph.json", "arrays.safetensors", "digest.json")
+ENCODED = {
+    "bool": "BOOL", "int8": "I8", "int16": "I16", "int32": "I32", "int64": "I64",
+    "uint8": "U8", "uint16": "U16", "uint32": "U32", "uint64": "U64",
+    "float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "complex64": "F32", "complex128": "F64",
+}  # fmt: skip
+_placing = threading.RLock()  # the files of one folder are those of one graph
+_partial: set[str] = set()  # folders that files are being written into
+
+
+def safetensors_of(
+    arrays: Mapping[str, Any], to_bytes: Callable[[Any], bytes], metadata: Mapping[str, str] | None = None
+) -> Iterator[bytes]:
+    """A safetensors file, written here: the library's own writer takes other arguments in every second release."""
+    header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
+    place = 0
+    for name, array in arrays.items():
+        dtype, end = dtype_name(array), place + math.prod(array.shape) * ITEMSIZE[dtype_name(array)]
+        shape = [*array.shape, 2] if dtype.startswith("complex") else list(array.shape)
+        header[name] = {"dtype": ENCODED[dtype], "shape": shape, "data_offsets": [place, end]}
+        place = end
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    for name, array in arrays.items():
+        try:
+            yield to_bytes(array)
+        # What JAX raises for an array that was deleted, or whose memory was given away.
+        except RuntimeError as problem:
+            raise InvalidFile(f"{name} cannot be written: {problem}. Nothing was written") from problem
+
+
+def write(path: Path, files: Mapping[str, Iterable[bytes]]) -> None:
+    """Each file piece by piece, then the digests of all; what stood there stays until all are written. An existing folder is written into.
+
+    They are written in a folder of their own beside: others may save to this path at the same time, or have put a link where it would be.
+    """
+    is_file = path.suffix != "" and not path.is_dir()
+    is_new = not is_file and not path.exists()
+    if not is_file:
+        path.mkdir(parents=True, exist_ok=True)
+    elif not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent} to save {path.name} in")
+    try:
+        with _partial_folder(path.parent if is_file else path) as partial:
+            if is_file:
+                write_zip(partial / path.name, files)
+                (partial / path.name).replace(path)
+                return
+            _put(lambda name: (partial / name).open("wb"), files)
+            _place(partial, path)
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # not empty: others have saved there
+                path.rmdir()
+        raise
+
+
+@contextmanager
+def _partial_folder(inside: Path) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix=".partial_", dir=inside) as name:
+        _partial.add(name)
+        try:
+            yield Path(name)
+        finally:
+            _partial.discard(name)
+
+
+def _place(partial: Path, path: Path) -> None:
+    """Move all files to where they belong, also if Ctrl-C comes in between: the files of two graphs must not lie side by side."""
+    with _placing:
+        try:
+            for name in FILES:
+                (partial / name).replace(path / name)
+        except KeyboardInterrupt:
+            for name in FILES:
+                if (partial / name).exists():
+                    (partial / name).replace(path / name)
+            raise
+
+
+def discard_partial() -> None:
+    """Remove what is written half, for a process that ends without leaving the functions that write."""
+    with _placing:
+        for name in list(_partial):
+            shutil.rmtree(name, ignore_errors=True)
+
+
+def write_zip(file: Path | IO[bytes], files: Mapping[str, Iterable[bytes]]) -> None:
+    """All files in one."""
+    with zipfile.ZipFile(file, "w") as archive:
+        _put(lambda name: archive.open(zipfile.ZipInfo(name), "w", force_zip64=True), files)
+
+
+def _put(opened: Callable[[str], IO[bytes]], files: Mapping[str, Iterable[bytes]]) -> None:
+    digests = {}
+    for name, pieces in files.items():
+        digest = hashlib.sha256()
+        with opened(name) as file:
+            for piece in pieces:
+                file.write(piece)
+                digest.update(piece)
+        digests[name] = digest.hexdigest()
+    with opened(FILES[-1]) as file:
+        file.write(json.dumps(digests).encode())

@@ -1,0 +1,102 @@
+"""Writes graphs to files: JSON and safetensors in a zip or a folder. No pickle, and no source: it is written anew from the graph."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterable, Mapping
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any
+
+from ...errors import GraphCompilerError, InvalidFile, NotSerialisable
+from ...ir.json import Encoder, named
+from ...ops.dtypes import dtype_name
+from ...recording.state.container_updates import updates_to_json
+from ..calling.binding import has_hooks
+from ..calling.static_arguments import StaticGraph
+from ..options import path_of
+from .decode import FORMAT, VERSION, binding_to_json, require_readable
+from .pieces import FILES, safetensors_of, write, write_zip
+
+if TYPE_CHECKING:
+    from ..graph import Graph
+    from ..variant import Variant
+
+
+def save(graph: Graph, path: str | os.PathLike[str]) -> None:
+    """Writes all variants of a graph, those for globals and modes as they are now first: into a zip file where ``path`` has a suffix,
+    otherwise into a folder."""
+    write(path_of("path", path), _files_of(graph))
+
+
+def to_bytes(graph: Graph) -> bytes:
+    """The zip file as bytes. ``NotSerialisable`` where a file cannot hold the graph."""
+    held = io.BytesIO()
+    try:
+        write_zip(held, _files_of(graph))
+    except InvalidFile as problem:
+        raise NotSerialisable(f"{graph.name} can be neither pickled nor copied: {problem}") from problem
+    return held.getvalue()
+
+
+def _files_of(graph: Graph) -> dict[str, Iterable[bytes]]:
+    parameters = graph.parameters
+    arrays = {f"parameters/{name}": array for name, array in parameters.items()}
+    bodies = []
+    # What a variant assumes of globals and attributes does not go into a file, and the first that fits a call answers it there.
+    variants = sorted(graph.variants, key=lambda variant: not variant.environment.holds())
+    for number, variant in enumerate(variants):
+        encoder = Encoder(variant.graph, graph.pipeline.frontend.files.spell)
+        bodies.append({**encoder.graph_json(), "updates": updates_to_json(variant.graph.state.updates, encoder.item)})
+        arrays.update((f"constants/{number}/{name}", array) for name, array in variant.constants.items())
+    target = graph.variants[0].target
+    about = {
+        "format": FORMAT,
+        "version": VERSION,
+        "name": named(graph.name),
+        "source": graph.pipeline.frontend.name,
+        "target": target.name,
+    }
+    text = json.dumps(
+        {
+            **about,
+            "trained": sorted(graph.trained),
+            "frozen": sorted(graph.frozen),
+            "modes": [_modes_of(variant) for variant in variants],
+            "training": _mode_of(variants[0]),
+            "static": [sorted(graph.statics.names), sorted(graph.statics.numbers)] if isinstance(graph, StaticGraph) else None,
+            "signature": binding_to_json(None if has_hooks(graph.pipeline.function) else graph._spellings.binding),
+            "array_shapes": {name: list(a.shape) for name, a in arrays.items()},
+            "variants": bodies,
+        },
+        allow_nan=False,
+    ).encode()
+    _read_back(graph, text, arrays)
+    return dict(zip(FILES, ([text], safetensors_of(arrays, target.to_bytes))))
+
+
+def _modes_of(variant: Variant) -> list[bool]:
+    """The modes of training in which it answers calls: both where none matters, none where something else has changed since."""
+    modes = []
+    for mode in (True, False):
+        with nullcontext() if variant.recording is None else variant.recording.weights.in_mode(mode):
+            modes += [mode] if variant.environment.holds() else []
+    return modes
+
+
+def _mode_of(variant: Variant) -> bool | None:
+    """The mode that its model is in; None where it has none."""
+    weights = None if variant.recording is None else variant.recording.weights
+    return weights.is_training() if weights is not None and weights.has_modes else None
+
+
+def _read_back(graph: Graph, text: bytes, arrays: Mapping[str, Any]) -> None:
+    """``InvalidFile`` where what is to be written could not be loaded: what stands in the file's place stays there then."""
+    dtypes = {name: dtype_name(array) for name, array in arrays.items()}
+    try:
+        require_readable(text, arrays, dtypes, graph.pipeline.frontend, graph.pipeline.target)
+    except GraphCompilerError as problem:
+        raise InvalidFile(
+            f"{graph.name} cannot be saved, for it could not be loaded again: {type(problem).__name__}: {problem}. Nothing was written"
+        ) from problem

@@ -1,0 +1,82 @@
+"""The arrays of a saved graph, read piece by piece, each into its own memory: the file as a whole never stands in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+
+from ...errors import InvalidFile
+from .decode import read_json
+from .pieces import ENCODED
+
+_ALIGNED = 64  # JAX and TensorFlow take memory that begins at a multiple of this as it is, and copy other memory
+_PIECE = 1 << 22
+_LONGEST = 100_000_000  # of a header, as the safetensors library has it
+_WIDTHS = {code: 1 if code == "BOOL" else int("".join(filter(str.isdigit, code))) // 8 for code in ENCODED.values()}
+
+
+class Hashed:
+    """A file that is read once from its beginning to its end, and the SHA-256 digest of what was read."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file, self._digest = file, hashlib.sha256()
+
+    def bytes(self, count: int) -> bytes:
+        """The next ``count`` bytes."""
+        return self.memory(count).tobytes()
+
+    def memory(self, count: int) -> np.ndarray[Any, Any]:
+        """The next ``count`` bytes, in aligned memory of their own. ``InvalidFile`` where there are fewer."""
+        held = np.empty(count + _ALIGNED, np.uint8)
+        begin = -held.ctypes.data % _ALIGNED
+        filled = held[begin : begin + count]
+        for place in range(0, count, _PIECE):
+            self._fill(filled[place : place + _PIECE].data)
+        return filled
+
+    def require(self, digest: Any, name: str) -> None:
+        """``InvalidFile`` where something follows, or what was read is not what was saved."""
+        if self._file.read(1) or self._digest.hexdigest() != digest:
+            raise InvalidFile(f"{name} was altered or damaged since it was saved")
+
+    def _fill(self, piece: memoryview) -> None:
+        place = 0
+        while place < len(piece):
+            count = self._file.readinto(piece[place:])  # type: ignore[attr-defined]
+            if not count:
+                raise InvalidFile("the file ends too early")
+            place += count
+        self._digest.update(piece)
+
+
+class Stored(NamedTuple):
+    """An array of a file: its bytes, in aligned memory of their own."""
+
+    encoded: str
+    shape: tuple[int, ...]
+    memory: np.ndarray[Any, Any]
+
+
+def stored_arrays(file: Hashed) -> Iterator[tuple[str, str, np.ndarray[Any, Any]]]:
+    """Name, encoded type and bytes of each array of a safetensors file, in the order in which they stand there."""
+    return ((name, stored.encoded, stored.memory) for name, stored in shaped_arrays(file))
+
+
+def shaped_arrays(file: Hashed) -> Iterator[tuple[str, Stored]]:
+    """Name and array of each array of a safetensors file, in the order in which they stand there."""
+    length = int.from_bytes(file.bytes(8), "little")
+    if length > _LONGEST:
+        raise InvalidFile(f"a header of {length} bytes is no header")
+    header = read_json(file.bytes(length))
+    header.pop("__metadata__", None)
+    place = 0
+    for name, entry in sorted(header.items(), key=lambda item: list(map(int, item[1]["data_offsets"]))):
+        begin, end = entry["data_offsets"]
+        if begin != place or end - begin != math.prod(entry["shape"]) * _WIDTHS[entry["dtype"]]:
+            raise InvalidFile(f"{name} does not lie where the array before it ends, or its size is not that of its shape")
+        place = end
+        yield name, Stored(entry["dtype"], tuple(entry["shape"]), file.memory(end - begin))

@@ -1,0 +1,266 @@
+"""Calls that fit none of the variants of a graph: one more is recorded, and what fits after all runs."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any, cast
+
+from ..errors import CallMismatch, GraphCompilerError, GuardFailed, TargetRefused
+from ..recording.faults import is_fault
+from ..recording.lock import is_mine, recording_lock
+from ..recording.patches.host_random import host_state_kept
+from ..recording.request import GaveUp, gave_up
+from ..trees import iterate_structure
+from .boundary import public
+from .calling.binding import in_recorded_order
+from .calling.following import give_up, tracer_of
+from .calling.matcher import NO_FIT, Missed
+from .calling.pure import purely
+from .calling.widening import with_recorded_types
+from .options import check_options
+from .progress import converting, recorded_text
+from .refusals import raise_refused
+from .statements_traced import LONG, StatementsTraced, is_written_out
+from .variant import Variant
+from .weights.meta_weights import hold_back, require_weights, waiting
+
+if TYPE_CHECKING:
+    from .calling.binding import Call
+    from .graph import Graph
+    from .over_limit import Limit
+    from .pipeline import Pipeline
+
+log = logging.getLogger("graph_compiler")
+
+
+class Retraced:
+    """The part of a graph that records. Calls of what is recorded wait for no recording, but where they share state with what it runs."""
+
+    name: str
+    pipeline: Pipeline
+    _variants: list[Variant]
+    _refused: deque[str]
+    _gave_up: deque[GaveUp]
+    _limit: Limit
+    _on_miss: str
+    _statements_traced: StatementsTraced | None
+    _lock: threading.RLock  # of the thread that records and runs for the first time
+
+    @property
+    def _graph(self) -> Graph:
+        return cast("Graph", self)
+
+    def _miss(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Records a variant, unless one fits after all: the call in another spelling, or one that another thread has made since the first
+        ``known`` were tried, or that did not fit while another thread recorded."""
+        if (tracer := tracer_of(self._graph)) is not None and tracer.is_following():
+            give_up(self._graph, tracer)
+        for variant, call in self._other_calls(args, kwargs):
+            result = variant.attempt(*call)
+            if not isinstance(result, Missed):
+                return result
+        if self._lets_original_run(args, kwargs):
+            return self._run_original(args, kwargs)
+        args, kwargs = self._graph._spellings.like_recorded(self._variants, args, kwargs)
+        with self._recording():
+            result = self._tried_again(known, args, kwargs)
+            return self._recorded_or_run(args, kwargs) if isinstance(result, Missed) else result
+
+    def _other_calls(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Variant, Call]]:
+        """What the same call may have been recorded as. A function of JAX is recorded inside of a transformation too, with the keys that it
+        has there."""
+        yield from self._graph._spellings.others(self._variants, args, kwargs)
+        if self._variants and not self.pipeline.same_framework:
+            yield from in_recorded_order(self._variants, args, kwargs)
+
+    def _recording(self) -> AbstractContextManager[Any]:
+        """One thread records this graph. One that records another just now does so inside of it, and waits for nobody."""
+        return nullcontext() if is_mine() else self._lock
+
+    def _tried_again(self, known: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of a variant, of those after the first ``known``; of all, where there are other threads: recordings of theirs, which
+        change what functions see and put it back, are waited for."""
+        has_others = threading.active_count() > 1
+        with recording_lock if has_others else nullcontext():
+            for variant in self._variants[0 if has_others else known :]:
+                result = variant.attempt(args, kwargs)
+                if not isinstance(result, Missed):
+                    return result
+        return NO_FIT
+
+    def _recorded_or_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if self._lets_original_run(args, kwargs):
+            return self._run_original(args, kwargs)
+        traced = self._traced(args, kwargs)
+        return self._record_and_run(args, kwargs) if traced is None else traced[0]
+
+    def _lets_original_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        return self._on_miss != "error" and self._limit.lets_original_run(self._graph, args, kwargs)
+
+    def _run_original(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with ExitStack() as turns:
+            self._take_turns(turns)
+            return self._limit.run_original(self._graph, args, kwargs)
+
+    def _traced(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any] | None:
+        """``(result,)`` of a call that the target traces with sizes that are unknown, or with elements that decide between variants, with
+        guards as operations of the traced function; None of others."""
+        target = self._variants[0].target if self._variants else None
+        if target is None or target.size_of is None and (target.either is None or len(self._variants) == 1):
+            return None
+        if not any(map(target.is_traced, iterate_structure((args, kwargs)))):
+            return None
+        try:
+            result, state = purely(self._graph, self._graph.parameters, args, kwargs, None, None, in_place=True)
+        except GuardFailed:  # a variant that fits is recorded, or it is said why it cannot be
+            return None
+        if state:
+            raise CallMismatch(
+                f"{self.name}: {target.name} traces this call, which changes {', '.join(map(str, state))}: call functional, which gives "
+                "what it is then"
+            )
+        return (result,)
+
+    def _record_and_run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        why = self._why_missed(args, kwargs)
+        with ExitStack() as turns:
+            try:
+                self._require_leave(why, args, kwargs)
+                variant = self._recorded_in_turn(turns, args, kwargs, why)
+            except GraphCompilerError as problem:
+                self._refused.append(f"{why}: {type(problem).__name__}" + (f": {problem}" if why not in str(problem) else ""))
+                raise
+            # The user's own exception, of whatever kind: the original leaves behind what it changes before it raises.
+            except Exception as problem:
+                if not is_fault(problem):
+                    self.pipeline.fail_as_original(args, kwargs)
+                raise
+            if waiting(variant):
+                self._adopt(variant)
+                require_weights([variant])
+            try:
+                result = self._first_result(variant, args, kwargs)
+            except (GuardFailed, TargetRefused) as problem:
+                if not variant.folds_loops:
+                    raise
+                self._note_given_up("making loops of recorded iterations", problem)
+                # a step may do what the others, of which the loop was made, do not
+                variant = self._recorded_in_turn(turns, args, kwargs, why, folds=False)
+                result = self._first_result(variant, args, kwargs)
+            self._adopt(variant)  # now that it has run: other threads take what they find here
+            return result
+
+    def _recorded_in_turn(self, turns: ExitStack, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True) -> Variant:
+        """A new variant. From before it is recorded until it has run, other calls leave the state as it is: it was recorded with it."""
+        with recording_lock:
+            self._take_turns(turns)
+            made = self._recorded(args, kwargs, why, folds, is_called=True)
+            turns.enter_context(made.turn or nullcontext())
+            return made
+
+    def _take_turns(self, turns: ExitStack) -> None:
+        for variant in self._variants:
+            turns.enter_context(variant.turn or nullcontext())
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Inside of the block no call of another thread changes the state of this graph, and none is recorded."""
+        with recording_lock, ExitStack() as turns:
+            self._take_turns(turns)
+            yield
+
+    def _require_leave(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raises where no further variant may be recorded for a call that missed."""
+        if self._variants and self._on_miss == "error":
+            raise GuardFailed(
+                f"{self.name}: this call fits no recorded variant: {why}. Record one for it with add_variant(args, kwargs), or allow "
+                "on_miss='retrace'"
+            )
+        if self._limit.is_reached(self._graph):
+            self._limit.refuse(self._graph, why, args, kwargs)
+
+    def _first_result(self, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        leaves = variant.match(args, kwargs)
+        if leaves is None:
+            from .calling.mismatch import why_missed
+
+            why = why_missed(variant, args, kwargs)
+            raise CallMismatch(
+                f"{self.name}: the call does not fit the graph just recorded from it ({why}); an argument may change while it is read"
+            )
+        result = variant.run(leaves, args, kwargs)
+        if isinstance(result, Missed):
+            if result.problem is not None:
+                raise_refused(variant, result.problem)
+            raise GuardFailed(
+                f"{self.name}: a guard fails on the very call that was recorded: {result.reason}. Where each step of a loop has other "
+                "elements, they cannot decide in Python: compute with the array instead (where, cond)"
+            )
+        return result
+
+    @public
+    def add_variant(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str = "asked for") -> Variant:
+        """Record the original with these arguments, and return the new variant. The original runs; the graph
+        does not.
+
+        Args:
+            args: Positional arguments.
+            kwargs: Keyword arguments.
+            why: Reason that :meth:`explain` shows.
+        """
+        check_options({"args": args, "kwargs": kwargs})
+        with self._recording():
+            return self._adopt(self._recorded(tuple(args or ()), dict(kwargs or {}), why))
+
+    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str, folds: bool = True, is_called: bool = False) -> Variant:
+        """A variant that is not among those of the graph yet. ``is_called``: by a call that missed, not asked for."""
+        self.pipeline = self.pipeline.settled(args, kwargs)
+        args, kwargs = with_recorded_types(self._variants, args, kwargs)
+        started = time.perf_counter()
+        with recording_lock, host_state_kept(), self.pipeline.frontend.unrecorded(), converting(self.name):
+            traced = self._with_statements_traced(args, kwargs, why) if is_called and folds and self._variants else None
+            variant = traced or (self.pipeline if folds else self.pipeline.written_out)(args, kwargs, why)
+            nodes = variant.recording.graph.nodes if folds and not self._variants and variant.recording is not None else ()
+            if len(nodes) > LONG and is_written_out(self.pipeline.function, nodes):
+                variant = self._with_statements_traced(args, kwargs, why) or variant
+            if self.pipeline.options.verify:
+                hold_back(variant)
+                require_weights([variant])
+                from .verify.verify import verify_variant
+
+                verify_variant(self._graph, variant, args, kwargs)
+        if log.isEnabledFor(logging.INFO):
+            known, taken = len(self._variants), time.perf_counter() - started
+            log.info(recorded_text(self.name, self.pipeline.frontend.name, known, self._limit.options[0], variant, taken))
+        return variant
+
+    def _with_statements_traced(self, args: tuple[Any, ...], kwargs: dict[str, Any], why: str) -> Variant | None:
+        self._statements_traced = self._statements_traced or StatementsTraced(self._graph)
+        return self._statements_traced.variant(args, kwargs, why)
+
+    def _note_given_up(self, way: str, problem: Exception) -> None:
+        """Keep, for :attr:`gave_up`, a way to record a call that has ended with ``problem``."""
+        self._gave_up.append(gave_up(self.name, way, problem))
+
+    def _adopt(self, variant: Variant) -> Variant:
+        """Takes a variant that was made elsewhere."""
+        hold_back(variant)
+        variant.siblings = self._variants
+        if self._statements_traced is not None:
+            self._variants[:] = self._statements_traced.without_replaced(variant, self._variants)
+        self._variants.append(variant)
+        return variant
+
+    def _why_missed(self, args: tuple[Any, ...], kwargs: dict[str, Any], given: Mapping[str, Any] | None = None) -> str:
+        """Why a call, with the state that is ``given`` by name, fits none of the variants, in words."""
+        from .calling.mismatch import why_missed
+
+        return (
+            "; ".join(f"variant {i}: {why_missed(variant, args, kwargs, given)}" for i, variant in enumerate(self._variants))
+            or "first call"
+        )

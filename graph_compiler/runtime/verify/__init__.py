@@ -1,0 +1,1 @@
+"""Comparison of a graph with its original."""

@@ -1,0 +1,101 @@
+"""Whether two results are the same within rounding, in words where they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+from ...ops.dtypes import NARROWED
+
+# bytes of a real element -> (relative, absolute as a part of the largest element)
+_BY_WIDTH = {2: (2e-2, 2e-2), 4: (1e-4, 2e-5), 8: (1e-7, 1e-9)}
+_WIDEST = 8
+_TAKEN_FOR_WIDER = "bfloat16"  # whose elements numpy gets as float32
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """``|actual - expected| <= atol + rtol * |expected|``; None: by the narrower of the two dtypes."""
+
+    rtol: float | None = None
+    atol: float | None = None
+
+    def allowed(self, actual: Any, expected: Any, width: int) -> Any:
+        """The largest difference for every element, of which the narrower of the two types takes ``width`` bytes at most."""
+        import numpy as np
+
+        width = min(width, *(np.real(array).dtype.itemsize for array in (actual, expected)))
+        rtol, part = _BY_WIDTH.get(width, _BY_WIDTH[_WIDEST])
+        size = np.abs(expected)
+        largest = float(np.max(size, where=np.isfinite(size), initial=0.0))
+        atol = part * largest if self.atol is None else self.atol
+        return atol + (rtol if self.rtol is None else self.rtol) * size
+
+
+class Types(dict[str, str]):
+    """Label -> name of the data type: one of a framework without 64-bit types may stand for the wider one."""
+
+    def difference(self, expected: Types) -> str:
+        """The first that is another, in words."""
+        for label, wanted in expected.items():
+            if self.get(label) not in (wanted, NARROWED.get(wanted)):
+                return f"of {label} is {self.get(label)} where the original gives {wanted}"
+        return ""
+
+
+def difference(
+    actual: dict[str, Any],
+    expected: dict[str, Any],
+    tolerance: Tolerance,
+    numbers: bool,
+    widths: Mapping[str, int] = MappingProxyType({}),
+) -> str:
+    """Return the first part that differs, in words; an empty text where none does. ``numbers=False`` compares all but the elements.
+
+    ``widths`` gives for a label the narrowest float, in bytes, that was computed on the way to this part.
+    """
+    if actual.keys() != expected.keys():
+        return f"it gives {len(actual) - 1} arrays where the original gives {len(expected) - 1}"
+    types = [kinds for parts in (actual, expected) if isinstance(kinds := parts.get("the type"), Types)]
+    for label, wanted in expected.items():
+        width = 2 if any(kinds.get(label) == _TAKEN_FOR_WIDER for kinds in types) else widths.get(label, _WIDEST)
+        found = _part(actual[label], wanted, tolerance, numbers, width)
+        if found:
+            return f"{label} {found}"
+    return ""
+
+
+def single(number: float) -> Any:
+    """A number that was read from an array, which is mostly of this type, or computed from such numbers."""
+    import numpy as np
+
+    return np.float32(number)
+
+
+def _part(actual: Any, expected: Any, tolerance: Tolerance, numbers: bool, width: int) -> str:
+    if isinstance(expected, Types):
+        return str(actual.difference(expected))
+    if not hasattr(expected, "shape"):
+        return "" if actual == expected else f"is {actual!r} where the original gives {expected!r}"
+    if actual.shape != expected.shape:
+        return f"has the shape {list(actual.shape)} where the original gives {list(expected.shape)}"
+    if actual.dtype.kind != expected.dtype.kind:
+        return f"is {actual.dtype} where the original gives {expected.dtype}"
+    return _elements(actual, expected, tolerance, width) if numbers else ""
+
+
+def _elements(actual: Any, expected: Any, tolerance: Tolerance, width: int) -> str:
+    import numpy as np
+
+    if expected.dtype.kind in "biu":
+        wrong = int(np.count_nonzero(actual != expected))
+        return f"differs in {wrong} of {expected.size} elements" if wrong else ""
+    with np.errstate(invalid="ignore"):
+        close = np.abs(actual - expected) <= tolerance.allowed(actual, expected, width)
+        same = close | (actual == expected) | (np.isnan(actual) & np.isnan(expected))
+        if same.all():
+            return ""
+        largest = np.nanmax(np.abs(actual - expected)[~same], initial=0.0)
+    return f"differs in {int(np.count_nonzero(~same))} of {expected.size} elements, by up to {largest:.3g}"

@@ -1,0 +1,47 @@
+"""Arguments like those that a variant was recorded with, made up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ...assumptions import InputFact
+from ...assumptions.same_array import first_of_each
+from ...ir.node import Value
+from ...trees import TypedLeaf, call_of, leaves_of
+from ..recorded import Recorded
+from ..variant import Variant
+
+
+def recorded_inputs(recorded: Recorded) -> list[Value]:
+    """The inputs that are arguments; what is kept from call to call is read where it is."""
+    return recorded.graph.inputs_of_call
+
+
+def synthetic_leaves(recorded: Recorded, reference: Any, sizes: Mapping[int, int], seed: int) -> list[Any]:
+    """Random arrays of the recorded dtypes and ranks, with elements from the ranges that were seen, and ``sizes`` in the place of others;
+    numbers as recorded.
+
+    What was one array is one, and all have the facts that were asked for.
+    """
+    graph, ranges = recorded.graph, iter(recorded.ranges)
+    kinds = leaves_of(graph.input_tree)
+    numbers, firsts, facts = graph.debug.numbers, first_of_each(graph), graph.assumed(InputFact)
+    leaves: list[Any] = []
+    for i, value in enumerate(recorded_inputs(recorded)):
+        if value in numbers:
+            leaves.append(numbers[value])
+            continue
+        shape = tuple(sizes.get(size, size) for size in value.spec.hints)
+        own = {one.fact: one.expected[i] for one in facts if i < len(one.expected)}
+        leaf = reference.with_facts(reference.fresh(shape, value.dtype, next(ranges), seed * 100 + i), own)
+        kind = kinds[i]
+        leaf = kind.type(leaf) if isinstance(kind, TypedLeaf) else leaf  # numpy's own numbers
+        leaves.append(leaves[firsts[i]] if firsts[i] < i else leaf)
+    return leaves
+
+
+def synthetic_call(variant: Variant, reference: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments of the original that are like those of a variant, at the sizes of its recording."""
+    assert variant.recording is not None
+    return call_of(variant.graph.input_tree, synthetic_leaves(variant.recording, reference, {}, 0))

@@ -1,0 +1,381 @@
+"""Runs the original and a graph side by side on fresh inputs, and finds the first call where they part."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import random
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...assumptions.same_array import first_of_each
+from ...codegen import load, write
+from ...errors import GuardFailed, NotTraced, VerificationFailed
+from ...forwarding import forward
+from ...ir.graph import Graph as IRGraph
+from ...ir.node import Value
+from ...ops.dtypes import dtype_name
+from ...recording.faults import is_fault
+from ...recording.patches.host_random import host_state_kept, host_state_seeded
+from ...trees import Branch, Leaf, call_of, flatten, leaves_at, unflatten
+from ..calling.mismatch import outdated
+from ..calling.widening import with_recorded_types
+from ..pipeline import Pipeline
+from ..recorded import Recorded
+from ..variant import Variant
+from .comparison import Tolerance, Types, difference, single
+from .precision import WIDEST, effects_of, outputs_of, widths_of
+from .synthetic_inputs import recorded_inputs, synthetic_leaves
+
+if TYPE_CHECKING:
+    from ..graph import Graph
+
+log = logging.getLogger("graph_compiler")
+Sizes = dict[int, int]
+_NUMBERS = (int, float)
+_SIGN = "its vectors are unique only up to a sign, or a phase for complex numbers"
+# Operations whose results frameworks may give otherwise, and both are right.
+_FREEDOMS = {
+    "eigh": _SIGN,
+    "eig": f"the order of its eigenvalues is open, and {_SIGN}",
+    "eigvals": "the order of its eigenvalues is open",
+    "svd": _SIGN,
+    "qr": "the rows of R are unique only up to a sign, or a phase for complex numbers",
+}
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What a verification did: ``runs`` agreed; ``skipped`` inputs were refused by the original or by the graph's guards.
+
+    ``numbers`` is False where the graph draws random numbers of another framework: then only structure, shapes and types were compared.
+    """
+
+    runs: int
+    skipped: int
+    sizes: tuple[int, ...]
+    numbers: bool
+
+
+class Verification:
+    """The verification of one variant."""
+
+    def __init__(self, name: str, pipeline: Pipeline, variant: Variant, tolerance: Tolerance) -> None:
+        assert variant.recording is not None
+        self.name, self.pipeline, self.variant, self.tolerance = name, pipeline, variant, tolerance
+        self.recording: Recorded = variant.recording
+        self.reference = pipeline.frontend.reference
+        self.runs = self.skipped = 0
+        self.numbers = pipeline.same_framework or not variant.is_random
+
+    # ------------------------------------------------------------------------------ how precise
+    @functools.cached_property
+    def widths(self) -> dict[Value, int]:
+        """The narrowest float, in bytes, on the way to each value of the recording."""
+        return widths_of(self.recording.graph)
+
+    @functools.cached_property
+    def widths_of_parts(self) -> dict[str, int]:
+        """The narrowest float, in bytes, that the original computes on the way to each part of an outcome, by its label."""
+        graph = self.recording.graph
+        results = outputs_of(graph, self.widths)
+        labels = [_label_of_result(place, len(results)) for place in range(len(results))]
+        arguments = min(effects_of(graph, self.widths, "argument").values(), default=WIDEST)
+        changed = {_label_of_argument(place): arguments for place in range(len(graph.inputs))}
+        buffers = effects_of(graph, self.widths, "buffer")
+        return {**dict(zip(labels, results)), **changed, **{_label_of_parameter(name): width for name, width in buffers.items()}}
+
+    # ------------------------------------------------------------------------------ which inputs
+    def run(self, runs: int, seed: int) -> Verified:
+        """Draws inputs of the recorded specs at ``runs`` seeds, and at other sizes as far as the original takes them."""
+        specs = [value.spec.hints for value in recorded_inputs(self.recording)]
+        known = sorted({size for shape in specs for size in shape})
+        movable = [size for number, size in enumerate(known) if self.try_sizes({size: _other(size, known, 1)}, seed + number)]
+        self.try_sizes({size: size * 2 for size in known}, seed + 1000)
+        draw = random.Random(seed)
+        for number in range(runs):
+            self.try_sizes({}, seed + number)
+            changed = {size: _other(size, known, draw.randint(1, 3)) for size in movable}
+            self.try_sizes(changed, seed + 2000 + number)
+        if not self.runs:
+            raise GuardFailed(
+                f"{self.name} could not be verified: no random input meets the guards and is taken by the original; pass args="
+            )
+        return Verified(self.runs, self.skipped, tuple(movable), self.numbers)
+
+    def try_sizes(self, sizes: Sizes, seed: int) -> bool:
+        """Verifies at these other sizes; False where the original refuses them or a guard does not hold."""
+        leaves = synthetic_leaves(self.recording, self.reference, sizes, seed)
+        fits = self.check(leaves, seed)
+        self.skipped += not fits
+        return fits
+
+    # ------------------------------------------------------------------------------ one run
+    def check(self, leaves: list[Any], seed: int) -> bool:
+        """Compares one run with these arrays."""
+        if self._matched(leaves) is None:
+            return False
+        try:
+            expected = self.original(leaves, seed)
+        # The original may raise anything for inputs that it does not take.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
+            return False
+        return self.agrees(expected, leaves, seed)
+
+    def agrees(self, expected: Outcome, leaves: list[Any], seed: int) -> bool:
+        """Compares one run with what the original gives; False where a guard does not hold."""
+        try:
+            actual = self._graph(leaves, seed)
+        except GuardFailed:
+            return False
+        # Generated code calls the target, which may raise anything.
+        except Exception as problem:
+            if is_fault(problem):
+                raise
+            raise VerificationFailed(
+                f"{self.name}: the graph alone raises {type(problem).__name__}: {problem}\n  with {_described(leaves)}"
+            ) from problem
+        found = difference(actual, expected.parts, self.tolerance, self.numbers, self.widths_of_parts)
+        if found:
+            raise VerificationFailed(
+                f"{self.name}: graph and original differ: {found}\n  with {_described(leaves)}\n  {self._blame(leaves, seed)}"
+            )
+        self.runs += 1
+        return True
+
+    def check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any], seed: int) -> bool:
+        """Compares a call with just these arguments."""
+        return self.variant.match(args, kwargs) is not None and self.check(self.leaves(args, kwargs), seed)
+
+    def leaves(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The arrays and numbers in the arguments of a call."""
+        arrays = iter(self.reference.leaves(args, kwargs))
+        given = leaves_at(self.variant.graph.input_tree, (args, kwargs))
+        return [leaf if type(leaf) in _NUMBERS else next(arrays) for leaf in given]
+
+    def _copied(self, leaves: list[Any]) -> list[Any]:
+        """Arrays in memory of their own, one for what is one, and numbers."""
+        apart = {id(leaf): leaf for leaf in leaves if type(leaf) not in _NUMBERS}
+        copies = dict(zip(apart, self.reference.copied(list(apart.values()))))
+        return [copies.get(id(leaf), leaf) for leaf in leaves]
+
+    def _call(self, leaves: list[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return call_of(self.variant.graph.input_tree, leaves)
+
+    def _matched(self, leaves: list[Any]) -> Any:
+        args, kwargs = unflatten(self.variant.graph.input_tree, leaves)
+        return self.variant.match(args, kwargs)
+
+    def original(self, leaves: list[Any], seed: int) -> Outcome:
+        """What the original gives for these arrays and numbers; nothing of what it changes stays changed."""
+        mine = self._copied(leaves)
+        args, kwargs = self._call(mine)
+        with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
+            result = forward(self.pipeline.function, *args, **kwargs)
+            names = list(self.variant.graph.parameters)
+            after = _labelled(mine, self.recording.weights.live(names)())
+            return Outcome(result, after, self.reference.is_array, self.reference.to_numpy)
+
+    def _graph(self, leaves: list[Any], seed: int) -> dict[str, Any]:
+        variant, target = self.variant, self.variant.target
+        with host_state_seeded(seed):  # whose numbers are drawn where a call is matched
+            mine = list(self._matched(self._copied(leaves)))
+        parameters, constants = self._held(list(variant.graph.parameters)), self._constants(variant)
+        with self.reference.undone(self.recording.weights, seed):
+            outcome = variant.function(
+                *_leading(variant, parameters, constants), *mine, *([target.next_key()] if variant.is_random else [])
+            )
+        plain = not (variant.graph.effects or variant.program.checks)
+        result, effects, checks = (outcome, (), ()) if plain else outcome
+        result = variant.as_numbers(result)
+        result = result[0] if variant.graph.state.updates is not None else result
+        for guard, value in zip(variant.program.checks, checks):
+            guard.require(target.elements(value))
+        same = first_of_each(variant.graph)
+        for effect, value in zip(variant.graph.effects, effects):
+            if effect.kind == "argument":
+                mine = [value if first == same[effect.target] else item for item, first in zip(mine, same)]
+            elif effect.kind == "buffer":
+                parameters[effect.target] = value
+        after = _labelled(mine[: len(leaves)], parameters)
+        return Outcome(result, after, lambda item: target.convert(item) is not None or self.reference.is_array(item), target.to_numpy).parts
+
+    def _held(self, names: list[str]) -> dict[str, Any]:
+        """The original's arrays of the moment for the graph; buffers in memory of their own."""
+        live, own = self.recording.weights.live(names)(), {id(tensor) for tensor in self.recording.weights.buffers()}
+        adopt = self.variant.target.adopt
+        return {name: adopt(self.reference.copied([array])[0] if id(array) in own else array) for name, array in live.items()}
+
+    def _constants(self, variant: Variant) -> dict[str, Any]:
+        return {name: variant.target.copy(array) for name, array in variant.constants.items()}
+
+    # ------------------------------------------------------------------------------ where they part
+    def _blame(self, leaves: list[Any], seed: int) -> str:
+        """The first recorded call whose result differs, in words."""
+        try:
+            pairs = self._pairs(leaves, seed)
+            for value, actual, expected, written in pairs:
+                types = Types(it=value.dtype)
+                width = {"it": self.widths.get(value, WIDEST)}
+                mine, theirs = {"the type": types, "it": actual}, {"the type": types, "it": expected}
+                if difference(mine, theirs, self.tolerance, self.numbers, width):
+                    call = self.recording.graph.maker(value)
+                    assert call is not None
+                    return f"the first call that differs is {call.origin}{written}"
+        # The message about the mismatch matters more than where it is, and tells what went wrong here.
+        except Exception as problem:
+            return f"the call where it begins could not be found ({type(problem).__name__}: {problem})"
+        return "every call agrees by itself: what differs is the form, an effect, or a value taken over from the recording"
+
+    def _pairs(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
+        if self.pipeline.same_framework:
+            yield from self._observed(leaves, seed)
+        else:
+            yield from self._lifted(leaves, seed)
+            yield from self._observed(leaves, seed)
+
+    def _recorded_values(self, leaves: list[Any], seed: int) -> dict[Value, Any]:
+        """What every call of the recording gives for these arrays, in the source framework."""
+        graph, values = self.reference.with_intermediates(self.recording.graph)
+        program = self.pipeline.source_text(graph, "Intermediate results.")
+        live = self.recording.weights.live(list(graph.parameters))()
+        held = {"parameters": live, "constants": {name: array for name, (_, array) in graph.constants.items()}}
+        with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
+            arrays = load(program)(*(held[name] for name in program.arguments), *self._copied(leaves))
+        return {value: self.reference.to_numpy(array) for value, array in zip(values, arrays)}
+
+    def _lifted(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
+        """Recorded calls against what they became, both on the same inputs."""
+        recorded = self._recorded_values(leaves, seed)
+        graph, target = self.variant.graph, self.variant.target
+        lifted = graph.debug.lifted
+        made = {value for node in graph.nodes for value in node.outputs}
+        wanted = [(old, lifted[old]) for old in recorded if lifted.get(old) in made]
+        program = write(_returning(graph, [new for _, new in wanted]), self.pipeline.target.dialect, "Intermediate results.")
+        held = {"parameters": self._held(list(graph.parameters)), "constants": self._constants(self.variant)}
+        key = [target.next_key()] if self.variant.is_random else []
+        arrays = load(program)(*(held[name] for name in program.arguments), *self._matched(leaves), *key)
+        for (old, new), array in zip(wanted, arrays):
+            maker = graph.maker(new)
+            ops = dict.fromkeys(node.op for node in graph.nodes if maker is not None and node.origin == maker.origin)
+            yield old, target.to_numpy(array), recorded[old], f", written as {', '.join(ops)}{_freedom_of(ops)}"
+
+    def _observed(self, leaves: list[Any], seed: int) -> Iterator[tuple[Value, Any, Any, str]]:
+        """Calls of the recording against the calls that the original makes."""
+        recorded = self._recorded_values(leaves, seed)
+        args, kwargs = self._call(self._copied(leaves))
+        with host_state_seeded(seed), self.reference.undone(self.recording.weights, seed):
+            calls = iter(self.reference.observe(self.pipeline.function, args, kwargs))
+        for node in self.recording.graph.nodes:
+            if node.outputs and recorded.keys().isdisjoint(node.outputs):  # numbers
+                continue
+            seen = next((arrays for name, arrays in calls if name == node.op), None)
+            if seen is None:
+                return
+            for value, array in zip(node.outputs, seen):
+                yield value, recorded[value], self.reference.to_numpy(array), ", as it was recorded"
+
+
+def verify_graph(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any) -> Verified:
+    """See :meth:`Graph.verify`."""
+    if args is not None or kwargs is not None:
+        args, kwargs = tuple(args or ()), dict(kwargs or {})
+        if not any(variant.match(args, kwargs) for variant in graph.variants):
+            args, kwargs = graph._spellings.like_recorded(graph.variants, args, kwargs)
+        args, kwargs = with_recorded_types(graph.variants, args, kwargs)
+    with host_state_kept():
+        done = _verified(graph, runs, tolerance, seed, args, kwargs)
+    if not done:
+        outside = "; ".join(f"variant {i}: {outdated(variant)}" for i, variant in enumerate(graph.variants))
+        why = outside if args is None and kwargs is None else graph._why_missed(args, kwargs)
+        raise GuardFailed(f"{graph.name} could not be verified: {why}")
+    sizes = tuple(sorted({size for one in done for size in one.sizes}))
+    return Verified(sum(one.runs for one in done), sum(one.skipped for one in done), sizes, all(one.numbers for one in done))
+
+
+def _verified(graph: Graph, runs: int, tolerance: Tolerance, seed: int, args: Any, kwargs: Any) -> list[Verified]:
+    """What was done of each variant that fits."""
+    done: list[Verified] = []
+    for variant in graph.variants:
+        if variant.recording is None or not variant.recording.ranges and variant.why == "loaded":
+            raise NotTraced(f"{graph.name} was loaded from a file: there is no original to verify it against")
+        verification = Verification(graph.name, graph.pipeline, variant, tolerance)
+        if args is None and kwargs is None:
+            if not outdated(variant):
+                done.append(verification.run(runs, seed))
+        elif verification.check_call(args, kwargs, seed):
+            done.append(Verified(1, 0, (), verification.numbers))
+    return done
+
+
+def verify_variant(graph: Graph, variant: Variant, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Checks a variant that was just recorded: with the arguments it was recorded with, then with fresh ones where that is possible."""
+    verification = Verification(graph.name, graph.pipeline, variant, Tolerance())
+    verification.check_call(args, kwargs, 0)
+    try:
+        verification.run(1, 0)
+    except GuardFailed:
+        log.info("%s: only the arguments it was recorded with could be verified", graph.name)
+
+
+class Outcome:
+    """A result and everything that a call may have changed, as numpy arrays by label; containers and plain values by structure."""
+
+    def __init__(self, result: Any, after: dict[str, Any], is_array: Callable[[Any], bool], to_numpy: Callable[[Any], Any]) -> None:
+        self.result = result
+        leaves, tree = flatten(result, lambda item: type(item) is float or is_array(item))
+        found = {_label_of_result(i, len(leaves)): leaf for i, leaf in enumerate(leaves)} | after
+        arrays = {label: leaf for label, leaf in found.items() if type(leaf) is not float}
+        types = Types((label, dtype_name(array)) for label, array in arrays.items())
+        self.parts: dict[str, Any] = {"structure": tree, "the type": types}
+        self.parts.update((label, to_numpy(array).copy()) for label, array in arrays.items())
+        self.parts.update((label, single(leaf)) for label, leaf in found.items() if label not in arrays)
+
+
+def _freedom_of(ops: Iterable[str]) -> str:
+    """Return what a result is unique up to, in words; an empty text if none of the operations leaves anything open."""
+    found = [freedom for op, freedom in _FREEDOMS.items() if op in ops]
+    return f" ({found[0]}, which each framework chooses by itself: see the known limits)" if found else ""
+
+
+def _label_of_result(place: int, count: int) -> str:
+    return f"result {place}" if count > 1 else "the result"
+
+
+def _label_of_argument(place: int) -> str:
+    return f"argument {place} after the call"
+
+
+def _label_of_parameter(name: str) -> str:
+    return f"{name} after the call"
+
+
+def _labelled(leaves: list[Any], parameters: Any) -> dict[str, Any]:
+    return {
+        **{_label_of_argument(i): leaf for i, leaf in enumerate(leaves) if type(leaf) not in _NUMBERS},
+        **{_label_of_parameter(name): a for name, a in parameters.items()},
+    }
+
+
+def _leading(variant: Variant, parameters: Any, constants: Any) -> tuple[Any, ...]:
+    held = {"parameters": parameters, "constants": constants}
+    return tuple(held[name] for name in variant.program.arguments)
+
+
+def _returning(graph: IRGraph, values: list[Value]) -> IRGraph:
+    tree = Branch(tuple, tuple(range(len(values))), (Leaf(),) * len(values))
+    return graph.derive(outputs=values, output_tree=tree, guards=[], effects=[])
+
+
+def _other(size: int, known: list[int], step: int) -> int:
+    """A size near ``size`` that no other has."""
+    while size + step in known:
+        step += 1
+    return size + step
+
+
+def _described(leaves: list[Any]) -> str:
+    return ", ".join(repr(leaf) if type(leaf) in _NUMBERS else f"{dtype_name(leaf)}{list(leaf.shape)}" for leaf in leaves) or "no arrays"

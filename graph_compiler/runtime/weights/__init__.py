@@ -1,0 +1,1 @@
+"""Weights of a graph: converted, loaded, stacked, and written back to the original."""

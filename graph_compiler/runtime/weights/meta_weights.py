@@ -1,0 +1,74 @@
+"""Variants of models on the device ``meta``: they wait for their weights, and say so where they are called before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ...contracts import Weights
+from ...errors import WeightsMissing
+from ...recording.lock import recording_lock
+
+if TYPE_CHECKING:
+    from ..variant import Variant
+
+_SHOWN = 5  # names in a message
+
+
+def awaited_of(weights: Weights | None, names: Iterable[str]) -> list[str]:
+    """Those of the names that have no elements yet; none where there are no weights."""
+    return [] if weights is None else weights.awaited(names)
+
+
+def waiting(variant: Variant) -> list[str]:
+    """The weights that a variant waits for."""
+    return awaited_of(*_weights_of(variant))
+
+
+def _weights_of(variant: Variant) -> tuple[Any, Iterable[str]]:
+    """Where the weights are held, and the names of those that a variant reads or writes."""
+    written = (effect.target for effect in variant.graph.effects if effect.kind == "buffer")
+    return variant.recording and variant.recording.weights, dict.fromkeys((*variant.graph.parameters, *written))
+
+
+def require_weights(variants: Iterable[Variant]) -> None:
+    """``WeightsMissing`` where one of the variants that are held back waits for weights.
+
+    While another thread records, zeros stand in the places of what is missing: it is waited for.
+    """
+    for variant in variants:
+        if isinstance(vars(variant).get("attempt"), _HeldBack):
+            with recording_lock:
+                require_loaded(variant.graph.name, *_weights_of(variant))
+
+
+def require_loaded(name: str, weights: Any, names: Iterable[str]) -> None:
+    """``WeightsMissing`` where weights of these names have no elements yet."""
+    if missing := awaited_of(weights, names):
+        _refuse(name, missing)
+
+
+def _refuse(name: str, names: list[str]) -> None:
+    shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    raise WeightsMissing(
+        f"{name} was recorded with its model on the device meta, and its weights are missing: {shown}. Give them with "
+        "graph.load_weights(source), a safetensors file, a folder of such files or a dict of arrays by their names in the model"
+    )
+
+
+def hold_back(variant: Variant) -> None:
+    """Calls of a variant that waits are refused until its weights are there, however they came; afterwards they cost what they cost
+    ever."""
+    if (variant.graph.parameters or variant.graph.effects) and waiting(variant):
+        variant.attempt = _HeldBack(variant)  # type: ignore[method-assign]
+
+
+@dataclass(frozen=True)
+class _HeldBack:
+    variant: Variant
+
+    def __call__(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        require_weights([self.variant])
+        vars(self.variant).pop("attempt", None)
+        return self.variant.attempt(args, kwargs)

@@ -1,0 +1,98 @@
+"""The weights of a graph for another framework: the user's arrays, converted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ...contracts import Live, Target, Unwatched, Watch, Weights
+from ...errors import CallMismatch, GuardFailed
+from ...ir.graph import Graph
+from ..foreign_objects.write_back import elements_of
+from .conversion_cache import Converted
+
+
+def lacking(graph: Graph, name: str) -> CallMismatch:
+    """That one of them is missing."""
+    return CallMismatch(f"{graph.name}: there is no weight {name!r} among the parameters; it needs {', '.join(graph.parameters)}")
+
+
+def require_shapes(of: str, shapes: Mapping[str, tuple[int, ...]], parameters: Mapping[str, Any]) -> None:
+    """``GuardFailed`` where a weight has another shape than while recording, which took that one for granted; ``of`` names the graph."""
+    for name, recorded in shapes.items():
+        shape = getattr(parameters.get(name), "shape", None)
+        if shape != recorded and isinstance(shape, tuple):
+            raise GuardFailed(f"{of}: the weight {name!r} has the shape {tuple(shape)} and had {recorded} while recording")
+        if isinstance(parameters.get(name), (str, bytes, list, tuple, dict)):
+            raise CallMismatch(f"{of}: the parameter {name!r} is a {type(parameters[name]).__name__}, and has to be an array")
+
+
+_NONE: Mapping[str, Any] = {}
+
+
+class _Native(NamedTuple):
+    """Arrays as they were ``seen``, which were converted; ``watched`` tells whether one was written to since."""
+
+    seen: Mapping[str, Any]
+    watched: Watch
+    native: dict[str, Any]
+
+
+class NoWeights(Live):
+    """Of a graph that reads and writes none."""
+
+    is_counted = False
+
+    def __call__(self) -> Mapping[str, Any]:
+        return _NONE
+
+    def leave(self, name: str, value: Any) -> None:
+        """``KeyError``: there is no buffer."""
+        raise KeyError(name)
+
+
+class NativeWeights(Live):
+    """Called, the weights of a variant as arrays of the target; what a call makes of buffers is left in the user's objects.
+
+    A weight that no call writes to is converted at the first call (``adopted``: it may share the user's memory), and again where the user
+    has written to it or replaced it. Buffers are copies (``copied``), for they are written to while the target may still compute.
+    """
+
+    def __init__(self, weights: Weights, graph: Graph, recorded: Graph, target: Target, adopted: Converted, copied: Converted) -> None:
+        self._weights, self._target, self._copied = weights, target, copied
+        written = dict.fromkeys(effect.target for effect in graph.effects if effect.kind == "buffer")
+        self._rebound = {effect.target for effect in recorded.effects if effect.kind == "buffer"}
+        names = list(dict.fromkeys((*graph.parameters, *written)))
+        self._written, self._steady = list(written), [name for name in names if name not in written]
+        self._tables = {name: adopted if weights.is_trained(name) else copied for name in self._steady}
+        self._live = weights.live(names)
+        self._watch_of = self._live.watch
+        self._converted = _Native(_NONE, Unwatched(), dict.fromkeys(names))
+
+    def __call__(self) -> Mapping[str, Any]:
+        converted = self._converted
+        if (now := self._live()) is not converted.seen or converted.watched.changed():
+            converted = self._converted = self._all_converted(converted.native)
+        for name in self._written:
+            converted.native[name] = self._buffer(name, now[name])
+        return converted.native
+
+    def _all_converted(self, native: Mapping[str, Any]) -> _Native:
+        """In a dict of its own: other threads have what was converted before, or all of this."""
+        seen, watched = self._live(), self._watch_of(self._steady)
+        made = dict(native)
+        with self._target.untraced():  # the first call may be one that the target traces, and they are kept
+            made.update((name, self._tables[name].of(seen[name])) for name in self._steady)
+        return _Native(seen, watched, made)
+
+    def _buffer(self, name: str, array: Any) -> Any:
+        known = self._copied.known(array)
+        if known is None:
+            self._watch_of([name])  # of the recorded shape and type?
+            known = self._copied.of(array)
+        return known
+
+    def leave(self, name: str, value: Any) -> None:
+        """Gives a buffer of the user's the elements of ``value``; one that the original replaces, by another array."""
+        held = self._weights.leave(name, elements_of(self._target, value), name in self._rebound)
+        self._copied.note(held, value)

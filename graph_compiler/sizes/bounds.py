@@ -1,0 +1,202 @@
+"""Comparisons of sizes solved for the innermost size: ``(n - 1) // 2 + 1 >= 3`` becomes ``n >= 5``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from math import inf
+from typing import Any, NamedTuple, Union
+
+from .algebra import Apply, Scalar, Size, Symbol, apply, hint_of
+from .substitution import substitute
+
+Ends = Callable[[Symbol], "tuple[Any, Any] | None"]
+"""The least and the greatest number that a symbol stands for; None for one that is known."""
+
+
+def greatest(size: Scalar, ends: Ends) -> Any:
+    """Return an upper bound of `size`, or None if none is known. The bounds of a symbol may depend on other
+    bounded symbols.
+
+    >>> from graph_compiler.sizes import Symbol
+    >>> n, i = Size.of(Symbol("x", 0, hint=6)), Size.of(Symbol("i", 0, hint=1, kind="item"))
+    >>> greatest(n - i - 1, lambda symbol: (0, n - 1) if symbol.source == "i" else None)
+    x.shape[0] - 1
+    """
+    return _extreme(size, ends, True)
+
+
+def widest(size: Scalar, at: Callable[[Symbol], int]) -> float:
+    """Return the greatest absolute value of an integer computed while evaluating `size` with these values of
+    its symbols.
+
+    >>> from graph_compiler.sizes import Symbol
+    >>> i = Size.of(Symbol("i", 0, hint=1, kind="item"))
+    >>> widest(i * 1000 // 64 % 3, lambda symbol: 5)
+    5000
+    """
+    if not isinstance(size, Size):
+        return abs(size) if type(size) is int else 0
+    parts = [widest(argument, at) for atom in size.atoms() if isinstance(atom, Apply) for argument in atom.arguments]
+    try:
+        own = abs(hint_of(substitute(size, at))) if size.type is int else 0
+    except ArithmeticError:
+        return inf
+    return max(own, *parts, 0)
+
+
+def _extreme(size: Any, ends: Ends, is_greatest: bool) -> Any:
+    if not isinstance(size, Size) or all(ends(symbol) is None for symbol in size.symbols()):
+        return size
+    if size.type is not int:
+        return None
+    total: Any = 0
+    for monomial, factor in size.terms():
+        found = _of_term(monomial, ends, is_greatest is (factor > 0))
+        if found is None:
+            return None
+        total = total + found * factor
+    return total
+
+
+def _of_term(monomial: Any, ends: Ends, is_greatest: bool) -> Any:
+    """Return the bound of a product of atoms. A bounded atom must be the only factor."""
+    known = [atom for atom in monomial if all(ends(symbol) is None for symbol in Size.of(atom).symbols())]
+    if len(known) == len(monomial):
+        product: Any = 1
+        for atom in monomial:
+            product = product * Size.of(atom)
+        return product
+    return _of_atom(monomial[0], ends, is_greatest) if len(monomial) == 1 else None
+
+
+def _of_atom(atom: Any, ends: Ends, is_greatest: bool) -> Any:
+    if isinstance(atom, Symbol):
+        found = ends(atom)
+        assert found is not None
+        return _extreme(found[is_greatest], ends, is_greatest)
+    return _of_function(atom, ends, is_greatest)
+
+
+def _of_function(atom: Apply, ends: Ends, is_greatest: bool) -> Any:
+    """Return the bound of a function that is monotonic in each argument."""
+    arguments = [_extreme(argument, ends, is_greatest) for argument in atom.arguments]
+    if any(argument is None for argument in arguments):
+        return None
+    if atom.function == "floordiv" and type(arguments[1]) is int and arguments[1] > 0:
+        return arguments[0] // arguments[1]
+    return apply(atom.function, *arguments) if atom.function in ("max", "min") else None
+
+
+class Compared(NamedTuple):
+    """Comparison of an integer size with a number. `function` is `"eq"`, `"ne"`, `"ge"` or `"le"`."""
+
+    size: Size
+    function: str
+    number: int
+
+
+Solved = Union[Compared, bool]  # a truth value where it is the same for all sizes
+
+_MIRRORED = {"eq": "eq", "ne": "ne", "ge": "le", "gt": "lt", "le": "ge", "lt": "gt"}
+_STRICT = {"gt": ("ge", 1), "lt": ("le", -1)}  # of whole numbers
+
+
+def comparison(condition: Any) -> Compared | None:
+    """Return a condition that compares an integer size with an integer in normal form, or None for any other
+    condition.
+    """
+    atom = next(condition.atoms())
+    if not isinstance(atom, Apply) or atom.function not in _MIRRORED:
+        return None
+    (left, right), function = atom.arguments, atom.function
+    if isinstance(right, Size):
+        left, right, function = right, left, _MIRRORED[function]
+    if not (isinstance(left, Size) and left.type is int and type(right) is int):
+        return None
+    function, more = _STRICT.get(function, (function, 0))
+    return Compared(left, function, right + more)
+
+
+def isolate(compared: Compared) -> Solved:
+    """Return the comparison for the innermost size that it can be solved for, or a bool if it is the same for
+    all sizes.
+
+    Each transformation is an equivalence of integers, including negative ones: sums and multiples, floor
+    division by a positive number, and `min` and `max` with a number.
+
+    >>> from graph_compiler.sizes import Size, Symbol, apply
+    >>> n = Size.of(Symbol("n", 0, hint=9))
+    >>> isolate(Compared((n - 1) // 2 + 1, "ge", 3))
+    Compared(size=n.shape[0], function='ge', number=5)
+    >>> isolate(Compared(apply("max", n, 4), "ge", 2))
+    True
+    """
+    solved: Solved | None = compared
+    while isinstance(solved, Compared):
+        compared, solved = solved, _step(solved)
+    return compared if solved is None else solved
+
+
+def _step(compared: Compared) -> Solved | None:
+    """Return the comparison solved one step further, or None if it cannot be."""
+    terms = list(compared.size.terms())
+    atoms, factor = terms[0]
+    if len(terms) > 1 or factor != 1:
+        return _of_sum(terms, compared.function, compared.number)
+    atom = atoms[0]
+    rule = _RULES.get(atom.function) if isinstance(atom, Apply) and len(atoms) == 1 else None
+    return rule(*atom.arguments, compared.function, compared.number) if rule and isinstance(atom, Apply) else None
+
+
+def _of_sum(terms: list[Any], function: str, number: int) -> Solved | None:
+    """Solve a comparison of `factor * size + more`."""
+    more = sum(coefficient for monomial, coefficient in terms if not monomial)
+    factors = [coefficient for monomial, coefficient in terms if monomial]
+    factor = math.gcd(*factors) * (-1 if max(factors) < 0 else 1)
+    if factor == 1 and not more:
+        return None
+    size: Any = sum(_product(monomial, coefficient // factor) for monomial, coefficient in terms if monomial)
+    return _divided(size, _MIRRORED[function] if factor < 0 else function, number - more, factor)
+
+
+def _product(monomial: Any, coefficient: int) -> Any:
+    return coefficient * math.prod(Size.of(atom) for atom in monomial)
+
+
+def _divided(size: Size, function: str, number: int, factor: int) -> Solved:
+    """Solve `size * factor` compared with `number`. The caller has mirrored `function` if the factor was
+    negative.
+    """
+    if function == "ge":
+        return Compared(size, function, -(-number // factor))
+    if function == "le":
+        return Compared(size, function, number // factor)
+    return Compared(size, function, number // factor) if number % factor == 0 else function == "ne"
+
+
+def _of_floordiv(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:
+    """Solve a comparison of `left // right` for a positive `right`."""
+    if not (isinstance(left, Size) and left.type is int and type(right) is int and right > 0) or function not in ("ge", "le"):
+        return None
+    return Compared(left, function, number * right + (right - 1 if function == "le" else 0))
+
+
+def _of_extreme(settled: str) -> Callable[..., Solved | None]:
+    """Return the rule for `max` or `min` with a number. `settled` is the comparison that the number alone can
+    make true.
+    """
+
+    def rule(left: Scalar, right: Scalar, function: str, number: int) -> Solved | None:
+        size, bound = (left, right) if isinstance(left, Size) else (right, left)
+        if not (isinstance(size, Size) and size.type is int and type(bound) is int) or function not in ("ge", "le"):
+            return None
+        holds = bound >= number if function == "ge" else bound <= number
+        if function == settled:
+            return True if holds else Compared(size, function, number)
+        return Compared(size, function, number) if holds else False
+
+    return rule
+
+
+_RULES: dict[str, Callable[..., Solved | None]] = {"floordiv": _of_floordiv, "max": _of_extreme("ge"), "min": _of_extreme("le")}

@@ -1,0 +1,167 @@
+"""Batches of any loader as arrays of the target on its device, brought there by a thread while the step before is computed."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import weakref
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..contracts import Training
+from ..errors import CallMismatch, InvalidOption
+from ..ops.dtypes import dtype_name
+from ..recording.faults import is_fault
+from ..registration import backends
+from ..runtime.boundary import public
+from ..runtime.frameworks import backend_of
+from ..trees import map_structure
+from .state import TrainState
+
+_END = object()
+_WAIT = 0.05  # seconds after which a waiting thread looks whether it is still wanted
+
+
+class DeviceIterator:
+    """Iterator that copies the batches of a loader to a device, with up to ``prefetch`` batches in flight.
+
+    Each loop over it is a loop over the loader. An exception of the loader is raised in the loop. The thread
+    that reads the loader ends with the loop, or by :meth:`close`.
+
+    Args:
+        loader: Any iterable of batches: a torch ``DataLoader``, a ``tf.data.Dataset``, a list, a generator,
+            NumPy arrays. A batch is any structure of tuples, lists and dicts; items that are not arrays stay
+            as they are.
+        device_or_sharding: A ``torch.device``, a device or sharding of JAX, a device of TensorFlow or its
+            name (``"cuda:0"``, ``"/GPU:0"``); the name of a framework, for its first device; or a
+            :class:`TrainState`.
+        prefetch: Number of batches that may wait on the device, at least 1.
+
+    Raises:
+        InvalidOption: There is no such device, or ``prefetch`` is invalid.
+
+    >>> import numpy as np
+    >>> from graph_compiler import training
+    >>> batches = training.DeviceIterator([(np.ones((2, 3), "float32"), np.zeros(2, "int64"))] * 3, "torch")
+    >>> [inputs.shape for inputs, target in batches]
+    [torch.Size([2, 3]), torch.Size([2, 3]), torch.Size([2, 3])]
+    """
+
+    @public
+    def __init__(self, loader: Iterable[Any], device_or_sharding: Any, prefetch: int = 2) -> None:
+        if type(prefetch) is not int or prefetch < 1:
+            raise InvalidOption(f"prefetch= is {prefetch!r}, and has to be a number of batches, 1 or more")
+        if not hasattr(loader, "__iter__"):
+            raise InvalidOption(f"the loader is a {type(loader).__name__}, which cannot be looped over")
+        self._loader, self._prefetch = loader, prefetch
+        self._engine, self._where = _place(device_or_sharding)
+        self._own: _Pass | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        """A new loop over the loader."""
+        return _Pass(self._loader, self._engine, self._where, self._prefetch)
+
+    def __next__(self) -> Any:
+        """The next batch of a loop of its own, which begins at the first call."""
+        if self._own is None:
+            self._own = _Pass(self._loader, self._engine, self._where, self._prefetch)
+        return next(self._own)
+
+    def __len__(self) -> int:
+        return len(self._loader)  # type: ignore[arg-type]
+
+    def close(self) -> None:
+        """End the loop that ``next`` has begun, and its thread."""
+        if self._own is not None:
+            self._own.close()
+            self._own = None
+
+
+class _Pass:
+    """One loop over a loader. The thread knows the queue, and not this object, so that it ends where nobody holds that any more."""
+
+    def __init__(self, loader: Iterable[Any], engine: Training, where: Any, prefetch: int) -> None:
+        self._batches: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(prefetch)
+        self._stopped, self._engine = threading.Event(), engine
+        arguments = (loader, engine, where, self._batches, self._stopped)
+        self._thread = threading.Thread(target=_read, args=arguments, name="DeviceIterator", daemon=True)
+        self._finalizer = weakref.finalize(self, self._stopped.set)
+        self._thread.start()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._stopped.is_set():
+            raise StopIteration
+        batch, problem = self._batches.get()
+        if problem is not None or batch is _END:
+            self.close()
+            raise StopIteration if problem is None else problem
+        return map_structure(lambda item: self._engine.received(item) if _is_array(item) else item, batch)
+
+    def close(self) -> None:
+        """Ends the loop and its thread."""
+        self._stopped.set()
+        self._thread.join()
+
+
+def _read(loader: Iterable[Any], engine: Training, where: Any, batches: queue.Queue[Any], stopped: threading.Event) -> None:
+    """Puts batches into the queue until the loader ends or fails, or nobody wants more."""
+    try:
+        for batch in loader:
+            placed = map_structure(lambda item: _placed(engine, item, where) if _is_array(item) else item, batch)
+            if not _put(batches, (placed, None), stopped):
+                return
+        _put(batches, (_END, None), stopped)
+    # Whatever ends the loader is raised again in the thread that asks for batches.
+    except BaseException as problem:
+        _put(batches, (None, problem), stopped)
+
+
+def _placed(engine: Training, item: Any, where: Any) -> Any:
+    """The array on its device. ``CallMismatch`` where the framework refuses: no such device here, sizes that a sharding does not divide."""
+    try:
+        return engine.placed(item, where)
+    # Frameworks refuse devices and layouts by exceptions of all kinds.
+    except Exception as problem:
+        if is_fault(problem):
+            raise
+        raise CallMismatch(
+            f"an array {dtype_name(item)}{list(item.shape)} of a batch cannot be put on {'a device' if where is None else where}: "
+            f"{type(problem).__name__}: {problem}; give a device of this machine, and arrays of numbers whose sizes a sharding divides"
+        ) from problem
+
+
+def _put(batches: queue.Queue[Any], item: Any, stopped: threading.Event) -> bool:
+    """Whether the item was put before nobody wanted it any more."""
+    while not stopped.is_set():
+        try:
+            batches.put(item, timeout=_WAIT)
+        except queue.Full:
+            continue
+        return True
+    return False
+
+
+def _is_array(item: Any) -> bool:
+    return hasattr(item, "dtype") and hasattr(item, "shape") and not isinstance(item, type)
+
+
+def _place(where: Any) -> tuple[Training, Any]:
+    """The engine of a framework, and the device as it knows it; None for its first one."""
+    if isinstance(where, TrainState):
+        return where.plan.engine, where.plan.engine.device_of(where.held)
+    known = [entry for entry in backends.own.values() if entry.has_derivatives]
+    if isinstance(where, str) and (entry := next((entry for entry in known if where in (entry.name, *entry.aliases)), None)):
+        engine = backend_of(entry.name).training_engine()
+        assert engine is not None
+        return engine, None
+    for name in (entry.name for entry in known if entry.is_loaded):
+        engine = backend_of(name).training_engine()
+        if engine is not None and engine.is_device(where):
+            return engine, where
+    raise InvalidOption(
+        f"{where!r} is no device: give a device of a framework that is imported, or its name as that framework writes it, a sharding, the "
+        f"name of a framework ({', '.join(entry.name for entry in known)}), or a TrainState"
+    )

@@ -1,0 +1,307 @@
+"""Loops: ``scan`` and ``fori_loop``, in functions of every framework, with little memory for gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..contracts.derivatives import Arrays, Derivatives, Step
+from ..errors import CallMismatch, InvalidOption, UnsupportedOperation
+from ..forwarding import forward
+from ..recording import active
+from ..runtime.boundary import public
+from ..runtime.frameworks import backend_of
+from ..runtime.options import require_function
+from ..trees import Tree, flatten, iterate_structure, map_structure, unflatten
+from .functions import Flat, Function, Transformed, is_value, name_of, owner_of, where
+
+T = TypeVar("T")
+POLICIES = ("nothing", "dots", "everything", "min_cut")
+
+
+@public
+def checkpoint(function: Any, policy: str | Iterable[str] = "nothing") -> Transformed:
+    """Return a function whose backward pass stores only some intermediate results and computes the rest again.
+
+    It is ``jax.checkpoint`` and ``torch.utils.checkpoint``. TensorFlow stores nothing under any policy except
+    ``"everything"``.
+
+    Args:
+        function: Graph, ``functional`` of a graph, or function.
+        policy: What is stored besides the arguments. ``"nothing"``; ``"dots"``, the results of matrix
+            products; ``"everything"``; ``"min_cut"``, the fewest bytes from which the rest follows without a
+            matrix product; or a collection of names given by :func:`name`.
+
+    Raises:
+        InvalidOption: Another policy.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.grad(transforms.checkpoint(lambda x: torch.sin(x) ** 2))(torch.tensor(0.0))
+    tensor(0.)
+    >>> inner = lambda x: transforms.name(torch.sin(x), "sine") ** 2
+    >>> transforms.grad(transforms.checkpoint(inner, policy={"sine"}))(torch.tensor(0.0))
+    tensor(0.)
+    """
+    names = None if isinstance(policy, str) or not isinstance(policy, Iterable) else tuple(policy)
+    if policy not in POLICIES if names is None else not all(isinstance(item, str) for item in names):
+        raise InvalidOption(f"policy= is {policy!r}, and has to be one of {', '.join(map(repr, POLICIES))}, or a collection of names")
+
+    def rule(found: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        leaves, tree = flatten((args, kwargs), is_value)
+        flat = Flat(found, "checkpoint", tree)
+        kept: Any = policy if names is None else names
+        return flat.result(found.derivatives.rematerialised(flat, kept)(list(map(found.derivatives.array, leaves))))
+
+    return Transformed(function, rule, "checkpoint")
+
+
+def name(value: T, name: str) -> T:
+    """Name arrays for ``checkpoint(f, policy={name})``, and return them unchanged
+    (``jax.ad_checkpoint.checkpoint_name``).
+
+    In a recorded function, transforms of the function itself know the name, and so do graphs of JAX functions
+    for JAX.
+
+    Args:
+        value: Arrays in any structure, of any framework.
+        name: The name.
+    """
+    named: T = map_structure(lambda item: item if (owner := owner_of(item)) is None else _named(owner, item, name), value)
+    return named
+
+
+def _named(owner: str, item: Any, name: str) -> Any:
+    return backend_of(owner).derivatives().named(item, name)  # type: ignore[union-attr]
+
+
+def stop_gradient(value: T) -> T:
+    """Return the same arrays as constants for derivatives: ``jax.lax.stop_gradient``, ``Tensor.detach``,
+    ``tf.stop_gradient``.
+
+    Works in functions of torch, JAX and TensorFlow, recorded or not. NumPy arrays are returned unchanged.
+
+    Args:
+        value: Arrays in any structure.
+
+    Raises:
+        UnsupportedOperation: A NumPy function that calls it is recorded for another framework.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.grad(lambda x: x * transforms.stop_gradient(x))(torch.tensor(3.0))
+    tensor(3.)
+    """
+    stopped: T = map_structure(_stopped, value)
+    return stopped
+
+
+def _stopped(item: Any) -> Any:
+    owner = owner_of(item)
+    if owner is not None:
+        return backend_of(owner).derivatives().stop(item)  # type: ignore[union-attr]
+    if active.anywhere and active.recording and hasattr(item, "dtype") and hasattr(item, "shape"):
+        raise UnsupportedOperation(
+            "stop_gradient of an array of a framework without derivatives cannot be recorded: a derivative in another framework would not "
+            "stop there. Take the array as an argument of its own, and differentiate by the others"
+        )
+    return item
+
+
+ignore_derivatives = stop_gradient
+
+
+Checkpoint = bool | int | str
+
+
+@public
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]], carry: Any, xs: Any = None, length: int | None = None, checkpoint: Checkpoint = False
+) -> tuple[Any, Any]:
+    """Compute ``carry, y = f(carry, x)`` for each row ``x`` of ``xs``; return the last carry and the stacked
+    ``y`` (``jax.lax.scan``).
+
+    Takes arrays of torch, JAX, TensorFlow and NumPy. Recorded, it is one ``scan``; in NumPy, equal iterations
+    become a loop.
+
+    Args:
+        f: Function of the carry and a row of ``xs``. Returns the next carry, of the same structure, shapes
+            and dtypes, and an output or None.
+        carry: First carry.
+        xs: Arrays of one length in any structure. None with ``length``; ``f`` then gets None.
+        length: Number of iterations if ``xs`` is None.
+        checkpoint: What a gradient stores. False: what each iteration computes. True or ``"sqrt"``: the carry
+            into segments of about ``sqrt(n)`` iterations, which are computed again one at a time. A number:
+            segments of that many iterations. ``"steps"``: the carry into each iteration.
+
+    Raises:
+        CallMismatch: Arrays differ in length, or the carry changes its structure, shape or dtype.
+        InvalidOption: ``checkpoint`` is something else, or both ``xs`` and ``length`` are missing.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.scan(lambda total, x: (total + x, total * x), torch.tensor(0.0), torch.tensor([1.0, 2.0, 3.0]))
+    (tensor(6.), tensor([0., 2., 9.]))
+    """
+    require_function("scan", f)
+    rows, rows_tree = flatten(xs, is_value)
+    count = _length(f, rows, length)
+    return _Loop(f, "scan", carry, rows, rows_tree, count, _segment(checkpoint, count)).run()
+
+
+@public
+def fori_loop(low: int, high: int, body: Callable[[Any, Any], Any], init: Any, checkpoint: Checkpoint = False) -> Any:
+    """Compute ``state = body(i, state)`` for ``i`` from ``low`` to ``high - 1``, with gradients, and return the
+    last state (``jax.lax.fori_loop``).
+
+    Args:
+        low: First ``i``.
+        high: End, exclusive. If it is not above ``low``, ``init`` is returned.
+        body: Function of ``i``, an integer array without axes, and the state. Returns a state of the same
+            structure, shapes and dtypes.
+        init: First state.
+        checkpoint: As in :func:`scan`.
+
+    Raises:
+        CallMismatch: The state changes its structure, shape or dtype.
+        InvalidOption: ``checkpoint`` is invalid.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.fori_loop(0, 3, lambda i, x: x * (i + 1), torch.tensor(1.0))
+    tensor(6.)
+    """
+    require_function("fori_loop", body)
+    if not all(isinstance(bound, (int, np.integer)) for bound in (low, high)):
+        raise InvalidOption(f"fori_loop of {name_of(body)}: low= and high= are integers of Python, not {low!r} and {high!r}")
+    rows, tree = flatten(np.arange(low, max(low, high)), is_value)
+    count = len(rows[0])
+    if not count:
+        _segment(checkpoint, count)
+        return init
+    step = lambda state, i: (body(i, state), None)  # noqa: E731
+    return _Loop(step, "fori_loop", init, rows, tree, count, _segment(checkpoint, count), body).run()[0]
+
+
+def _segment(checkpoint: Checkpoint, length: int) -> int | None:
+    """How many steps a segment has: 0 where each is computed again by itself, None where all are kept."""
+    if checkpoint is False or checkpoint is None:
+        return None
+    if checkpoint == "steps":
+        return 0
+    if checkpoint is True or checkpoint == "sqrt":
+        return max(1, math.isqrt(length))
+    if isinstance(checkpoint, int) and checkpoint > 0:
+        return checkpoint
+    raise InvalidOption(f"checkpoint= is {checkpoint!r}, and has to be True, False, 'sqrt', 'steps' or a number of steps")
+
+
+def _length(f: Any, rows: Sequence[Any], length: int | None) -> int:
+    sizes = {len(item) if isinstance(item, (list, tuple)) else item.shape[0] for item in rows if getattr(item, "shape", (0,))}
+    if any(not getattr(item, "shape", ()) for item in rows):
+        raise CallMismatch(f"scan of {name_of(f)}: xs has an array without axes; its rows are those of the first axis{where(f)}")
+    if length is not None:
+        sizes.add(length)
+    if not sizes:
+        raise InvalidOption(f"scan of {name_of(f)}: there is nothing to go through; pass xs= or length=")
+    if len(sizes) > 1:
+        raise CallMismatch(f"scan of {name_of(f)}: the arrays of xs and length= have {sorted(sizes)} rows, and need one number{where(f)}")
+    # Of a size that TensorFlow does not know while it traces, which it may be told then, Python says what it says of the user's own int.
+    count: int = forward(int, sizes.pop())
+    return count
+
+
+class _Loop:
+    """One loop, as steps of lists of arrays."""
+
+    def __init__(
+        self, f: Any, words: str, carry: Any, rows: list[Any], rows_tree: Tree, length: int, segment: int | None, named: Any = None
+    ) -> None:
+        self.f, self.words, self.length, self.segment = f, f"{words} of {name_of(named or f)}", length, segment
+        self.named = named or f
+        owner = next((found for item in iterate_structure((carry, rows)) if (found := owner_of(item)) is not None), None)
+        self.derivatives: Derivatives = backend_of(owner).derivatives() if owner is not None else Plain()  # type: ignore[assignment]
+        state, self.tree = flatten(carry, is_value)
+        self.state, self.rows_tree = list(map(self.derivatives.array, state)), rows_tree
+        self.rows = list(map(self.derivatives.array, rows or [np.arange(length)]))
+        self.has_rows = bool(rows)
+        self.outputs: Tree | None = None
+
+    def run(self) -> tuple[Any, Any]:
+        """The last carry, and the outputs."""
+        if not self.length:
+            raise CallMismatch(f"{self.words}: there is no step, so nobody knows the outputs; leave the loop out{where(self.named)}")
+        state, outputs = self._in_segments() if self.segment else self._scanned(self.step, self.state, self.rows, self.segment is not None)
+        assert self.outputs is not None
+        return unflatten(self.tree, state), unflatten(self.outputs, outputs)
+
+    def step(self, state: Arrays, row: Arrays) -> tuple[Arrays, Arrays]:
+        """One step of the user's function."""
+        given = unflatten(self.rows_tree, row) if self.has_rows else None
+        made = self.f(unflatten(self.tree, state), given)
+        if not (isinstance(made, tuple) and len(made) == 2):
+            raise CallMismatch(f"{self.words}: a step gives (carry, output), not {type(made).__name__}{where(self.named)}")
+        new, _ = flatten(made[0], is_value)
+        if len(new) != len(state):
+            raise CallMismatch(f"{self.words}: a step gives {len(new)} arrays to carry, and is given {len(state)}{where(self.named)}")
+        new = list(map(self.derivatives.array, new))
+        for place, (array, old) in enumerate(zip(new, state)):
+            if tuple(array.shape) != tuple(old.shape):
+                raise CallMismatch(
+                    f"{self.words}: carried array {place} has the shape {list(array.shape)} after a step, and {list(old.shape)} before; "
+                    f"what is carried keeps its shape{where(self.named)}"
+                )
+        outputs, self.outputs = flatten(made[1], is_value)
+        return new, list(map(self.derivatives.array, outputs))
+
+    def _in_segments(self) -> tuple[Arrays, Arrays]:
+        """All whole segments, as one loop of loops that are computed again, then one of the steps that are left."""
+        size = min(int(self.segment or 1), self.length)
+        count, whole = self.length // size, self.length // size * size
+        reshape = self.derivatives.reshape
+        rows = [reshape(array[:whole], (count, size, *array.shape[1:])) for array in self.rows]
+        segment: Step = lambda state, parts: self._scanned(self.step, state, parts, False)  # noqa: E731
+        state, outputs = self._scanned(segment, self.state, rows, True)
+        outputs = [reshape(array, (whole, *array.shape[2:])) for array in outputs]
+        if whole == self.length:
+            return state, outputs
+        state, last = self._scanned(segment, state, [array[whole:][None] for array in self.rows], True)
+        return state, [self.derivatives.concatenate([array, end[0]]) for array, end in zip(outputs, last)]
+
+    def _scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+        return self.derivatives.scanned(step, state, rows, checkpoint)
+
+
+class Plain:
+    """Loops of NumPy, which has no derivatives: as they are, or recorded step by step."""
+
+    def array(self, item: Any) -> Any:
+        """An array."""
+        return item if hasattr(item, "shape") else np.asarray(item)
+
+    def size(self, array: Any, axis: int) -> Any:
+        """Of its shape."""
+        return array.shape[axis]
+
+    def move_axis(self, array: Any, source: int, destination: int) -> Any:
+        """``numpy.moveaxis``."""
+        return np.moveaxis(array, source, destination)
+
+    def reshape(self, array: Any, shape: Sequence[int]) -> Any:
+        """``numpy.reshape``."""
+        return array.reshape(tuple(shape))
+
+    def concatenate(self, arrays: Sequence[Any]) -> Any:
+        """``numpy.concatenate``."""
+        return np.concatenate(list(arrays))
+
+    def scanned(self, step: Step, state: Arrays, rows: Arrays, checkpoint: bool) -> tuple[Arrays, Arrays]:
+        """A loop of Python."""
+        outputs: list[Arrays] = []
+        for place in range(rows[0].shape[0]):
+            state, made = step(state, [array[place] for array in rows])
+            outputs.append(made)
+        return state, [np.stack(each) for each in zip(*outputs)]

@@ -1,0 +1,503 @@
+"""Vector mode: ``jacfwd``, ``jacrev``, ``hessian``. All directions are taken at once, by the framework's own vectorisation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from ..contracts import Derivatives
+from ..contracts.derivatives import Arrays, Mapping
+from ..errors import CallMismatch
+from ..ir.graph import Graph as IRGraph
+from ..passes import strong_zero
+from ..runtime import Graph
+from ..runtime.boundary import public
+from ..runtime.frameworks import backend_of
+from ..runtime.options import require_function
+from ..trees import iterate_structure, map_structure
+from .functions import (
+    Call,
+    Function,
+    Transformed,
+    Wrapped,
+    by_itself,
+    found_for,
+    framework_for,
+    graph_of,
+    handing_back,
+    is_inside,
+    name_of,
+    owner_of,
+    position_of,
+    positions,
+    recorded,
+    single,
+    target_of,
+    where,
+)
+from .verifying import How
+
+Chosen = tuple[Sequence[int], Sequence[str]]
+
+
+class Strong(Wrapped):
+    """A function whose derivatives keep zeros. Python's numbers in the ``chosen`` arguments, those that derivatives are taken of (None:
+    all), are arrays of its recording."""
+
+    def __init__(self, function: Any, chosen: Chosen | None) -> None:
+        if not isinstance(function, Wrapped):
+            require_function("a transform with strong_zero=True", function)
+        self.function, self.chosen, self.__name__ = function, chosen, name_of(function)
+
+    def found(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        """The graph of the function with the pass; of what a transform has given, the transform of that."""
+        inner = self.function
+        if isinstance(inner, Transformed):
+            return Transformed(Strong(inner.function, None), inner.rule, inner.words, inner.inner).found(args, kwargs)
+        if isinstance(inner, Wrapped):
+            return inner.found(args, kwargs)
+        graph = graph_of(inner)
+        if graph is None:
+            return self._of_plain(args, kwargs)
+        strong = strong_graph(graph)
+        return self._of_graph(strong if graph is inner else getattr(strong, inner.__name__), args, kwargs)
+
+    def _of_plain(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        framework = framework_for(self.function, args, kwargs)
+        has_derivatives = backend_of(framework).derivatives() is not None
+        graph = strong_graph(recorded(self.function, framework, framework if has_derivatives else by_itself()))
+        found = self._of_graph(graph, args, kwargs)
+        if is_inside() and (held := [*_closed_over(self.function), *(name for one in graph.variants for name in _held(one.graph))]):
+            raise CallMismatch(
+                f"{self.__name__} is recorded for strong_zero=True inside of another transform, and holds arrays beside its arguments "
+                f"({', '.join(held)}): a derivative would take them for constants. Make them arguments, or take strong_zero=True in the "
+                f"outermost transform{where(self.function)}"
+            )
+        return found if has_derivatives else replace(found, hand_back=handing_back(graph, framework))
+
+    def _of_graph(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+        derivatives = backend_of(target_of(graph_of(function), args, kwargs)).derivatives()  # type: ignore[arg-type]
+        given = self._with_arrays(derivatives, args, kwargs) if derivatives is not None else (args, kwargs)
+        return found_for(function, *given)
+
+    def _with_arrays(self, derivatives: Derivatives, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        numbers, names = self.chosen or (range(len(args)), tuple(kwargs))
+        places = {number % len(args) for number in numbers if args} | {position_of(self.function, name, args) for name in names}
+        convert = functools.partial(map_structure, lambda item: derivatives.array(item) if isinstance(item, (float, complex)) else item)
+        given = tuple(convert(item) if place in places else item for place, item in enumerate(args))
+        return given, {name: convert(item) if name in names else item for name, item in kwargs.items()}
+
+
+def _closed_over(function: Any) -> list[str]:
+    """Names of variables around a function that hold arrays."""
+    code, cells = getattr(function, "__code__", None), getattr(function, "__closure__", None) or ()
+    named = zip(code.co_freevars if code is not None else (), cells)
+    return [name for name, cell in named if any(owner_of(item) is not None for item in iterate_structure(_content(cell)))]
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # a variable without a value yet
+        return None
+
+
+def _held(graph: IRGraph) -> tuple[str, ...]:
+    return (*graph.parameters, *graph.constants)
+
+
+_graphs: WeakKeyDictionary[Graph, Graph] = WeakKeyDictionary()
+
+
+def strong_graph(graph: Graph) -> Graph:
+    """The graph with the pass."""
+    if graph not in _graphs:
+        _graphs[graph] = graph.with_passes(strong_zero)
+    return _graphs[graph]
+
+
+def strongly(function: Any, strong_zero: bool, chosen: Chosen | None = None) -> Any:
+    """The function as a transform takes it."""
+    return Strong(function, chosen) if strong_zero else function
+
+
+@public
+def grad(
+    function: Any,
+    argnums: int | Sequence[int] | None = None,
+    argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False,
+    strong_zero: bool = False,
+) -> Transformed:
+    """Return a function that computes the gradient of ``function``, whose result is one real number.
+
+    The derivative is the framework's own (``jax.vjp``, ``torch.func.vjp``, ``tf.GradientTape``), and may be
+    transformed again. The gradient has the structure of the argument, and is zero for arrays without
+    derivatives in it (integers). With respect to a complex argument it is ``df/d(Re z) + i df/d(Im z)`` in
+    every framework, so ``z - rate * gradient`` descends: torch's convention, the conjugate of ``jax.grad``'s.
+
+    Args:
+        function: Graph, ``functional`` of a graph, or function of torch, JAX, TensorFlow or NumPy. A NumPy
+            function is recorded for another framework and returns NumPy arrays.
+        argnums: Position of the differentiated argument, by default the first. For several, a tuple of
+            gradients is returned.
+        argnames: Name of the argument. For several, a dict of gradients; with ``argnums``, a pair of both.
+        has_aux: ``function`` returns ``(value, aux)``, and ``(gradient, aux)`` is returned.
+        strong_zero: Zero times anything is zero in the derivative: a branch not taken adds nothing even if
+            its slope is infinite or NaN. The function is recorded for it.
+
+    Raises:
+        CallMismatch: At the call, if the result is not a real scalar or the argument has no derivative.
+        NotCompilable: At the call, for a graph written in NumPy.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.grad(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
+    tensor([ 3., 12.])
+    >>> transforms.grad(transforms.grad(lambda x: x**3))(torch.tensor(2.0))
+    tensor(12.)
+    >>> root = lambda x: torch.where(x > 0, torch.sqrt(x), 0.0)
+    >>> transforms.grad(root)(torch.tensor(0.0)), transforms.grad(root, strong_zero=True)(torch.tensor(0.0))
+    (tensor(nan), tensor(0.))
+    """
+    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    return Transformed(function, _rule("grad", argnums, argnames, has_aux, _gradient_alone), "grad", differences=How(chosen, has_aux))
+
+
+@public
+def value_and_grad(
+    function: Any,
+    argnums: int | Sequence[int] | None = None,
+    argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False,
+    strong_zero: bool = False,
+) -> Transformed:
+    """Return a function that computes ``(value, gradient)``, or ``((value, aux), gradient)``. Takes the options
+    of :func:`grad`.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.value_and_grad(lambda x, y: (x * y).sum(), argnums=(0, 1))(torch.ones(2), torch.full((2,), 3.0))
+    (tensor(6.), (tensor([3., 3.]), tensor([1., 1.])))
+    """
+    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    return Transformed(
+        function,
+        _rule("value_and_grad", argnums, argnames, has_aux, _value_and_gradient),
+        "value_and_grad",
+        differences=How(chosen, has_aux, has_value=True),
+    )
+
+
+@public
+def vjp(function: Any, *primals: Any, has_aux: bool = False, strong_zero: bool = False) -> Any:
+    """Call ``function`` and return ``(result, pull)``, with ``has_aux`` ``(result, pull, aux)``.
+
+    ``pull`` maps a cotangent with the structure of the result to a tuple with one cotangent for each
+    argument: the conjugate transpose of the derivative.
+
+    Args:
+        function: As in :func:`grad`.
+        primals: Arguments.
+        has_aux: ``function`` returns ``(result, aux)``.
+        strong_zero: As in :func:`grad`.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> result, pull = transforms.vjp(lambda x, y: x * y, torch.tensor(2.0), torch.tensor(5.0))
+    >>> result, pull(torch.tensor(1.0))
+    (tensor(10.), (tensor(5.), tensor(2.)))
+    """
+    found = found_for(strongly(function, strong_zero), primals, {})
+    call = Call(found, "vjp", primals, {}, (range(len(primals)), ()), has_aux)
+    results, handed, pull = call.pulled()
+
+    def pulled(cotangent: Any) -> Any:
+        arrays = pull(call.cotangents(cotangent, results))
+        return tuple(found.hand_back(call.like_arguments(arrays)))
+
+    result = found.hand_back(call.result(results, handed))
+    return (result, pulled, found.hand_back(call.aux(handed))) if has_aux else (result, pulled)
+
+
+Finished = Callable[[Call, Arrays, Arrays, Any], Any]
+
+
+def _rule(words: str, argnums: Any, argnames: Any, has_aux: bool, finished: Finished) -> Callable[..., Any]:
+    chosen = positions(argnums, argnames)
+
+    def rule(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        call = Call(function, words, args, kwargs, chosen, has_aux)
+        results, handed, pull = call.pulled()
+        gradients = pull([_one(call, results, handed)])
+        return finished(call, results, handed, single(call.like_arguments(gradients), argnums, argnames))
+
+    return rule
+
+
+def _one(call: Call, results: Arrays, handed: Arrays) -> Any:
+    """The cotangent 1 of the only result; ``CallMismatch`` where it is not a real number."""
+    derivatives = call.function.derivatives
+    result = call.result(results, handed)
+    is_number = len(results) == 1 and result is results[0] and tuple(result.shape) == ()
+    if is_number and not derivatives.is_complex(result):
+        return derivatives.basis(result)[0]
+    remedy = "take jacrev, or sum or mean of it"
+    what = f"an array of the shape {list(getattr(result, 'shape', []))}"
+    if is_number:
+        what, remedy = "a complex number", "take its real part or absolute value, or vjp"
+    elif not hasattr(result, "shape"):
+        what, remedy = f"a {type(result).__name__}", "return the number alone, and the rest with has_aux=True"
+    raise CallMismatch(
+        f"{call.words} of {call.function.name}: the result has to be one real number, and is {what}; {remedy}{where(call.function.call)}"
+    )
+
+
+def _gradient_alone(call: Call, results: Arrays, handed: Arrays, gradient: Any) -> Any:
+    return (gradient, call.aux(handed)) if call.has_aux else gradient
+
+
+def _value_and_gradient(call: Call, results: Arrays, handed: Arrays, gradient: Any) -> Any:
+    value = call.result(results, handed)
+    return ((value, call.aux(handed)), gradient) if call.has_aux else (value, gradient)
+
+
+@public
+def jvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False, strong_zero: bool = False) -> Any:
+    """Call ``function`` and return ``(result, tangent)``: the result and its directional derivative. With
+    ``has_aux`` also aux.
+
+    The tangent of a result without derivatives is zero.
+
+    Args:
+        function: As in :func:`grad`.
+        primals: Tuple of the arguments.
+        tangents: Tuple with a tangent for each argument, of the argument's structure and shapes.
+        has_aux: ``function`` returns ``(result, aux)``.
+        strong_zero: As in :func:`grad`.
+
+    Raises:
+        CallMismatch: ``primals`` or ``tangents`` is not a tuple, or their shapes differ.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.jvp(lambda x: x**2, (torch.tensor(3.0),), (torch.tensor(1.0),))
+    (tensor(9.), tensor(6.))
+    """
+    args, tangents = _arguments("jvp", function, primals=primals, tangents=tangents)
+    found = found_for(strongly(function, strong_zero), args, {})
+    call = Call(found, "jvp", args, {}, (range(len(args)), ()), has_aux)
+    results, handed, out = call.pushed(call.tangents(tangents))
+    given = call.result(results, handed), call.like_result(out, handed)
+    return found.hand_back((*given, call.aux(handed)) if has_aux else given)
+
+
+@public
+def linearize(function: Any, *primals: Any, strong_zero: bool = False) -> tuple[Any, Callable[..., Any]]:
+    """Call ``function`` and return ``(result, push)``. ``push`` maps tangents, one for each argument, to the
+    tangent of the result.
+
+    Args:
+        function: As in :func:`grad`.
+        primals: Arguments.
+        strong_zero: As in :func:`grad`.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> result, push = transforms.linearize(torch.sin, torch.tensor(0.0))
+    >>> push(torch.tensor(2.0))
+    tensor(2.)
+    """
+    found = found_for(strongly(function, strong_zero), primals, {})
+    call = Call(found, "linearize", primals, {}, (range(len(primals)), ()), False)
+    results, handed, push = call.linearised()
+
+    def pushed(*tangents: Any) -> Any:
+        return found.hand_back(call.like_result(push(call.tangents(tangents)), handed))
+
+    return found.hand_back(call.result(results, handed)), pushed
+
+
+@public
+def hvp(function: Any, primals: Sequence[Any], tangents: Sequence[Any], strong_zero: bool = False) -> Any:
+    """Return the Hessian of a function with one real result, multiplied by ``tangents`` (forward over reverse).
+    For several arguments, a tuple.
+
+    Args:
+        function: As in :func:`grad`.
+        primals: Tuple of the arguments.
+        tangents: Tuple with a tangent for each argument.
+        strong_zero: As in :func:`grad`.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.hvp(lambda x: (x**3).sum(), (torch.tensor([1.0, 2.0]),), (torch.tensor([1.0, 0.0]),))
+    tensor([6., 0.])
+    """
+    primals, tangents = _arguments("hvp", function, primals=primals, tangents=tangents)
+    gradient = grad(function, argnums=0 if len(primals) == 1 else tuple(range(len(primals))), strong_zero=strong_zero)
+    return jvp(gradient, primals, tangents)[1]
+
+
+def _arguments(words: str, function: Any, **given: Any) -> Iterator[tuple[Any, ...]]:
+    """Arguments and tangents as tuples. ``CallMismatch`` for an array, whose rows would be taken for arguments."""
+    for option, items in given.items():
+        if not isinstance(items, (tuple, list)):
+            raise CallMismatch(
+                f"{words} of {name_of(function)}: {option} are a tuple with one for each argument, ({option[0]},) for one, and not a "
+                f"{type(items).__name__}{where(function)}"
+            )
+    return map(tuple, given.values())
+
+
+@public
+def jacrev(
+    function: Any,
+    argnums: int | Sequence[int] | None = None,
+    argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False,
+    strong_zero: bool = False,
+) -> Transformed:
+    """Return a function that computes the Jacobian in reverse mode, one pass for each element of the result: for
+    few results of many numbers.
+
+    The Jacobian has the structure of the result, with that of the argument inside, and arrays of shape
+    [*result, *argument]. Options and errors are those of :func:`grad`. Each row of a complex result is the
+    derivative of a holomorphic function.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.jacrev(lambda x: x * x.sum())(torch.tensor([1.0, 2.0]))
+    tensor([[4., 1.],
+            [2., 5.]])
+    """
+    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    return Transformed(
+        function,
+        _jacobian_rule("jacrev", _by_rows, argnums, argnames, has_aux),
+        "jacrev",
+        differences=How(chosen, has_aux, is_jacobian=True),
+    )
+
+
+@public
+def jacfwd(
+    function: Any,
+    argnums: int | Sequence[int] | None = None,
+    argnames: str | Sequence[str] | None = None,
+    has_aux: bool = False,
+    strong_zero: bool = False,
+) -> Transformed:
+    """Return a function that computes the Jacobian in forward mode, one pass for each element of the argument:
+    for many results of few numbers.
+
+    Structure, options and errors are those of :func:`jacrev`.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.jacfwd(lambda x: x * x.sum())(torch.tensor([1.0, 2.0]))
+    tensor([[4., 1.],
+            [2., 5.]])
+    """
+    function = strongly(function, strong_zero, chosen := positions(argnums, argnames))
+    return Transformed(
+        function,
+        _jacobian_rule("jacfwd", _by_columns, argnums, argnames, has_aux),
+        "jacfwd",
+        differences=How(chosen, has_aux, is_jacobian=True),
+    )
+
+
+@public
+def hessian(
+    function: Any, argnums: int | Sequence[int] | None = None, argnames: str | Sequence[str] | None = None, strong_zero: bool = False
+) -> Transformed:
+    """Return a function that computes second derivatives: ``jacfwd(jacrev(function))``.
+
+    For several arguments, the structure of the arguments inside that of the arguments.
+
+    Args:
+        function: As in :func:`grad`.
+        argnums: As in :func:`grad`.
+        argnames: As in :func:`grad`.
+        strong_zero: As in :func:`grad`.
+
+    >>> import torch
+    >>> from graph_compiler import transforms
+    >>> transforms.hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    return jacfwd(jacrev(function, argnums, argnames, strong_zero=strong_zero), argnums, argnames)
+
+
+Columns = list[Arrays]
+"""For each result with a derivative, its Jacobians by the arrays of the arguments."""
+
+
+Shapes = list[tuple[int, ...]]
+
+
+def _jacobian_rule(
+    words: str, jacobians: Callable[[Call], tuple[Columns, Shapes, Arrays]], argnums: Any, argnames: Any, has_aux: bool
+) -> Callable[..., Any]:
+    chosen = positions(argnums, argnames)
+
+    def rule(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        call = Call(function, words, args, kwargs, chosen, has_aux)
+        found, shapes, handed = jacobians(call)
+        if call.results_without():
+            raise CallMismatch(
+                f"{words} of {function.name}: a result has no derivative, for it is no floating-point array{where(function.call)}"
+            )
+        arguments = [call.like_arguments(arrays, shape) for arrays, shape in zip(found, shapes)]
+        jacobian = call.result([single(each, argnums, argnames) for each in arguments], [])
+        return (jacobian, call.aux(handed)) if has_aux else jacobian
+
+    return rule
+
+
+def _by_rows(call: Call) -> tuple[Columns, Shapes, Arrays]:
+    derivatives = call.function.derivatives
+    results, handed, pull = call.pulled()
+    zeros = list(map(derivatives.zeros_like, results))
+
+    def rows(place: int) -> Arrays:
+        basis = derivatives.basis(results[place])
+        pulled = _mapped(derivatives, lambda given: pull([*zeros[:place], *given, *zeros[place + 1 :]]), basis)
+        rows = [derivatives.split(array, 0, results[place]) for array in pulled]
+        return list(map(derivatives.conjugate, rows)) if derivatives.is_complex(results[place]) else rows
+
+    return [rows(place) for place in range(len(results))], _shapes(results), handed
+
+
+def _by_columns(call: Call) -> tuple[Columns, Shapes, Arrays]:
+    derivatives = call.function.derivatives
+    zeros = list(map(derivatives.zeros_like, call.arrays))
+    results, handed, _ = call.pushed(zeros)
+
+    def columns(place: int) -> Arrays:
+        def pushed(given: Arrays) -> Arrays:
+            return call.pushed([*zeros[:place], *given, *zeros[place + 1 :]])[2]
+
+        array = call.arrays[place]
+        found = _mapped(derivatives, pushed, derivatives.basis(array))
+        return [derivatives.split(derivatives.move_axis(item, 0, -1), -1, array) for item in found]
+
+    by_argument = [columns(place) for place in range(len(call.arrays))]
+    return [[column[place] for column in by_argument] for place in range(len(results))], _shapes(results), handed
+
+
+def _shapes(arrays: Arrays) -> Shapes:
+    return [tuple(array.shape) for array in arrays]
+
+
+def _mapped(derivatives: Any, function: Callable[[Arrays], Arrays], basis: Any) -> Arrays:
+    """The function of all directions at once; one direction is no reason to map."""
+    if basis.shape[0] == 1:
+        return [array[None] for array in function([basis[0]])]
+    found: Arrays = derivatives.mapped(function, Mapping((0,), basis.shape[0]))([basis])
+    return found
